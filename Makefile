@@ -1,0 +1,48 @@
+# make demo   a newcomer's first look         make test   everything CI checks
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+# Development data lives beside the checkout here and in CI; nowhere else is it needed.
+ifneq ($(wildcard ../shared/data),)
+export CENTRALITY_DATA ?= $(abspath ../shared/data)
+endif
+SOURCES := src tests benchmarks
+
+.PHONY: demo test lint format pictures benchmarks clean
+
+demo: .venv/.demo
+	$(BIN)/centrality demo
+
+test: .venv/.test lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+lint: .venv/.test
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.test
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+pictures: .venv/.test
+	$(BIN)/python docs/pictures.py
+
+benchmarks: .venv/.test
+	$(BIN)/python -m benchmarks.table1
+	$(BIN)/python -m benchmarks.table3
+	$(BIN)/python -m benchmarks.mixture
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[plots]"
+	touch $@
+
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
+	touch $@ .venv/.demo

@@ -1,0 +1,32 @@
+"""How typical is this data point?
+
+`FUSE` learns it without labels; `load` brings a fitted model back from its file.
+Names are imported when they are first used, so that `import centrality` stays instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from centrality.calibration import blend as blend
+    from centrality.fuse import FUSE as FUSE
+    from centrality.fuse import load as load
+
+__version__ = "0.1.0"
+
+_HOMES = {"FUSE": "fuse", "load": "fuse", "blend": "calibration"}
+_ROOMS = ("calibration", "datasets", "plots", "tables")
+
+__all__ = ["FUSE", "__version__", "blend", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"centrality.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return import_module(f"centrality.{name}")
+    raise AttributeError(f"module 'centrality' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

@@ -1,0 +1,137 @@
+"""What every estimator here shares: how rows come in, and scikit-learn's words and signs for outliers."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+CHECK_ROWS = 65_536  # rows looked at together when values are checked: bounds the memory that takes
+
+
+class CentralityEstimator(OutlierMixin, BaseEstimator):
+    """Anything that gives each row one number, larger meaning more central.
+
+    A subclass brings `contamination`, `fit` and `score_samples`; `fit` ends by setting `offset_`.
+    """
+
+    contamination: float | str
+    offset_: float
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """`score_samples(X) - offset_`: negative for outliers."""
+        scores = self.score_samples(X)  # first: it says so if the estimator is not fitted
+        return scores - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """+1 for inliers, -1 for outliers."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+
+def share_of_outliers(contamination: float | str, auto: float) -> float:
+    """The share of the training rows that `contamination` asks to call outliers."""
+    if contamination == "auto":
+        return auto
+    if isinstance(contamination, str) or not 0 < contamination <= 0.5:
+        raise ValueError(
+            f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}."
+        )
+    return float(contamination)
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """An error or Ctrl-C inside the block leaves the estimator exactly as it was before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
+    """Checked training rows, as an array or a CSR matrix; the estimator learns its feature names."""
+    rows = _checked(estimator, X, reset=True)
+    if rows.shape[0] < at_least:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least {at_least} rows ({why}), got n_samples={rows.shape[0]}."
+        )
+    return rows
+
+
+def rows_to_score(estimator: Any, X: Any) -> Any:
+    """Checked rows for a fitted estimator, as wide as those it was fitted on."""
+    check_is_fitted(estimator)
+    return _checked(estimator, X, reset=False)
+
+
+def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+    X = _to_host(X)
+    if nw.dependencies.is_into_dataframe(X):
+        _require_numbers(X)
+    rows = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+    )
+    _require_finite(rows, getattr(estimator, "feature_names_in_", None))
+    return rows
+
+
+def _to_host(X: Any) -> Any:
+    """A torch tensor as the array it is (torch is not imported for that); anything else as it came."""
+    if type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "detach"):
+        return X.detach().cpu().numpy()
+    return X
+
+
+def _require_numbers(frame: Any) -> None:
+    frame = nw.from_native(frame, eager_only=True)
+    wrong = {
+        name: dtype
+        for name, dtype in frame.schema.items()
+        # pandas calls a column of mixed Python objects "Object": conversion decides about those
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object))
+    }
+    if wrong:
+        listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in wrong.items())
+        raise ValueError(
+            f"Numbers were wanted in every column, but these hold something else: {listed}. "
+            "Drop or encode them (for example with sklearn.preprocessing.OrdinalEncoder)."
+        )
+
+
+def _require_finite(rows: Any, names: Sequence[str] | None) -> None:
+    """Raise if a value is NaN or infinite, naming the columns and counting the rows."""
+    values = rows.data.reshape(-1, 1) if sparse.issparse(rows) else rows
+    if values.dtype.kind != "f":
+        return
+    bad = np.zeros(rows.shape[1], dtype=np.int64)
+    for start in range(0, len(values), CHECK_ROWS):
+        block = values[start : start + CHECK_ROWS]
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(block.sum(dtype=np.float64)):
+                continue  # one pass without a mask: a NaN or an infinity would have spread to the sum
+        mask = ~np.isfinite(block)
+        if sparse.issparse(rows):
+            bad += np.bincount(rows.indices[start : start + CHECK_ROWS][mask[:, 0]], minlength=len(bad))
+        else:
+            bad += mask.sum(0)
+    if bad.any():
+        columns = np.flatnonzero(bad)
+        shown = ", ".join(
+            f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5]
+        )
+        more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        raise ValueError(
+            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "
+            "drop these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+        )

@@ -1,0 +1,29 @@
+"""Files are written whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it takes `path`'s place only if the block succeeds.
+
+    A full disk, an error or Ctrl-C inside the block leaves an older file at `path` untouched.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {target}: the folder {target.parent} does not exist.")
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot write {target}: it is a folder, a file name was wanted.")
+    # The suffix stays last: writers choose the format by it.
+    beside = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield beside
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

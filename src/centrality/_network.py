@@ -1,0 +1,119 @@
+"""The trainable part of FUSE: an encoder (or one for each head) and linear heads on top."""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Network(nn.Module):
+    """z -> one global logit and k local potentials, one for each noise scale.
+
+    One trunk serves both heads as in the paper; two trunks give each its own.
+    """
+
+    def __init__(self, trunks: Sequence[nn.Module], features: int, potentials: int) -> None:
+        super().__init__()
+        self.trunks = nn.ModuleList(trunks)
+        self.global_head = nn.utils.skip_init(nn.Linear, features, 1)
+        self.local_head = nn.utils.skip_init(nn.Linear, features, potentials)
+
+    @property
+    def n_potentials(self) -> int:
+        return self.local_head.out_features
+
+    def logit(self, z: Tensor) -> Tensor:
+        """g, the global head's Bradley-Terry logit."""  # (n,)
+        return self.global_head(self.trunks[0](z)).squeeze(1)  # type: ignore[no-any-return]
+
+    def potentials(self, z: Tensor) -> Tensor:
+        """l, the smoothed log-density up to a constant, at every noise scale."""  # (n, k)
+        return self.local_head(self.trunks[-1](z))  # type: ignore[no-any-return]
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Global logit and potentials side by side."""  # (n, 1 + k)
+        features = self.trunks[0](z)
+        local = features if len(self.trunks) == 1 else self.trunks[1](z)
+        return torch.cat([self.global_head(features), self.local_head(local)], dim=1)
+
+
+def mlp(width: int, hidden: Sequence[int]) -> nn.Sequential:
+    """GELU layers of the given widths, then a linear projection as wide as the last; not yet initialised."""
+    layers: list[nn.Module] = []
+    for wide in hidden:
+        layers += [nn.utils.skip_init(nn.Linear, width, wide), nn.GELU()]
+        width = wide
+    return nn.Sequential(*layers, nn.utils.skip_init(nn.Linear, width, width))
+
+
+def build(
+    width: int,
+    hidden: Sequence[int],
+    encoder: nn.Module | None,
+    shared: bool,
+    potentials: int,
+    generator: torch.Generator,
+) -> Network:
+    """A fresh network for rows of this width. The user's encoder is copied, never trained in place."""
+    copies = 1 if shared else 2
+    if encoder is None:
+        network = Network([mlp(width, hidden) for _ in range(copies)], hidden[-1], potentials)
+        fresh = network.modules()
+    else:
+        features = encoder_features(encoder, width)
+        network = Network([copy.deepcopy(encoder) for _ in range(copies)], features, potentials)
+        fresh = iter([network.global_head, network.local_head])
+    for module in fresh:
+        if isinstance(module, nn.Linear):
+            _initialise(module, generator)
+    return network
+
+
+def restore(
+    weights: dict[str, Tensor],
+    width: int,
+    hidden: Sequence[int],
+    encoder: nn.Module | None,
+    shared: bool,
+    potentials: int,
+) -> Network:
+    """The network these weights belong to; an error if they do not fit it.
+
+    It is laid out without memory first, so that a file cannot ask for more than it brings.
+    """
+    copies = 1 if shared else 2
+    features = hidden[-1] if encoder is None else encoder_features(encoder, width)
+    with torch.device("meta"):
+        trunks = [mlp(width, hidden) if encoder is None else copy.deepcopy(encoder) for _ in range(copies)]
+        network = Network(trunks, features, potentials)
+    try:
+        network.load_state_dict(weights, strict=True, assign=True)
+    except RuntimeError as error:
+        raise ValueError(f"the weights do not fit the network: {error}") from None
+    return network.eval()
+
+
+def encoder_features(encoder: nn.Module, width: int) -> int:
+    """How many features the user's encoder makes of `width` columns; an error if it is no such encoder."""
+    if not isinstance(encoder, nn.Module):
+        raise TypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
+    probe = copy.deepcopy(encoder).eval()
+    at = next((parameter.device for parameter in probe.parameters()), torch.device("cpu"))
+    try:
+        with torch.no_grad():
+            out = probe(torch.zeros(2, width, device=at))
+    except RuntimeError as error:
+        raise ValueError(f"encoder must map (n, {width}) to (n, q), but failed on (2, {width}): {error}") from error
+    if not isinstance(out, Tensor) or out.dim() != 2 or out.shape[0] != 2:
+        came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        raise ValueError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
+    return out.shape[1]
+
+
+@torch.no_grad()
+def _initialise(linear: nn.Linear, generator: torch.Generator) -> None:
+    """PyTorch's own default, uniform within ±1/sqrt(fan-in), drawn from our generator."""
+    bound = linear.in_features**-0.5
+    linear.weight.uniform_(-bound, bound, generator=generator)
+    linear.bias.uniform_(-bound, bound, generator=generator)

@@ -1,0 +1,48 @@
+"""What the user asked for, checked: each answer says what was wanted and what came."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import torch
+
+
+def whole(name: str, value: Any, at_least: int = 1) -> int:
+    """`value` as an int."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    return int(value)
+
+
+def positive(name: str, value: Any, or_zero: bool = False) -> float:
+    """`value` as a finite float above zero."""
+    valid = isinstance(value, Real) and not isinstance(value, bool) and (value > 0 or (or_zero and value == 0))
+    if not valid or value == float("inf"):
+        raise ValueError(f"{name} must be a {'number of at least' if or_zero else 'number above'} 0, got {value!r}.")
+    return float(value)
+
+
+def widths(hidden: Any) -> tuple[int, ...]:
+    """The encoder's layer widths."""
+    if not isinstance(hidden, Sequence) or isinstance(hidden, str) or len(hidden) == 0:
+        raise ValueError(f"hidden must be the widths of one or more layers, such as (128, 128), got {hidden!r}.")
+    return tuple(whole("each width in hidden", width) for width in hidden)
+
+
+def find_device(name: str) -> torch.device:
+    """The device of this name, if this machine has it: never another one in its place."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device must be auto, cpu, cuda, cuda:<number> or mps, got {name!r}.") from None
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if not there.get(device.type, False):
+        has = [kind for kind, present in there.items() if present]
+        raise ValueError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
+    return device

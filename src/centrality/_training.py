@@ -1,0 +1,203 @@
+"""Training: the two losses, and two schedules that combine them.
+
+`by_epochs` is Algorithm 1 of the paper: each epoch one pass of comparisons, then R noise passes over the rows.
+`by_steps` is ours: every step takes one batch for each head, under a budget that does not grow with the
+number of rows, with a learning rate that falls to zero over the second half.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from centrality._network import Network
+from centrality._pairs import SCHEMES, Comparison, Partition, preference
+from centrality._rows import Rows
+
+ENTRIES = 50  # lines a budget of steps leaves in the history
+
+History = dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about training that the user can choose, already checked."""
+
+    noise_scales: tuple[float, ...]
+    scheme: int
+    anchors: int
+    resamples: int
+    epochs: int | None
+    max_steps: int | None
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    progress: bool
+
+
+def global_loss(network: Network, first: Tensor, second: Tensor, preferred: Tensor) -> Tensor:
+    """Cross-entropy between π̂ and the Bradley-Terry model σ(g(x₁) - g(x₂))."""
+    g1, g2 = network.logit(torch.cat([first, second])).chunk(2)
+    return functional.binary_cross_entropy_with_logits(g1 - g2, preferred)
+
+
+def local_loss(network: Network, z: Tensor, noise: Tensor, eta: Tensor, which: Tensor, weight: Any) -> Tensor:
+    """Denoising score matching, averaged over dimensions: ½ |∇l(z + ε) + ε/η²|² with ε = η · noise.
+
+    Row i is noised with eta[i] and answered by the potential which[i].
+    """
+    noisy = (z + eta * noise).requires_grad_()  # (b, p)
+    potential = network.potentials(noisy).gather(1, which)  # (b, 1)
+    (score,) = torch.autograd.grad(potential.sum(), noisy, create_graph=True)  # (b, p)
+    return 0.5 * (weight * (score + noise / eta).square()).mean()
+
+
+class Training:
+    """One run of training; `history` is its result besides the trained network."""
+
+    def __init__(
+        self,
+        network: Network,
+        rows: Rows,
+        comparison: Comparison,
+        plan: Plan,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        self.network, self.rows, self.comparison, self.plan = network, rows, comparison, plan
+        self.rng, self.generator = rng, generator
+        self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=rows.device)
+        self.optimizer = torch.optim.Adam(
+            network.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+        )
+        self.history: History = {"step": [], "global": [], "local": []}
+        self._since: dict[str, list[Tensor]] = {"global": [], "local": []}
+        self._steps = 0
+
+    def run(self) -> History:
+        self.network.train()
+        with _bar(self.planned_steps(), self.plan.progress) as bar:
+            for _ in self.by_epochs() if self.plan.epochs is not None else self.by_steps():
+                bar.update()
+                if self._steps == self.plan.max_steps:
+                    break
+        self._record()
+        self.network.eval()
+        return self.history
+
+    def planned_steps(self) -> int:
+        plan, n = self.plan, len(self.rows)
+        if plan.epochs is None:
+            assert plan.max_steps is not None  # the estimator turns its default into a number
+            return plan.max_steps
+        scheme = SCHEMES[plan.scheme]
+        candidates = n // 3 if scheme.split else n
+        pairs = candidates**2 - (0 if scheme.split else n) if scheme.all_pairs else candidates
+        steps = plan.epochs * (-(-pairs // plan.batch_size) + plan.resamples * -(-n // plan.batch_size))
+        return min(steps, plan.max_steps or steps)
+
+    def by_steps(self) -> Iterator[None]:
+        """One batch for each head in every step, one update from their sum."""
+        plan = self.plan
+        assert plan.max_steps is not None
+        decay = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: min(1.0, 2.0 * (1.0 - step / plan.max_steps))
+        )
+        entry = max(1, plan.max_steps // ENTRIES)
+        pairs, batches = self._endless_pairs(), self._endless_rows()
+        for step in range(plan.max_steps):
+            first, second, partition = next(pairs)
+            anchors = self.comparison.panel(plan.anchors, self.rng)
+            if anchors is None:
+                anchors = partition.judges(plan.anchors, None)  # (m,): the batch shares them
+            self._update(
+                {"global": self._global(first, second, anchors), "local": self._local(next(batches), balanced=True)}
+            )
+            decay.step()
+            if step % entry == 0:
+                self._record()
+            yield
+
+    def by_epochs(self) -> Iterator[None]:
+        """Algorithm 1: R noise passes follow one pass over the pairs, each batch an update of its own."""
+        plan, n = self.plan, len(self.rows)
+        assert plan.epochs is not None
+        for _ in range(plan.epochs):
+            partition = Partition(n, SCHEMES[plan.scheme], self.rng)
+            for first, second in partition.pairs(plan.batch_size):
+                anchors = partition.judges(plan.anchors, len(first))  # (b, m): each pair has its own
+                self._update({"global": self._global(first, second, anchors)})
+                yield
+            for _ in range(plan.resamples):
+                for batch in _batches(self.rng.permutation(n), plan.batch_size):
+                    self._update({"local": self._local(batch, balanced=False)})
+                    yield
+            self._record()
+
+    def _global(self, first: Any, second: Any, anchors: Any) -> Tensor:
+        preferred = preference(self.comparison, first, second, anchors).to(self.rows.device)
+        return global_loss(self.network, self.rows.take(first), self.rows.take(second), preferred)
+
+    def _local(self, batch: Any, *, balanced: bool) -> Tensor:
+        """`balanced` weighs each noise scale by η², so that all of them, and the global loss, count alike."""
+        z = self.rows.take(batch)
+        noise = torch.randn(z.shape, generator=self.generator).to(z.device)
+        # Rows take turns over the noise scales.
+        which = (torch.arange(len(z), device=z.device) % len(self.scales))[:, None]
+        eta = self.scales[which]  # (b, 1)
+        return local_loss(self.network, z, noise, eta, which, eta.square() if balanced else 1.0)
+
+    def _update(self, losses: dict[str, Tensor]) -> None:
+        self.optimizer.zero_grad()
+        torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self._steps += 1
+        for head, loss in losses.items():
+            self._since[head].append(loss.detach())
+
+    def _record(self) -> None:
+        """Close a line of the history: the mean losses since the last one."""
+        if not any(self._since.values()):
+            return
+        self.history["step"].append(self._steps)
+        for head, seen in self._since.items():
+            loss = float(torch.stack(seen).mean()) if seen else np.nan
+            if seen and not np.isfinite(loss):
+                raise FloatingPointError(
+                    f"Training diverged: the {head} loss is {loss} after {self._steps} steps. A smaller "
+                    f"learning_rate than {self.plan.learning_rate} or a larger noise_scale than "
+                    f"{self.plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
+                )
+            self.history[head].append(loss)
+            seen.clear()
+
+    def _endless_pairs(self) -> Iterator[tuple[Any, Any, Partition]]:
+        while True:
+            partition = Partition(len(self.rows), SCHEMES[self.plan.scheme], self.rng)
+            for first, second in partition.pairs(self.plan.batch_size):
+                yield first, second, partition
+
+    def _endless_rows(self) -> Iterator[Any]:
+        """Full batches from one shuffle of the rows after another; a batch may span several."""
+        size = self.plan.batch_size
+        waiting = np.empty(0, dtype=np.intp)
+        while True:
+            waiting = np.concatenate([waiting, self.rng.permutation(len(self.rows))])
+            while len(waiting) >= size:
+                yield waiting[:size]
+                waiting = waiting[size:]
+
+
+def _batches(order: Any, size: int) -> Iterator[Any]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def _bar(total: int, visible: bool) -> Any:
+    from tqdm import tqdm  # here: only a fit needs it
+
+    return tqdm(total=total, disable=not visible, desc="FUSE", unit="step", leave=False)

@@ -1,0 +1,107 @@
+"""Raw heads -> [0, 1], and the dial t that mixes them.
+
+The global logit passes through a sigmoid; the local potential is rescaled between its 1st and 99th
+percentiles on the training rows. "clip" stops there and clips, as the paper does: every point below the
+1st percentile gets 0, so the oddest points tie. "soft" agrees in the bulk and bends into a tail that
+falls like 1/distance at either end: never 0, never 1, always strictly increasing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CALIBRATIONS = ("soft", "clip")
+QUANTILES = (0.01, 0.99)  # the paper's
+BEND = 0.02  # local: "soft" is the identity on [BEND, 1 - BEND]
+LOGIT_BEND = 6.0  # global: "soft" is the sigmoid up to |g| = 6, that is on [0.0025, 0.9975]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Fixed at fit: where each potential's 1st and 99th percentiles lay, and those of their average."""
+
+    kind: str
+    potentials: NDArray[np.float64]  # (k, 2) low and high of each noise scale's potential
+    local: NDArray[np.float64]  # (2,) low and high of the raw local score
+
+    @classmethod
+    def fit(cls, kind: str, outputs: NDArray[Any]) -> "Calibration":
+        """`outputs` (n, 1 + k): the network's global logit and its k potentials on training rows."""
+        if kind not in CALIBRATIONS:
+            raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+        potentials = np.quantile(outputs[:, 1:].astype(np.float64), QUANTILES, axis=0).T
+        raw = average(outputs, potentials)
+        return cls(kind, potentials, np.quantile(raw[:, 1], QUANTILES))
+
+    def raw(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+        """(n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
+        return average(outputs, self.potentials)
+
+    def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, 2) raw scores -> (n, 2) calibrated to [0, 1]."""
+        local = _rescale(raw[:, 1], self.local)
+        if self.kind == "clip":
+            return np.column_stack([_sigmoid(raw[:, 0]), local.clip(0.0, 1.0)])
+        return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
+
+
+def average(outputs: NDArray[Any], potentials: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Global logit beside the local score: one potential as it is, several rescaled and averaged."""
+    outputs = outputs.astype(np.float64)
+    local = outputs[:, 1:]
+    if len(potentials) > 1:
+        local = _rescale(local, potentials.T).mean(1, keepdims=True)
+    return np.column_stack([outputs[:, 0], local[:, 0]])
+
+
+def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
+    """f = (1 - t) * global + t * local: (n,) for one t, (n, len(t)) for several.
+
+    >>> blend(np.array([[0.2, 0.6]]), 0.25)
+    array([0.3])
+    >>> blend(np.array([[0.2, 0.6]]), [0, 1])
+    array([[0.2, 0.6]])
+    """
+    dial = checked_t(t)
+    if dial.ndim == 0:
+        return (1 - dial) * heads[:, 0] + dial * heads[:, 1]
+    return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
+
+
+def checked_t(t: Any) -> NDArray[np.float64]:
+    """`t` as a float array of no or one dimension, every value in [0, 1]."""
+    try:
+        dial = np.asarray(t, dtype=np.float64)
+    except (TypeError, ValueError):
+        dial = np.array(np.nan)
+    if dial.ndim > 1 or dial.size == 0 or not ((dial >= 0) & (dial <= 1)).all():
+        raise ValueError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")
+    return dial
+
+
+def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
+    """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
+    below, above = np.minimum(u, bend), np.maximum(u, 1 - bend)
+    tail = bend**2 / (2 * bend - below)  # value and slope at u = bend: bend and 1
+    crown = bend**2 / (2 * bend - (1 - above))
+    return np.where(u < bend, tail, np.where(u > 1 - bend, 1 - crown, u))
+
+
+def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
+    """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
+    edge = _sigmoid(np.float64(-bend))
+    tail = edge / (1 + (1 - edge) * np.maximum(np.abs(g) - bend, 0.0))
+    return np.where(g < -bend, tail, np.where(g > bend, 1 - tail, _sigmoid(np.clip(g, -bend, bend))))
+
+
+def _sigmoid(g: Any) -> Any:
+    return 0.5 * (1 + np.tanh(0.5 * g))  # no overflow at either end
+
+
+def _rescale(values: NDArray[np.float64], low_high: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = low_high
+    width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
+    return (values - low) / width

@@ -1,0 +1,361 @@
+"""FUSE: the estimator people import."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from centrality import __version__, model_file
+from centrality._base import (
+    CentralityEstimator,
+    rows_to_fit,
+    rows_to_score,
+    share_of_outliers,
+    unchanged_on_failure,
+)
+from centrality._network import Network, build, restore
+from centrality._noise import neighbour_distance
+from centrality._pairs import SCHEMES, compare
+from centrality._rows import Rows, Scaling, rows_per_block
+from centrality._settings import find_device, positive, whole, widths
+from centrality._training import History, Plan, Training
+from centrality.calibration import Calibration, blend, checked_t
+
+STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
+CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
+PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
+ALIGNED = 16  # rows are scored in multiples of this, see _outputs
+
+
+class FUSE(TransformerMixin, CentralityEstimator):
+    """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
+
+    A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
+    gradient is the score of the noised data, a smoothed log-density. Both are calibrated to [0, 1] and mixed:
+    f(x, t) = (1 - t) * global + t * local. Fitting needs no labels; scoring is one forward pass and does not
+    need the training rows.
+
+    Parameters
+    ----------
+    t : the dial of `centrality` and `score_samples`: 0 is global, 1 is local.
+    metric : "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that
+        gives their (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
+    noise_scale : the paper's η, in units of the scaled rows: a number; a list, for one potential per scale,
+        rescaled and averaged; or "auto", the median distance to the 10th neighbour over √p.
+    hidden : widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
+    encoder : any torch.nn.Module from (n, p) to (n, q), in place of the above. It is copied, not changed.
+    shared_encoder : one encoder for both heads as in the paper, or one for each.
+    scheme : 1 to 4, who is compared before whom, as in the paper's Supplement.
+    anchors : how many anchors judge a pair, in schemes 1 and 2.
+    resamples : noise passes over the rows in each of the `epochs`.
+    epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
+        Algorithm 1 for that many epochs instead.
+    max_steps : the budget of steps; None means 2000, or 4000 with `novelty`, whatever the number of rows. With
+        `epochs`, an upper limit, None meaning none.
+    batch_size, learning_rate, weight_decay : of Adam; rows (and pairs) a step.
+    scaling : "auto" standardises each column and gives a constant one no weight; "none" takes rows as they are.
+    calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
+        `novelty`.
+    novelty : the training rows are clean. Otherwise they may hold outliers.
+    device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
+    random_state : a seed makes fits identical on the same machine and device.
+    progress : show a bar while fitting.
+
+    Attributes
+    ----------
+    history_ : dict of lists "step", "global", "local": mean losses since the line before.
+    noise_scale_ : tuple of the noise scales used.
+    offset_ : the score below which `predict` says outlier.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from centrality import FUSE
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = FUSE(random_state=0, max_steps=200).fit(X)
+    >>> centre, edge = model.centrality([[0.0, 0.0], [4.0, 4.0]])
+    >>> bool(centre > edge)
+    True
+    """
+
+    network_: Network
+    history_: History
+    noise_scale_: tuple[float, ...]
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        t: float = 0.5,
+        metric: str | Callable[..., Any] = "euclidean",
+        noise_scale: float | Sequence[float] | str = "auto",
+        hidden: Sequence[int] = (128, 128),
+        encoder: nn.Module | None = None,
+        shared_encoder: bool = False,
+        scheme: int = 1,
+        anchors: int = 512,
+        resamples: int = 8,
+        epochs: int | None = None,
+        max_steps: int | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.0,
+        scaling: str = "auto",
+        calibration: str = "soft",
+        contamination: float | str = "auto",
+        novelty: bool = False,
+        device: str = "auto",
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.t = t
+        self.metric = metric
+        self.noise_scale = noise_scale
+        self.hidden = hidden
+        self.encoder = encoder
+        self.shared_encoder = shared_encoder
+        self.scheme = scheme
+        self.anchors = anchors
+        self.resamples = resamples
+        self.epochs = epochs
+        self.max_steps = max_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.scaling = scaling
+        self.calibration = calibration
+        self.contamination = contamination
+        self.novelty = novelty
+        self.device = device
+        self.random_state = random_state
+        self.progress = progress
+
+    @classmethod
+    def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
+        """FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
+
+        Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
+        """
+        if experiment not in PAPER_HIDDEN:
+            raise ValueError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
+        settings = {
+            "hidden": PAPER_HIDDEN[experiment],
+            "shared_encoder": True,
+            "noise_scale": 1.0,
+            "anchors": 64,
+            "resamples": 8,
+            "epochs": 30,
+            "batch_size": 128,
+            "learning_rate": 1e-3,
+            "scaling": "none",
+            "calibration": "clip",
+        }
+        return cls(**(settings | changes))
+
+    def fit(self, X: Any, y: Any = None, *, dissimilarity: Any = None) -> Self:
+        """Learn what is typical of the rows of X; `y` is ignored.
+
+        `dissimilarity` compares rows by something other than their vectors: a square matrix, or a function of
+        two row numbers (or of two arrays of them).
+        """
+        with unchanged_on_failure(self):
+            X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
+            self._fit(X, dissimilarity)
+        return self
+
+    def _fit(self, X: Any, dissimilarity: Any) -> None:
+        checked_t(self.t)
+        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
+        device = find_device(self.device)
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+        self._scaling = Scaling.fit(X, self.scaling)
+        rows = Rows(X, self._scaling, device, keep=True)
+        comparison = compare(rows, self.metric, dissimilarity)
+        self.noise_scale_ = self._noise_scales(rows, rng)
+        plan = self._plan()
+        network = build(
+            rows.width, widths(self.hidden), self.encoder, self.shared_encoder, len(self.noise_scale_), generator
+        ).to(device)
+        # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
+        with torch.random.fork_rng(enabled=self.encoder is not None):
+            if self.encoder is not None:
+                torch.manual_seed(seed)
+            self.history_ = Training(network, rows, comparison, plan, rng, generator).run()
+        self.network_ = network
+        seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
+        outputs = self._outputs(seen)
+        self._calibration = Calibration.fit(self.calibration, outputs)
+        heads = self._calibration.heads(self._calibration.raw(outputs))
+        self.offset_ = float(np.quantile(blend(heads, self.t), share))
+
+    def _plan(self) -> Plan:
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"scheme must be 1, 2, 3 or 4, got {self.scheme!r}.")
+        steps = self.max_steps
+        if steps is None and self.epochs is None:
+            steps = STEPS_WHEN_CLEAN if self.novelty else STEPS
+        return Plan(
+            noise_scales=self.noise_scale_,
+            scheme=self.scheme,
+            anchors=whole("anchors", self.anchors),
+            resamples=whole("resamples", self.resamples),
+            epochs=None if self.epochs is None else whole("epochs", self.epochs),
+            max_steps=None if steps is None else whole("max_steps", steps),
+            batch_size=whole("batch_size", self.batch_size, at_least=2),
+            learning_rate=positive("learning_rate", self.learning_rate),
+            weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
+            progress=self.progress,
+        )
+
+    def _noise_scales(self, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
+        if isinstance(self.noise_scale, str):
+            if self.noise_scale != "auto":
+                raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
+            return (neighbour_distance(rows, rng),)
+        scales = np.atleast_1d(np.asarray(self.noise_scale, dtype=object))
+        if scales.ndim != 1 or scales.size == 0:
+            raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
+        return tuple(positive("noise_scale", scale) for scale in scales)
+
+    def raw(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
+        X = rows_to_score(self, X)
+        return self._calibration.raw(self._outputs(X))
+
+    def heads(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
+        return self._calibration.heads(self.raw(X))
+
+    def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
+        t = self.t if t is None else t
+        checked_t(t)  # before the work, not after it
+        return blend(self.heads(X), t)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Centrality at the model's own t: larger means more normal."""
+        return self.centrality(X)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The heads as two columns, "global" and "local"."""
+        return self.heads(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        return np.array(["global", "local"], dtype=object)
+
+    @torch.no_grad()
+    def _outputs(self, X: Any) -> NDArray[np.float32]:
+        """The network's (n, 1 + k) outputs, block by block.
+
+        Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another
+        order, and a row's score must not depend on how many rows came with it.
+        """
+        device = next(self.network_.parameters()).device
+        rows = Rows(X, self._scaling, device)
+        outputs = np.empty((len(rows), 1 + self.network_.n_potentials), dtype=np.float32)
+        start = 0
+        for block in rows.blocks(rows_per_block(rows.width)):
+            missing = -len(block) % ALIGNED
+            out = self.network_(nn.functional.pad(block, (0, 0, 0, missing)))
+            outputs[start : start + len(block)] = out[: len(block)].cpu().numpy()
+            start += len(block)
+        return outputs
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file: no training rows, no pickle."""
+        check_is_fitted(self)
+        arrays = {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
+        arrays |= {
+            "scaling.center": self._scaling.center,
+            "scaling.weight": self._scaling.weight,
+            "calibration.potentials": self._calibration.potentials,
+            "calibration.local": self._calibration.local,
+        }
+        names = getattr(self, "feature_names_in_", None)
+        header = {
+            "model": "FUSE",
+            "version": __version__,
+            "parameters": {name: _plain(value) for name, value in self.get_params(deep=False).items()},
+            "features": self.n_features_in_,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "noise_scale": list(self.noise_scale_),
+            "offset": self.offset_,
+            "history": {k: [None if np.isnan(x) else x for x in v] for k, v in self.history_.items()},
+        }
+        model_file.write(path, header, arrays)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def load(path: str | os.PathLike[str], *, encoder: nn.Module | None = None, device: str = "auto") -> FUSE:
+    """The model that `save` wrote to `path`; it scores exactly as it did.
+
+    A model fitted with an encoder of your own needs that module again, to hold the weights from the file.
+    """
+    header, arrays = model_file.read(path)
+    try:
+        return _restored(header, arrays, encoder, find_device(device))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise model_file.ModelFileError(f"{path} lacks something a FUSE model needs: {error!r}.") from error
+    except ValueError as error:
+        raise model_file.ModelFileError(f"{path}: {error}") from error
+
+
+def _restored(
+    header: dict[str, Any], arrays: model_file.Arrays, encoder: nn.Module | None, device: torch.device
+) -> FUSE:
+    if header["model"] != "FUSE":
+        raise ValueError(f"a FUSE model was wanted, this one is a {header['model']}.")
+    known = FUSE().get_params(deep=False)  # a file of a later minor version may know more
+    parameters = {name: value for name, value in header["parameters"].items() if name in known}
+    if parameters["encoder"] is not None and encoder is None:
+        raise ValueError(
+            f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
+            "pass one to hold its weights, load(path, encoder=...)."
+        )
+    model = FUSE(**(parameters | {"encoder": encoder}))
+    model.n_features_in_ = int(header["features"])
+    if header["feature_names"] is not None:
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    model.noise_scale_ = tuple(header["noise_scale"])
+    model.offset_ = float(header["offset"])
+    model.history_ = {k: [np.nan if x is None else x for x in v] for k, v in header["history"].items()}
+    model._scaling = Scaling(arrays["scaling.center"], arrays["scaling.weight"])
+    model._calibration = Calibration(
+        parameters["calibration"], arrays["calibration.potentials"], arrays["calibration.local"]
+    )
+    weights = {
+        name.removeprefix("network."): torch.from_numpy(array)
+        for name, array in arrays.items()
+        if name.startswith("network.")
+    }
+    model.network_ = restore(
+        weights, model.n_features_in_, widths(model.hidden), encoder, model.shared_encoder, len(model.noise_scale_)
+    ).to(device)
+    return model
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it; a function, a module or a generator only by its name."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Sequence | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.random.RandomState):
+        return None
+    return getattr(value, "__name__", type(value).__name__)

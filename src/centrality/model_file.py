@@ -1,0 +1,101 @@
+"""A model as one safetensors file: named arrays and a JSON header. Reading it can run no code.
+
+The header lives in the file's metadata under the key "centrality" and carries a checksum over itself and the
+arrays, so that a damaged or edited file is refused instead of scoring wrongly.
+"""
+
+import hashlib
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._files import written_whole
+
+FORMAT = (1, 0)  # a reader understands every minor version of its own major version
+KEY = "centrality"
+MAX_HEADER = 100_000_000  # safetensors' own limit
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A file that cannot be read as a model; the message says which kind of wrong it is."""
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+    """Write header and arrays to `path`, whole or not at all."""
+    from safetensors.numpy import save_file
+
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    body = {"format": ".".join(map(str, FORMAT)), **header}
+    sealed = {"header": body, "checksum": _checksum(body, arrays)}
+    with written_whole(path) as beside:
+        save_file(arrays, beside, metadata={KEY: json.dumps(sealed, allow_nan=False)})
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of the model at `path`, or a ModelFileError that says why not."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no model file at {path}.")
+    content = path.read_bytes()
+    sealed = _sealed(path, content)
+    try:
+        body, checksum = sealed["header"], sealed["checksum"]
+        major = int(str(body["format"]).split(".")[0])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: the header of this model was altered: {error!r}.") from None
+    if major > FORMAT[0]:
+        raise ModelFileError(
+            f"{path} was written in model format {body['format']}; this version of centrality reads "
+            f"{FORMAT[0]}.x. Upgrade it: pip install -U centrality"
+        )
+    try:
+        arrays: Arrays = load(content)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise ModelFileError(f"{path} is truncated or damaged: {error}. Copy or save it again.") from None
+    if _checksum(body, arrays) != checksum:
+        raise ModelFileError(
+            f"{path}: header and arrays do not match their checksum, so the file was altered or damaged. "
+            "Copy or save it again."
+        )
+    return body, arrays
+
+
+def _sealed(path: Path, content: bytes) -> dict[str, Any]:
+    """Our part of the file's metadata: the sealed header, not yet believed."""
+    length = struct.unpack("<Q", content[:8])[0] if len(content) >= 8 else 0
+    if not 2 <= length <= MAX_HEADER or content[8:9] != b"{":
+        raise ModelFileError(f"{path} is not a model file: a safetensors file written by centrality was wanted.")
+    if len(content) < 8 + length:
+        raise ModelFileError(f"{path} is truncated: it ends inside its header. Copy or save it again.")
+    try:
+        metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: the header of this file is not readable: {error}.") from None
+    if not isinstance(metadata, dict) or KEY not in metadata:
+        raise ModelFileError(f"{path} is a safetensors file, but not one written by centrality's save().")
+    try:
+        sealed = json.loads(metadata[KEY])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: the header of this model was altered: {error}.") from None
+    if not isinstance(sealed, dict):
+        raise ModelFileError(f"{path}: the header of this model was altered: it is no longer an object.")
+    return sealed
+
+
+def _checksum(body: dict[str, Any], arrays: Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
