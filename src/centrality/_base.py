@@ -41,9 +41,7 @@ def share_of_outliers(contamination: float | str, auto: float) -> float:
     if contamination == "auto":
         return auto
     if isinstance(contamination, str) or not 0 < contamination <= 0.5:
-        raise ValueError(
-            f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}."
-        )
+        raise ValueError(f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}.")
     return float(contamination)
 
 
@@ -79,9 +77,7 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     X = _to_host(X)
     if nw.dependencies.is_into_dataframe(X):
         _require_numbers(X)
-    rows = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-    )
+    rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     _require_finite(rows, getattr(estimator, "feature_names_in_", None))
     return rows
 
@@ -127,9 +123,7 @@ def _require_finite(rows: Any, names: Sequence[str] | None) -> None:
             bad += mask.sum(0)
     if bad.any():
         columns = np.flatnonzero(bad)
-        shown = ", ".join(
-            f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5]
-        )
+        shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         raise ValueError(
             f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "

@@ -16,12 +16,12 @@ class Network(nn.Module):
     def __init__(self, trunks: Sequence[nn.Module], features: int, potentials: int) -> None:
         super().__init__()
         self.trunks = nn.ModuleList(trunks)
-        self.global_head = nn.utils.skip_init(nn.Linear, features, 1)
-        self.local_head = nn.utils.skip_init(nn.Linear, features, potentials)
+        self.global_head = _linear(features, 1)
+        self.local_head = _linear(features, potentials)
 
     @property
     def n_potentials(self) -> int:
-        return self.local_head.out_features
+        return int(self.local_head.out_features)
 
     def logit(self, z: Tensor) -> Tensor:
         """g, the global head's Bradley-Terry logit."""  # (n,)
@@ -38,13 +38,18 @@ class Network(nn.Module):
         return torch.cat([self.global_head(features), self.local_head(local)], dim=1)
 
 
+def _linear(width: int, wide: int) -> nn.Linear:
+    """A layer without values: those come from our own generator, or from a file."""
+    return nn.utils.skip_init(nn.Linear, width, wide)  # type: ignore[no-any-return, no-untyped-call]
+
+
 def mlp(width: int, hidden: Sequence[int]) -> nn.Sequential:
     """GELU layers of the given widths, then a linear projection as wide as the last; not yet initialised."""
     layers: list[nn.Module] = []
     for wide in hidden:
-        layers += [nn.utils.skip_init(nn.Linear, width, wide), nn.GELU()]
+        layers += [_linear(width, wide), nn.GELU()]
         width = wide
-    return nn.Sequential(*layers, nn.utils.skip_init(nn.Linear, width, width))
+    return nn.Sequential(*layers, _linear(width, width))
 
 
 def build(

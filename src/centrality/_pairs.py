@@ -18,7 +18,7 @@ from centrality._rows import Rows
 
 Index = NDArray[np.intp]
 METRICS = ("euclidean", "manhattan", "cosine")
-TIE = 1e-6  # relative to the squared lengths: closer than this is float32 rounding, not a preference
+TIE = 1e-6  # relative to what was compared: closer than this is float32 rounding, not a preference
 ANCHOR_BLOCK = 4096  # anchors compared at once when a scheme uses all of them
 
 
@@ -55,7 +55,11 @@ class Partition:
         third = n // 3
         self.scheme, self._rng = scheme, rng
         if scheme.split:
-            self.first, self.second, self.anchors = order[:third], order[third : 2 * third], order[2 * third :]
+            self.first, self.second, self.anchors = (
+                order[:third],
+                order[third : 2 * third],
+                order[2 * third :],
+            )
         else:
             self.first = self.second = self.anchors = order
 
@@ -81,18 +85,17 @@ class Partition:
         if self.scheme.all_anchors or count >= size:
             return self.anchors
         start = self._rng.integers(size, size=pairs)
-        return self.anchors[(np.asarray(start)[..., None] + np.arange(count)) % size]
+        return np.asarray(self.anchors[(np.asarray(start)[..., None] + np.arange(count)) % size])
 
 
 def preference(comparison: Comparison, first: Index, second: Index, anchors: Index) -> Tensor:
     """π̂: the share of anchors that find the first row nearer. Ties do not vote; without a vote it is 1/2."""
-    wins = losses = torch.zeros(())
+    lead = votes = torch.zeros(())
     for start in range(0, anchors.shape[-1], ANCHOR_BLOCK):
-        margin = comparison.margin(first, second, anchors[..., start : start + ANCHOR_BLOCK])  # (b, m)
-        wins = wins + (margin > 0).sum(1)
-        losses = losses + (margin < 0).sum(1)
-    votes = wins + losses
-    return torch.where(votes > 0, wins / votes.clamp(min=1), 0.5)  # (b,)
+        vote = comparison.margin(first, second, anchors[..., start : start + ANCHOR_BLOCK]).sign()  # (b, m)
+        lead = lead + vote.sum(1)  # wins - losses
+        votes = votes + vote.abs().sum(1)  # wins + losses
+    return 0.5 * (1 + lead / votes.clamp(min=1))  # (b,)
 
 
 class OfVectors:
@@ -121,20 +124,19 @@ class OfVectors:
             margin = self.margin(first, second, every)
             return margin.gather(1, torch.from_numpy(own.reshape(anchors.shape)).to(margin.device))
         if callable(self.metric):
-            a = self.rows.as_given(anchors)
-            distances = [_called(self.metric, self.rows.as_given(index), a) for index in (first, second)]
+            before = self.rows.as_given(anchors)
+            distances = [_called(self.metric, self.rows.as_given(index), before) for index in (first, second)]
             return torch.from_numpy(distances[1] - distances[0]).to(self.rows.device)
-        if self.metric == "manhattan":
-            a = self.rows.take(anchors)
-            near, far = (torch.cdist(self.rows.take(index), a, p=1) for index in (first, second))
-            return _without_ties(far - near, (far + near).mean(1))
         x, y, a = (self._vectors(index) for index in (first, second, anchors))
+        if self.metric == "manhattan":
+            near, far = torch.cdist(x, a, p=1), torch.cdist(y, a, p=1)
+            return _without_ties(far - near, far + near)
         # |x - a|² < |y - a|²  <=>  (x - y)·a > (|x|² - |y|²) / 2: no distance is ever formed
         xx, yy = x.square().sum(1), y.square().sum(1)
         return _without_ties((x - y) @ a.T - 0.5 * (xx - yy)[:, None], xx + yy)
 
     def _vectors(self, index: Index) -> Tensor:
-        if self.metric == "euclidean":
+        if self.metric != "cosine":
             return self.rows.take(index)
         given = torch.from_numpy(self.rows.as_given(index).astype(np.float32)).to(self.rows.device)
         return functional.normalize(given, dim=1)  # of unit length, the nearer is the one of smaller angle
@@ -205,7 +207,8 @@ def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) ->
 
 
 def _without_ties(margin: Tensor, size: Tensor) -> Tensor:
-    return torch.where(margin.abs() > TIE * size[:, None], margin, 0.0)
+    """The margin, exactly 0 where it is no more than rounding of numbers of this size."""
+    return functional.hardshrink(margin, TIE * float(size.mean()))
 
 
 def _try_metric(metric: Callable[..., Any], rows: Rows) -> None:

@@ -53,7 +53,8 @@ def local_loss(network: Network, z: Tensor, noise: Tensor, eta: Tensor, which: T
     noisy = (z + eta * noise).requires_grad_()  # (b, p)
     potential = network.potentials(noisy).gather(1, which)  # (b, 1)
     (score,) = torch.autograd.grad(potential.sum(), noisy, create_graph=True)  # (b, p)
-    return 0.5 * (weight * (score + noise / eta).square()).mean()
+    residual = score + noise / eta
+    return 0.5 * (weight * residual.square()).mean()  # type: ignore[no-any-return]
 
 
 class Training:
@@ -102,20 +103,20 @@ class Training:
 
     def by_steps(self) -> Iterator[None]:
         """One batch for each head in every step, one update from their sum."""
-        plan = self.plan
-        assert plan.max_steps is not None
-        decay = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: min(1.0, 2.0 * (1.0 - step / plan.max_steps))
-        )
-        entry = max(1, plan.max_steps // ENTRIES)
+        plan, budget = self.plan, self.planned_steps()
+        decay = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: min(1.0, 2.0 * (1.0 - step / budget)))
+        entry = max(1, budget // ENTRIES)
         pairs, batches = self._endless_pairs(), self._endless_rows()
-        for step in range(plan.max_steps):
+        for step in range(budget):
             first, second, partition = next(pairs)
             anchors = self.comparison.panel(plan.anchors, self.rng)
             if anchors is None:
                 anchors = partition.judges(plan.anchors, None)  # (m,): the batch shares them
             self._update(
-                {"global": self._global(first, second, anchors), "local": self._local(next(batches), balanced=True)}
+                {
+                    "global": self._global(first, second, anchors),
+                    "local": self._local(next(batches), balanced=True),
+                }
             )
             decay.step()
             if step % entry == 0:

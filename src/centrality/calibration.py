@@ -86,15 +86,16 @@ def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]
     """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
     below, above = np.minimum(u, bend), np.maximum(u, 1 - bend)
     tail = bend**2 / (2 * bend - below)  # value and slope at u = bend: bend and 1
-    crown = bend**2 / (2 * bend - (1 - above))
-    return np.where(u < bend, tail, np.where(u > 1 - bend, 1 - crown, u))
+    crown = 1 - bend**2 / (2 * bend - (1 - above))
+    return np.asarray(np.where(u < bend, tail, np.where(u > 1 - bend, crown, u)))
 
 
 def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
     """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
     edge = _sigmoid(np.float64(-bend))
     tail = edge / (1 + (1 - edge) * np.maximum(np.abs(g) - bend, 0.0))
-    return np.where(g < -bend, tail, np.where(g > bend, 1 - tail, _sigmoid(np.clip(g, -bend, bend))))
+    bulk = _sigmoid(np.clip(g, -bend, bend))
+    return np.asarray(np.where(g < -bend, tail, np.where(g > bend, 1 - tail, bulk)))
 
 
 def _sigmoid(g: Any) -> Any:
@@ -104,4 +105,4 @@ def _sigmoid(g: Any) -> Any:
 def _rescale(values: NDArray[np.float64], low_high: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = low_high
     width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
-    return (values - low) / width
+    return np.asarray((values - low) / width)

@@ -100,13 +100,13 @@ class FUSE(TransformerMixin, CentralityEstimator):
         noise_scale: float | Sequence[float] | str = "auto",
         hidden: Sequence[int] = (128, 128),
         encoder: nn.Module | None = None,
-        shared_encoder: bool = False,
+        shared_encoder: bool = True,
         scheme: int = 1,
         anchors: int = 512,
         resamples: int = 8,
         epochs: int | None = None,
         max_steps: int | None = None,
-        batch_size: int = 256,
+        batch_size: int = 128,
         learning_rate: float = 2e-3,
         weight_decay: float = 0.0,
         scaling: str = "auto",
@@ -147,7 +147,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         """
         if experiment not in PAPER_HIDDEN:
             raise ValueError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
-        settings = {
+        settings: dict[str, Any] = {
             "hidden": PAPER_HIDDEN[experiment],
             "shared_encoder": True,
             "noise_scale": 1.0,
@@ -184,7 +184,12 @@ class FUSE(TransformerMixin, CentralityEstimator):
         self.noise_scale_ = self._noise_scales(rows, rng)
         plan = self._plan()
         network = build(
-            rows.width, widths(self.hidden), self.encoder, self.shared_encoder, len(self.noise_scale_), generator
+            rows.width,
+            widths(self.hidden),
+            self.encoder,
+            self.shared_encoder,
+            len(self.noise_scale_),
+            generator,
         ).to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
@@ -234,7 +239,8 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
     def heads(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
-        return self._calibration.heads(self.raw(X))
+        raw = self.raw(X)  # first: it says so if the estimator is not fitted
+        return self._calibration.heads(raw)
 
     def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
         """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
@@ -343,7 +349,12 @@ def _restored(
         if name.startswith("network.")
     }
     model.network_ = restore(
-        weights, model.n_features_in_, widths(model.hidden), encoder, model.shared_encoder, len(model.noise_scale_)
+        weights,
+        model.n_features_in_,
+        widths(model.hidden),
+        encoder,
+        model.shared_encoder,
+        len(model.noise_scale_),
     ).to(device)
     return model
 
