@@ -71,7 +71,7 @@ class Rows:
     def take(self, index: Any) -> Tensor:
         """These rows as the network sees them."""  # (len(index), p)
         if self._kept is not None:
-            return self._kept[index]
+            return self._kept[index] if isinstance(index, slice) else self._kept[torch.from_numpy(index)]
         return torch.from_numpy(self.scaling.apply(self.as_given(index))).to(self.device)
 
     def blocks(self, size: int) -> Iterator[Tensor]:
