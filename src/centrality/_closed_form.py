@@ -43,7 +43,7 @@ class ClosedForm:
         trunks = self.network.trunks
         if len(trunks) == 1:
             return self._through(trunks[0], pairs, noised)
-        found = {}
+        found: dict[str, Tensor] = {}
         if pairs is not None:
             found |= self._through(trunks[0], pairs, None)
         if noised is not None:
