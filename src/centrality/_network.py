@@ -41,7 +41,8 @@ class Network(nn.Module):
 
 def _linear(width: int, wide: int) -> nn.Linear:
     """A layer without values: those come from our own generator, or from a file."""
-    return nn.utils.skip_init(nn.Linear, width, wide)  # type: ignore[no-any-return, no-untyped-call]
+    at = torch.get_default_device()  # "meta", without memory, when `restore` asks for it
+    return nn.utils.skip_init(nn.Linear, width, wide, device=at)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def mlp(width: int, hidden: Sequence[int]) -> nn.Sequential:

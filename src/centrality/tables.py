@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
         raise FileNotFoundError(f"There is no file at {path}.")
     try:
         table = _READERS[suffix](path)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, EOFError, OSError) as error:
+    except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile) as error:
         if isinstance(error, TableError):
             raise
         raise TableError(f"{path} cannot be read as {suffix}: {error}") from None
