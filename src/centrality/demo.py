@@ -47,10 +47,10 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
 
 
 def plane(model: FUSE, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:
-    """f(x, t) over the rectangle that holds these points in the plane, as `plots.contours` wants it."""
-    margin = 0.1 * np.ptp(points, axis=0)
-    low, high = points.min(0) - margin, points.max(0) + margin
-    x, y = (np.linspace(low[k], high[k], size) for k in (0, 1))
+    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it."""
+    centre = np.median(points, axis=0)
+    reach = 1.2 * np.quantile(np.abs(points - centre), 0.995)
+    x, y = (np.linspace(centre[k] - reach, centre[k] + reach, size) for k in (0, 1))
     corners = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     return x, y, model.centrality(corners, t=list(ts)).reshape(size, size, len(ts))
 

@@ -111,9 +111,9 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_array(path: Path) -> pa.Table:
-    array = np.load(path, allow_pickle=False)  # never: a pickle can run code
-    if not isinstance(array, np.ndarray):
-        with array:
+    with path.open("rb") as file:
+        array = np.load(file, allow_pickle=False)  # never: a pickle can run code
+        if not isinstance(array, np.ndarray):
             array = _only_matrix(path, array)
     if array.ndim == 1:
         array = array[:, None]
