@@ -126,7 +126,7 @@ class OfVectors:
         if callable(self.metric):
             before = self.rows.as_given(anchors)
             distances = [_called(self.metric, self.rows.as_given(index), before) for index in (first, second)]
-            return torch.from_numpy(distances[1] - distances[0]).to(self.rows.device)
+            return torch.from_numpy(distances[1] - distances[0])
         x, y, a = (self._vectors(index) for index in (first, second, anchors))
         if self.metric == "manhattan":
             near, far = torch.cdist(x, a, p=1), torch.cdist(y, a, p=1)
