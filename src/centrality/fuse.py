@@ -20,7 +20,7 @@ from centrality._base import (
     share_of_outliers,
     unchanged_on_failure,
 )
-from centrality._network import Network, build, restore
+from centrality._network import Network, Scorer, build, restore
 from centrality._noise import neighbour_distance
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
@@ -196,7 +196,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             self.history_ = Training(network, rows, comparison, plan, rng, generator).run()
-        self.network_ = network
+        self.network_, self._scorer = network, Scorer(network)
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
         outputs = self._outputs(seen)
         self._calibration = Calibration.fit(self.calibration, outputs)
@@ -259,20 +259,18 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
 
-    @torch.no_grad()
     def _outputs(self, X: Any) -> NDArray[np.float32]:
         """The network's (n, 1 + k) outputs, block by block.
 
         Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another
         order, and a row's score must not depend on how many rows came with it.
         """
-        device = next(self.network_.parameters()).device
-        rows = Rows(X, self._scaling, device)
+        rows = Rows(X, self._scaling, self._scorer.device)
         outputs = np.empty((len(rows), 1 + self.network_.n_potentials), dtype=np.float32)
         start = 0
         for block in rows.blocks(rows_per_block(rows.width)):
             missing = -len(block) % ALIGNED
-            out = self.network_(nn.functional.pad(block, (0, 0, 0, missing)))
+            out = self._scorer(nn.functional.pad(block, (0, 0, 0, missing)))
             outputs[start : start + len(block)] = out[: len(block)].cpu().numpy()
             start += len(block)
         return outputs
@@ -361,6 +359,7 @@ def _restored(
         model.shared_encoder,
         len(model.noise_scale_),
     ).to(device)
+    model._scorer = Scorer(model.network_)
     return model
 
 
