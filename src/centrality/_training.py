@@ -61,7 +61,10 @@ class Training:
         self._turns = turns[:, None]  # rows take turns over the noise scales
         self.step = ClosedForm(network) if network.standard else Autograd(network)
         self.optimizer = torch.optim.Adam(
-            self.step.parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+            self.step.parameters,
+            lr=plan.learning_rate,
+            weight_decay=plan.weight_decay,
+            fused=rows.device.type in ("cpu", "cuda"),
         )
         self.history: History = {"step": [], "global": [], "local": []}
         self._since: dict[str, list[Tensor]] = {"global": [], "local": []}

@@ -26,7 +26,7 @@ from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._settings import find_device, positive, whole, widths
 from centrality._training import History, Plan, Training
-from centrality.calibration import Calibration, blend, checked_t
+from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
@@ -174,6 +174,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
+        checked_calibration(self.calibration)  # now, not when training is over
         share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         device = find_device(self.device)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -291,9 +292,10 @@ def load(path: str | os.PathLike[str], *, encoder: nn.Module | None = None, devi
 
     A model fitted with an encoder of your own needs that module again, to hold the weights from the file.
     """
+    at = find_device(device)
     header, arrays = model_file.read(path)
     try:
-        model: FUSE = _saving.put_together(FUSE, header, arrays, encoder, find_device(device))
+        model: FUSE = _saving.put_together(FUSE, header, arrays, encoder, at)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(f"{path} lacks something a FUSE model needs: {error!r}.") from error
     except ValueError as error:
