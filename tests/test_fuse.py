@@ -65,6 +65,28 @@ def test_a_row_scores_the_same_alone_and_in_company(fitted, blob):
     np.testing.assert_allclose(alone, together[:50], rtol=1e-6)
 
 
+def test_blocks_scored_by_threads_are_those_scored_at_once(fitted):
+    X = np.random.default_rng(0).normal(size=(50_000, 2))  # several blocks
+    np.testing.assert_array_equal(fitted.heads(X)[-1000:], fitted.heads(X[-1000:]))
+    assert fitted.centrality(X, t=[0, 1]).shape == (50_000, 2)
+
+
+def test_ctrl_c_during_scoring_does_not_wait_for_the_blocks_ahead(fitted, blob):
+    X = np.tile(blob, (2000, 1))
+    calls = 0
+
+    def finish(outputs):
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return outputs
+
+    with pytest.raises(KeyboardInterrupt):
+        fitted._in_blocks(X, finish)
+    assert calls < 0.5 * len(X) / 8192
+
+
 def test_units_do_not_matter_even_for_one_column(blob):
     plain = FUSE(random_state=0).fit(blob).centrality(blob)
     stretched = FUSE(random_state=0).fit(blob * [1000, 1] + [5, 1e5]).centrality(blob * [1000, 1] + [5, 1e5])

@@ -15,7 +15,7 @@ from torch import Tensor
 
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
-BLOCK_VALUES = 1 << 20  # values per block in passes over all rows: 8 MiB in float64
+BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
 KEPT_VALUES = 1 << 23  # data of up to this many values is scaled once and kept: 32 MiB in float32
 
 

@@ -1,6 +1,7 @@
-"""What the user asked for, checked: each answer says what was wanted and what came."""
+"""What the user asked for, checked: each answer says what was wanted and what came; and where to compute."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -46,3 +47,14 @@ def find_device(name: str) -> torch.device:
         has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if there["mps"] else [])]
         raise ValueError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
     return device
+
+
+@contextmanager
+def threads(most: int) -> Iterator[int]:
+    """No more threads than `most` within torch's operations; yields how many there were before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, max(1, most)))
+    try:
+        yield before
+    finally:
+        torch.set_num_threads(before)

@@ -6,7 +6,6 @@ number of rows, with a learning rate that falls to zero over the second half.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from centrality._losses import Autograd, Noised, Pairs
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
 from centrality._rows import Rows
+from centrality._settings import threads
 
 ENTRIES = 50  # lines a budget of steps leaves in the history
 WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
@@ -73,7 +73,7 @@ class Training:
     def run(self) -> History:
         self.network.train()
         weights = sum(parameter.numel() for parameter in self.network.parameters())
-        with _threads(weights // WEIGHTS_PER_THREAD), _bar(self.planned_steps(), self.plan.progress) as bar:
+        with threads(weights // WEIGHTS_PER_THREAD), _bar(self.planned_steps(), self.plan.progress) as bar:
             for _ in self.by_epochs() if self.plan.epochs is not None else self.by_steps():
                 bar.update()
                 if self._steps == self.plan.max_steps:
@@ -180,17 +180,6 @@ class Training:
 def _batches(order: Any, size: int) -> Iterator[Any]:
     for start in range(0, len(order), size):
         yield order[start : start + size]
-
-
-@contextmanager
-def _threads(most: int) -> Iterator[None]:
-    """No more threads than this for torch, at least one; afterwards as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(min(before, max(1, most)))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _bar(total: int, visible: bool) -> Any:

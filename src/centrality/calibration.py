@@ -39,6 +39,10 @@ class Calibration:
         """(n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
         return average(outputs, self.potentials)
 
+    def heads_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+        """(n, 1 + k) network outputs -> (n, 2) calibrated to [0, 1]."""
+        return self.heads(self.raw(outputs))
+
     def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2) calibrated to [0, 1]."""
         local = _rescale(raw[:, 1], self.local)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -24,14 +25,14 @@ from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
-from centrality._settings import find_device, positive, whole, widths
+from centrality._settings import find_device, positive, threads, whole, widths
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
-ALIGNED = 16  # rows are scored in multiples of this, see _outputs
+ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
 
 class FUSE(TransformerMixin, CentralityEstimator):
@@ -199,10 +200,9 @@ class FUSE(TransformerMixin, CentralityEstimator):
             self.history_ = Training(network, rows, comparison, plan, rng, generator).run()
         self.network_, self._scorer = network, Scorer(network)
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
-        outputs = self._outputs(seen)
+        outputs = self._in_blocks(seen, np.asarray)
         self._calibration = Calibration.fit(self.calibration, outputs)
-        heads = self._calibration.heads(self._calibration.raw(outputs))
-        self.offset_ = float(np.quantile(blend(heads, self.t), share))
+        self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
 
     def _plan(self) -> Plan:
         if self.scheme not in SCHEMES:
@@ -236,18 +236,19 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def raw(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
         X = rows_to_score(self, X)
-        return self._calibration.raw(self._outputs(X))
+        return self._in_blocks(X, self._calibration.raw)
 
     def heads(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
-        raw = self.raw(X)  # first: it says so if the estimator is not fitted
-        return self._calibration.heads(raw)
+        X = rows_to_score(self, X)
+        return self._in_blocks(X, self._calibration.heads_of)
 
     def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
         """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
         t = self.t if t is None else t
         checked_t(t)  # before the work, not after it
-        return blend(self.heads(X), t)
+        X = rows_to_score(self, X)
+        return self._in_blocks(X, lambda outputs: blend(self._calibration.heads_of(outputs), t))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Centrality at the model's own t: larger means more normal."""
@@ -260,21 +261,37 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
 
-    def _outputs(self, X: Any) -> NDArray[np.float32]:
-        """The network's (n, 1 + k) outputs, block by block.
+    def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        """`finish` of the network's (n, 1 + k) outputs, block by block: only the result is as long as X.
 
         Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another
-        order, and a row's score must not depend on how many rows came with it.
+        order, and a row's score must not depend on how many rows came with it. Threads take whole blocks: on a
+        busy machine, threads that share each product would mostly wait for one another.
         """
         rows = Rows(X, self._scaling, self._scorer.device)
-        outputs = np.empty((len(rows), 1 + self.network_.n_potentials), dtype=np.float32)
-        start = 0
-        for block in rows.blocks(rows_per_block(rows.width)):
-            missing = -len(block) % ALIGNED
-            out = self._scorer(nn.functional.pad(block, (0, 0, 0, missing)))
-            outputs[start : start + len(block)] = out[: len(block)].cpu().numpy()
-            start += len(block)
-        return outputs
+        size = rows_per_block(rows.width)
+
+        def score(start: int) -> NDArray[Any]:
+            block = rows.take(slice(start, start + size))
+            outputs = self._scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
+            return finish(outputs[: len(block)].cpu().numpy())
+
+        starts = range(0, len(rows), size)
+        if len(starts) == 1:
+            return score(0)
+        result: NDArray[Any] | None = None
+        one_by_one = rows.device.type != "cpu"
+        with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
+            try:
+                for start, part in zip(starts, pool.map(score, starts), strict=True):
+                    if result is None:
+                        result = np.empty((len(rows), *part.shape[1:]), dtype=part.dtype)
+                    result[start : start + size] = part
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead
+                raise
+        assert result is not None  # there is at least one block
+        return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
