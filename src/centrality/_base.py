@@ -70,7 +70,22 @@ def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
 def rows_to_score(estimator: Any, X: Any) -> Any:
     """Checked rows for a fitted estimator, as wide as those it was fitted on."""
     check_is_fitted(estimator)
+    if _is_plain(X, estimator):
+        _require_finite(X, None)
+        return X
     return _checked(estimator, X, reset=False)
+
+
+def _is_plain(X: Any, estimator: Any) -> bool:
+    """An array of numbers that fits, so that only its values are in question: the short way for single rows."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and X.dtype.kind in "biuf"
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:

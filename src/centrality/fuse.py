@@ -278,7 +278,8 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
         starts = range(0, len(rows), size)
         if len(starts) == 1:
-            return score(0)
+            with threads(1):
+                return score(0)
         result: NDArray[Any] | None = None
         one_by_one = rows.device.type != "cpu"
         with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
