@@ -13,7 +13,7 @@ from centrality.depths._frames import Array, Flat, Frame, flat, in_one_unit, uni
 PAPER_FEWEST, PAPER_MOST = 100, 50_000
 FROM_SAMPLE = 1000  # "auto": so many directions through rows, and so many along differences of two rows
 SEARCH_ROWS = 5000  # "auto": rows that guide the search for a better direction; the verdict is by all
-SEARCH_STEPS = 6
+SEARCH_STEPS = 10
 FIRST_STEP = 0.3  # radians, nearly
 
 

@@ -9,7 +9,7 @@ from centrality.depths._directions import DirectionalDepth, climb, tent
 from centrality.depths._frames import Array, Flat, Frame, blocks, flat, unit
 from centrality.depths._sweep import fewest_on_a_side, sweep
 
-WIDTH = 0.3  # of the window around the hyperplane that guides the search, in standard deviations
+WIDTH = 0.2  # of the window around the hyperplane that guides the search, in standard deviations
 
 
 class Halfspace(DirectionalDepth):

@@ -8,7 +8,7 @@ import numpy as np
 from centrality.depths._directions import DirectionalDepth, climb, tent
 from centrality.depths._frames import Array, blocks, unit
 
-WIDTH = 0.1  # of the windows around median and MAD that guide the search, in MADs
+WIDTH = 0.2  # of the windows around median and MAD that guide the search, in MADs
 
 
 class Projection(DirectionalDepth):
