@@ -122,8 +122,10 @@ def blocks(n: int, width: int) -> Iterator[slice]:
 
 def unit(vectors: Array) -> Array:
     """Vectors of length 1; those of no length stay as they are."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0, length, 1))
+    largest = np.abs(vectors).max(1, keepdims=True, initial=0)  # first, so that no square overflows
+    scaled = vectors / np.where(largest > 0, largest, 1)
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(scaled / np.where(length > 0, length, 1))
 
 
 def _require_squares(covariance: Array) -> None:

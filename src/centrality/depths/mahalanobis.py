@@ -63,11 +63,18 @@ class Mahalanobis(Depth):
                 f"got n_samples={n} and {d} columns. Use robust=False, or fewer columns."
             )
         search = MinCovDet(support_fraction=self.support_fraction, random_state=check_random_state(self.random_state))
+        scale = np.where(np.ptp(rows, axis=0) > 0, rows.std(0), 1.0)  # it takes small variances for none
         with warnings.catch_warnings():
             # It warns where the majority lies on a flat; the ridge defines the depth there.
             warnings.simplefilter("ignore")
-            found = search.fit(rows)
-        return found.location_, found.covariance_
+            try:
+                found = search.fit(rows / scale)
+            except ValueError as error:
+                raise ValueError(
+                    "robust=True found no spread in the majority of the rows, which are all equal or nearly so. "
+                    "Use robust=False, or a larger support_fraction."
+                ) from error
+        return found.location_ * scale, found.covariance_ * np.outer(scale, scale)
 
     def _prepare(self) -> None:
         self.offset_ = self._threshold()  # as cheap as the fit itself; then the sample can go

@@ -107,7 +107,7 @@ class Projection(DirectionalDepth):
         return self._outlyingness(np.einsum("ij,ij->i", points, directions), center, spread)
 
     def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
-        """Outlyingness by the guides, and its slope.
+        """Outlyingness by the guides, and its slope, up to a factor.
 
         Median and MAD move with the rows that lie there; a window around each makes that a smooth average.
         """
@@ -124,7 +124,7 @@ class Projection(DirectionalDepth):
         share = at_spread.sum(1) / np.maximum(np.abs(at_spread).sum(1), self._tiny)
         spread_slope -= share[:, None] * center_slope
         slope = np.sign(deviation)[:, None] * (points - center_slope) - height[:, None] * spread_slope
-        return height, slope / spread[:, None]
+        return height, slope
 
 
 def median_and_mad(projected: Array) -> tuple[Array, Array, Array]:
