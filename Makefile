@@ -5,9 +5,9 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
-SOURCES := src tests benchmarks
+SOURCES := src tests benchmarks docs
 
-.PHONY: demo test lint format pictures benchmarks clean
+.PHONY: demo test lint format pictures tables benchmarks clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -28,10 +28,14 @@ format: .venv/.test
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
 
+tables: .venv/.test
+	$(BIN)/python docs/tables.py
+
 benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.table1
 	$(BIN)/python -m benchmarks.table3
 	$(BIN)/python -m benchmarks.mixture
+	$(BIN)/python docs/tables.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo

@@ -13,8 +13,9 @@ class Network(nn.Module):
     One trunk serves both heads as in the paper; two trunks give each its own.
     """
 
-    def __init__(self, trunks: Sequence[nn.Module], features: int, potentials: int) -> None:
+    def __init__(self, trunks: Sequence[nn.Module], features: int, potentials: int, standard: bool) -> None:
         super().__init__()
+        self.standard = standard  # the trunks are ours (`mlp`), not the user's
         self.trunks = nn.ModuleList(trunks)
         self.global_head = _linear(features, 1)
         self.local_head = _linear(features, potentials)
@@ -40,7 +41,8 @@ class Network(nn.Module):
 
 def _linear(width: int, wide: int) -> nn.Linear:
     """A layer without values: those come from our own generator, or from a file."""
-    return nn.utils.skip_init(nn.Linear, width, wide)  # type: ignore[no-any-return, no-untyped-call]
+    at = torch.get_default_device()  # "meta", without memory, when `restore` asks for it
+    return nn.utils.skip_init(nn.Linear, width, wide, device=at)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def mlp(width: int, hidden: Sequence[int]) -> nn.Sequential:
@@ -63,11 +65,11 @@ def build(
     """A fresh network for rows of this width. The user's encoder is copied, never trained in place."""
     copies = 1 if shared else 2
     if encoder is None:
-        network = Network([mlp(width, hidden) for _ in range(copies)], hidden[-1], potentials)
+        network = Network([mlp(width, hidden) for _ in range(copies)], hidden[-1], potentials, standard=True)
         fresh = network.modules()
     else:
         features = encoder_features(encoder, width)
-        network = Network([copy.deepcopy(encoder) for _ in range(copies)], features, potentials)
+        network = Network([copy.deepcopy(encoder) for _ in range(copies)], features, potentials, standard=False)
         fresh = iter([network.global_head, network.local_head])
     for module in fresh:
         if isinstance(module, nn.Linear):
@@ -91,7 +93,7 @@ def restore(
     features = hidden[-1] if encoder is None else encoder_features(encoder, width)
     with torch.device("meta"):
         trunks = [mlp(width, hidden) if encoder is None else copy.deepcopy(encoder) for _ in range(copies)]
-        network = Network(trunks, features, potentials)
+        network = Network(trunks, features, potentials, standard=encoder is None)
     try:
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:

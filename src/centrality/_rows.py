@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-SCALINGS = ("auto", "none")
+SCALINGS = ("auto", "standard", "none")
+ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
 BLOCK_VALUES = 1 << 20  # values per block in passes over all rows: 8 MiB in float64
 KEPT_VALUES = 1 << 23  # data of up to this many values is scaled once and kept: 32 MiB in float32
 
@@ -30,6 +31,9 @@ class Scaling:
         if kind not in SCALINGS:
             raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)
+        if not np.isfinite(deviation).all():
+            column = int(np.flatnonzero(~np.isfinite(deviation))[0])
+            raise ValueError(f"The values of column {column} are so large that their variance overflows: rescale it.")
         if not deviation.any():
             raise ValueError(
                 f"All {X.shape[0]} rows are equal, so none is more central than another: "
@@ -37,8 +41,11 @@ class Scaling:
             )
         if kind == "none":
             return cls(np.zeros_like(mean), np.ones_like(mean))
-        weight = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-        return cls(mean, weight)
+        varies = deviation > 0
+        if kind == "auto" and deviation.max() <= ALIKE * deviation[varies].min():
+            # One scale for all keeps distances and angles what they were.
+            deviation = np.full_like(deviation, np.sqrt(np.square(deviation[varies]).mean()))
+        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         # In float64 first: a float32 column around 1e6 would lose its small differences.
@@ -71,7 +78,7 @@ class Rows:
     def take(self, index: Any) -> Tensor:
         """These rows as the network sees them."""  # (len(index), p)
         if self._kept is not None:
-            return self._kept[index]
+            return self._kept[index] if isinstance(index, slice) else self._kept[torch.from_numpy(index)]
         return torch.from_numpy(self.scaling.apply(self.as_given(index))).to(self.device)
 
     def blocks(self, size: int) -> Iterator[Tensor]:
@@ -85,6 +92,7 @@ def rows_per_block(width: int) -> int:
     return int(np.clip(BLOCK_VALUES // max(width, 1), 256, 8192))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation of each column in float64; the latter exactly 0 where a column is constant.
 

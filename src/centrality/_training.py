@@ -1,4 +1,4 @@
-"""Training: the two losses, and two schedules that combine them.
+"""Training: two schedules that combine the two losses.
 
 `by_epochs` is Algorithm 1 of the paper: each epoch one pass of comparisons, then R noise passes over the rows.
 `by_steps` is ours: every step takes one batch for each head, under a budget that does not grow with the
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from centrality._closed_form import ClosedForm
+from centrality._losses import Autograd, Noised, Pairs
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
 from centrality._rows import Rows
@@ -39,24 +40,6 @@ class Plan:
     progress: bool
 
 
-def global_loss(network: Network, first: Tensor, second: Tensor, preferred: Tensor) -> Tensor:
-    """Cross-entropy between π̂ and the Bradley-Terry model σ(g(x₁) - g(x₂))."""
-    g1, g2 = network.logit(torch.cat([first, second])).chunk(2)
-    return functional.binary_cross_entropy_with_logits(g1 - g2, preferred)
-
-
-def local_loss(network: Network, z: Tensor, noise: Tensor, eta: Tensor, which: Tensor, weight: Any) -> Tensor:
-    """Denoising score matching, averaged over dimensions: ½ |∇l(z + ε) + ε/η²|² with ε = η · noise.
-
-    Row i is noised with eta[i] and answered by the potential which[i].
-    """
-    noisy = (z + eta * noise).requires_grad_()  # (b, p)
-    potential = network.potentials(noisy).gather(1, which)  # (b, 1)
-    (score,) = torch.autograd.grad(potential.sum(), noisy, create_graph=True)  # (b, p)
-    residual = score + noise / eta
-    return 0.5 * (weight * residual.square()).mean()  # type: ignore[no-any-return]
-
-
 class Training:
     """One run of training; `history` is its result besides the trained network."""
 
@@ -72,8 +55,9 @@ class Training:
         self.network, self.rows, self.comparison, self.plan = network, rows, comparison, plan
         self.rng, self.generator = rng, generator
         self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=rows.device)
+        self.step = ClosedForm(network) if network.standard else Autograd(network)
         self.optimizer = torch.optim.Adam(
-            network.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+            self.step.parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
         )
         self.history: History = {"step": [], "global": [], "local": []}
         self._since: dict[str, list[Tensor]] = {"global": [], "local": []}
@@ -87,6 +71,7 @@ class Training:
                 if self._steps == self.plan.max_steps:
                     break
         self._record()
+        self.step.finish()
         self.network.eval()
         return self.history
 
@@ -104,21 +89,15 @@ class Training:
     def by_steps(self) -> Iterator[None]:
         """One batch for each head in every step, one update from their sum."""
         plan, budget = self.plan, self.planned_steps()
-        decay = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: min(1.0, 2.0 * (1.0 - step / budget)))
         entry = max(1, budget // ENTRIES)
         pairs, batches = self._endless_pairs(), self._endless_rows()
         for step in range(budget):
+            self.optimizer.param_groups[0]["lr"] = plan.learning_rate * min(1.0, 2.0 * (1.0 - step / budget))
             first, second, partition = next(pairs)
             anchors = self.comparison.panel(plan.anchors, self.rng)
             if anchors is None:
                 anchors = partition.judges(plan.anchors, None)  # (m,): the batch shares them
-            self._update(
-                {
-                    "global": self._global(first, second, anchors),
-                    "local": self._local(next(batches), balanced=True),
-                }
-            )
-            decay.step()
+            self._update(self._pairs(first, second, anchors), self._noised(next(batches), balanced=True))
             if step % entry == 0:
                 self._record()
             yield
@@ -131,34 +110,32 @@ class Training:
             partition = Partition(n, SCHEMES[plan.scheme], self.rng)
             for first, second in partition.pairs(plan.batch_size):
                 anchors = partition.judges(plan.anchors, len(first))  # (b, m): each pair has its own
-                self._update({"global": self._global(first, second, anchors)})
+                self._update(self._pairs(first, second, anchors), None)
                 yield
             for _ in range(plan.resamples):
                 for batch in _batches(self.rng.permutation(n), plan.batch_size):
-                    self._update({"local": self._local(batch, balanced=False)})
+                    self._update(None, self._noised(batch, balanced=False))
                     yield
             self._record()
 
-    def _global(self, first: Any, second: Any, anchors: Any) -> Tensor:
-        preferred = preference(self.comparison, first, second, anchors).to(self.rows.device)
-        return global_loss(self.network, self.rows.take(first), self.rows.take(second), preferred)
+    def _pairs(self, first: Any, second: Any, anchors: Any) -> Pairs:
+        preferred = preference(self.comparison, first, second, anchors).to(self.rows.device, torch.float32)
+        return Pairs(self.rows.take(first), self.rows.take(second), preferred)
 
-    def _local(self, batch: Any, *, balanced: bool) -> Tensor:
+    def _noised(self, batch: Any, *, balanced: bool) -> Noised:
         """`balanced` weighs each noise scale by η², so that all of them, and the global loss, count alike."""
         z = self.rows.take(batch)
         noise = torch.randn(z.shape, generator=self.generator).to(z.device)
         # Rows take turns over the noise scales.
         which = (torch.arange(len(z), device=z.device) % len(self.scales))[:, None]
         eta = self.scales[which]  # (b, 1)
-        return local_loss(self.network, z, noise, eta, which, eta.square() if balanced else 1.0)
+        return Noised(z, noise, eta, which, eta.square() if balanced else torch.ones_like(eta))
 
-    def _update(self, losses: dict[str, Tensor]) -> None:
-        self.optimizer.zero_grad()
-        torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
+    def _update(self, pairs: Pairs | None, noised: Noised | None) -> None:
+        for head, loss in self.step.losses(pairs, noised).items():
+            self._since[head].append(loss)
         self.optimizer.step()
         self._steps += 1
-        for head, loss in losses.items():
-            self._since[head].append(loss.detach())
 
     def _record(self) -> None:
         """Close a line of the history: the mean losses since the last one."""

@@ -339,9 +339,14 @@ def _restored(
     model.noise_scale_ = tuple(header["noise_scale"])
     model.offset_ = float(header["offset"])
     model.history_ = {k: [np.nan if x is None else x for x in v] for k, v in header["history"].items()}
-    model._scaling = Scaling(arrays["scaling.center"], arrays["scaling.weight"])
+    model._scaling = Scaling(
+        _shaped(arrays, "scaling.center", (model.n_features_in_,)),
+        _shaped(arrays, "scaling.weight", (model.n_features_in_,)),
+    )
     model._calibration = Calibration(
-        parameters["calibration"], arrays["calibration.potentials"], arrays["calibration.local"]
+        parameters["calibration"],
+        _shaped(arrays, "calibration.potentials", (len(model.noise_scale_), 2)),
+        _shaped(arrays, "calibration.local", (2,)),
     )
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
@@ -357,6 +362,13 @@ def _restored(
         len(model.noise_scale_),
     ).to(device)
     return model
+
+
+def _shaped(arrays: model_file.Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = arrays[name]
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
+    return array
 
 
 def _plain(value: Any) -> Any:

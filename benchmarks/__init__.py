@@ -1,0 +1,1 @@
+"""Measured claims: each module is one command, `python -m benchmarks.NAME`, and leaves results/NAME.csv."""

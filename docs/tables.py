@@ -1,0 +1,97 @@
+"""Writes the tables of README.md and docs/method.md from benchmarks/results: `make tables`."""
+
+import csv
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "docs" / "method.md")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(header: list[str], body: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def short(number: str) -> str:
+    return f"{float(number):.3f}"
+
+
+def summary() -> str:
+    """The README's: paper, paper's settings here, ours."""
+    found = {(r["data"], r["settings"], r["head"]): r for r in rows("table1")}
+    body = []
+    for name in ("Normal", "Student-t", "Uniform"):
+        for head in ("Global", "Local"):
+            paper, ours = found[name, "paper", head], found[name, "ours", head]
+            label = f"{name}: {head} against distance to the mean, Spearman"
+            body.append([label, short(paper["spearman_paper"]), short(paper["spearman"]), short(ours["spearman"])])
+    outliers = {(r["data"], r["method"]): r for r in rows("table3")}
+    for name, method in (("Breastw", "FUSE"), ("Ionosphere", "Local")):
+        r = outliers[name, method]
+        printed = f"{short(r['auc_roc_paper'])} / {short(r['auc_prc_paper'])}"
+        reached = f"{short(r['auc_roc'])} / {short(r['auc_prc'])}"
+        body.append([f"{name} outliers: {method}, AUC-ROC / AUC-PRC", printed, reached, ""])
+    mixture = {r["settings"]: r for r in rows("mixture")}
+    for head, truth in (("global", "minus mean distance"), ("local", "true log-density")):
+        label = f"mixture, p = 64: {head} against {truth}, Spearman"
+        body.append([label, "", short(mixture["paper's schedule"][head]), short(mixture["noise_scale=1"][head])])
+    return markdown(["", "paper prints", "paper's settings, here", "our schedule"], body)
+
+
+def mixture() -> str:
+    body = [[r["settings"], short(r["global"]), short(r["local"])] for r in rows("mixture")]
+    return markdown(["settings", "global, with minus mean distance", "local, with smoothed log-density"], body)
+
+
+def table1() -> str:
+    body = [
+        [
+            r["data"],
+            r["head"],
+            r["settings"],
+            f"{short(r['spearman'])} ± {short(r['spearman_std'])}",
+            short(r["spearman_paper"]),
+            short(r["kendall"]),
+            short(r["kendall_paper"]),
+        ]
+        for r in rows("table1")
+    ]
+    return markdown(["data", "head", "settings", "Spearman", "paper", "Kendall", "paper"], body)
+
+
+def table3() -> str:
+    body = [
+        [
+            r["data"],
+            r["method"],
+            f"{short(r['auc_roc'])} ± {short(r['auc_roc_std'])}",
+            short(r["auc_roc_paper"]),
+            f"{short(r['auc_prc'])} ± {short(r['auc_prc_std'])}",
+            short(r["auc_prc_paper"]),
+        ]
+        for r in rows("table3")
+    ]
+    return markdown(["data", "method", "AUC-ROC", "paper", "AUC-PRC", "paper"], body)
+
+
+TABLES = {"summary": summary, "mixture": mixture, "table1": table1, "table3": table3}
+
+
+def filled(page: str) -> str:
+    """The page with everything between <!-- NAME --> and <!-- end --> made anew."""
+
+    def table(match: re.Match[str]) -> str:
+        return f"<!-- {match[1]} -->\n{TABLES[match[1]]()}\n<!-- end -->"
+
+    return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", table, page, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(filled(path.read_text()))

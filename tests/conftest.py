@@ -1,0 +1,39 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from centrality import FUSE
+
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("default")
+
+
+def quick(**changes) -> FUSE:
+    """FUSE that trains for a moment: enough where the quality of the fit is not the question."""
+    return FUSE(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
+
+
+@pytest.fixture(scope="session")
+def blob() -> np.ndarray:
+    """600 points of a round Gaussian in the plane."""
+    return np.random.default_rng(0).normal(size=(600, 2))
+
+
+@pytest.fixture(scope="session")
+def fitted(blob) -> FUSE:
+    """FUSE with its defaults on the blob. Shared: tests must not change it."""
+    return FUSE(random_state=0).fit(blob)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real data sets: a must in CI, a reason to skip elsewhere."""
+    folder = os.environ.get("CENTRALITY_DATA")
+    if folder:
+        return Path(folder)
+    if os.environ.get("CI"):
+        pytest.fail("CENTRALITY_DATA is not set: CI must test on the real data sets.")
+    pytest.skip("CENTRALITY_DATA does not point to the data sets.")

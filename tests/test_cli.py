@@ -1,0 +1,214 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality import load, tables
+from centrality.cli import main
+
+
+@pytest.fixture
+def csv(blob, tmp_path):
+    path = tmp_path / "rows.csv"
+    names = pa.array([f"row {i}" for i in range(len(blob))])
+    tables.write(pa.table({"name": names, "length": blob[:, 0], "width": blob[:, 1]}), path)
+    return path
+
+
+@pytest.fixture
+def model(csv, tmp_path):
+    path = tmp_path / "model.safetensors"
+    fit = ["fit", str(csv), "-o", str(path), "--columns", "length,width", "--max-steps", "50", "--random-state", "0"]
+    assert main(fit) == 0
+    return path
+
+
+def run(*arguments, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "centrality.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+def test_fit_then_score_adds_a_column_for_each_t_beside_the_input(csv, model, blob, tmp_path, suffix):
+    data = csv if suffix != ".npz" else tmp_path / "rows.parquet"
+    if suffix == ".npz":
+        tables.write(tables.read(csv).drop_columns(["name"]), data)
+    out = tmp_path / f"scores{suffix}"
+    assert main(["score", str(model), str(data), "-o", str(out), "--t", "0,0.5,1"]) == 0
+    expected = load(model).centrality(tables.select(tables.read(csv), ["length", "width"]), t=[0, 0.5, 1])
+    if suffix == ".npz":
+        with np.load(out) as archive:
+            assert archive.files == ["length", "width", "centrality_0", "centrality_0.5", "centrality_1"]
+            np.testing.assert_array_equal(archive["centrality_1"], expected[:, 2])
+    else:
+        table = tables.read(out)
+        assert table.column_names == ["name", "length", "width", "centrality_0", "centrality_0.5", "centrality_1"]
+        np.testing.assert_allclose(table["centrality_0.5"].to_numpy(), expected[:, 1], rtol=1e-12)
+
+
+def test_without_t_the_models_own_is_used(csv, tmp_path):
+    model, out = tmp_path / "m.safetensors", tmp_path / "s.csv"
+    assert main(["fit", str(csv), "-o", str(model), "--columns", "length,width", "--max-steps", "9", "--t", "0.2"]) == 0
+    assert main(["score", str(model), str(csv), "-o", str(out)]) == 0
+    assert tables.read(out).column_names[-1] == "centrality_0.2"
+
+
+def test_arrays_work_from_end_to_end(blob, tmp_path):
+    data, model, out = tmp_path / "rows.npy", tmp_path / "m.safetensors", tmp_path / "s.npy"
+    np.save(data, blob)
+    assert main(["fit", str(data), "-o", str(model), "--max-steps", "9", "--noise-scale", "0.5,1"]) == 0
+    assert load(model).noise_scale_ == (0.5, 1.0)
+    assert main(["score", str(model), str(data), "-o", str(out), "--t", "1"]) == 0
+    assert np.load(out).shape == (600, 3)
+
+
+def test_json_is_for_machines(csv, model, tmp_path, capsys):
+    capsys.readouterr()
+    assert main(["inspect", str(model), "--json"]) == 0
+    inspected = json.loads(capsys.readouterr().out)
+    assert inspected["feature_names"] == ["length", "width"]
+    assert inspected["parameters"]["max_steps"] == 50
+    assert main(["score", str(model), str(csv), "-o", str(tmp_path / "s.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["centrality_0.5"]
+    assert main(["fit", str(csv), "-o", str(model), "--columns", "width", "--max-steps", "9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["features"] == 1
+
+
+def test_inspect_says_what_is_in_a_model(model, capsys):
+    capsys.readouterr()
+    assert main(["inspect", str(model)]) == 0
+    shown = capsys.readouterr().out
+    for part in ("FUSE, format 1.0", "length, width", "after 50 steps", "metric='euclidean'", "weights"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "{csv}", "-o", "{tmp}/m.safetensors"], "hold something else: 'name'"),
+        (["fit", "{csv}", "-o", "{tmp}/m.safetensors", "--columns", "lenght"], "Did you mean 'length'?"),
+        (["fit", "{tmp}/none.csv", "-o", "{tmp}/m.safetensors"], "There is no file at"),
+        (["fit", "{csv}", "-o", "{tmp}/no/m.safetensors", "--columns", "width"], "does not exist"),
+        (["fit", "{csv}", "-o", "{tmp}/m.safetensors", "--columns", "width", "--t", "3"], "t must lie between"),
+        (
+            ["fit", "{csv}", "-o", "{tmp}/m.safetensors", "--columns", "width", "--metric", "l9"],
+            "metric must be one of",
+        ),
+        (["score", "{model}", "{csv}", "-o", "{tmp}/scores.txt"], "was wanted, got .txt"),
+        (["score", "{model}", "{csv}", "-o", "{tmp}/s.csv", "--t", "0,2"], "t must lie between"),
+        (["score", "{csv}", "{csv}", "-o", "{tmp}/s.csv"], "is not a model file"),
+        (["score", "{model}", "{tmp}/narrow.csv", "-o", "{tmp}/s.csv"], "Missing column: 'length'"),
+        (
+            ["score", "{model}", "{tmp}/holes.csv", "-o", "{tmp}/s.csv"],
+            "NaN or infinity (inf) in column 'width' (1 rows)",
+        ),
+        (["inspect", "{tmp}/none.safetensors"], "There is no model file"),
+    ],
+)
+def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(csv, model, tmp_path, capsys, arguments, message):
+    (tmp_path / "narrow.csv").write_text("width\n1\n")
+    (tmp_path / "holes.csv").write_text("length,width\n1,2\n3,\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    capsys.readouterr()
+    assert main([part.format(csv=csv, model=model, tmp=tmp_path) for part in arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("centrality: ")
+    assert message in error
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["scor"], ["score"], ["fit", "x.csv"], ["fit", "x", "-o", "y", "--t", "half"]]
+)
+def test_wrong_usage_exits_2(arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["inspect"], ["demo"]])
+def test_every_command_explains_itself_without_importing_torch(command):
+    script = (
+        "import sys\nfrom centrality.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(sorted({'torch', 'sklearn', 'pyarrow', 'numpy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command, "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("usage: centrality")
+    assert done.stderr.strip() == "[]"
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    script = "import centrality, sys; print(sorted({'torch', 'sklearn', 'pyarrow', 'numpy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_reading_a_model_needs_no_torch(model):
+    script = (
+        f"import sys\nfrom centrality.cli import main\nmain(['inspect', {str(model)!r}])\nprint('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
+    np.save(tmp_path / "rows.npy", blob)
+    command = [
+        sys.executable,
+        "-m",
+        "centrality.cli",
+        "fit",
+        "rows.npy",
+        "-o",
+        "m.safetensors",
+        "--max-steps",
+        "1000000",
+    ]
+    ready = tmp_path / "ready"
+    (tmp_path / "sitecustomize.py").write_text(
+        # tells the test that training has begun, from inside the real program
+        "import threading, time, sys\n"
+        "def watch():\n"
+        "    while not hasattr(sys.modules.get('centrality._training'), 'Training'): time.sleep(0.01)\n"
+        "    time.sleep(0.5)\n"
+        f"    open({str(ready)!r}, 'w').close()\n"
+        "threading.Thread(target=watch, daemon=True).start()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment)
+    for _ in range(600):
+        if ready.exists():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted, nothing was written" in error
+    assert not list(tmp_path.glob("*.safetensors"))
+
+
+def test_the_version_is_the_packages(capsys):
+    from importlib.metadata import version
+
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == f"centrality {version('centrality')}"
+
+
+def test_the_installed_command_is_this_one():
+    assert (
+        run("--help").stdout
+        == subprocess.run(
+            [Path(sys.executable).with_name("centrality"), "--help"], capture_output=True, text=True, check=True
+        ).stdout
+    )

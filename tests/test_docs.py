@@ -1,0 +1,49 @@
+"""What the pages show is what the program does."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def tables():
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readmes_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert (tmp_path / "digits.safetensors").stat().st_size < 1_000_000
+
+
+def test_tables_in_the_pages_are_those_of_the_committed_results(tables):
+    for path in tables.PAGES:
+        page = path.read_text()
+        assert "<!-- end -->" in page
+        assert tables.filled(page) == page, f"{path.name} is stale: run make tables"
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_docstring_examples_are_true():
+    import doctest
+
+    from centrality import calibration, fuse
+
+    for module in (calibration, fuse):
+        result = doctest.testmod(module)
+        assert result.attempted > 0
+        assert result.failed == 0

@@ -1,0 +1,206 @@
+import json
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from torch import nn
+
+from centrality import FUSE, load, model_file
+from centrality.model_file import ModelFileError
+from tests.conftest import quick
+
+
+@pytest.fixture
+def saved(blob, tmp_path):
+    path = tmp_path / "model.safetensors"
+    quick().fit(blob).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"shared_encoder": False},
+        {"noise_scale": [0.2, 0.5, 1.0]},
+        {"calibration": "clip", "scaling": "none"},
+        {"metric": "cosine", "t": 0.25, "contamination": 0.2, "hidden": [9, 5, 7]},
+        {"random_state": np.random.RandomState(0)},
+        {"learning_rate": np.float64(1e-3), "batch_size": np.int64(64)},
+    ],
+    ids=["defaults", "two encoders", "ladder", "as given", "many settings", "generator", "numpy scalars"],
+)
+def test_a_loaded_model_scores_bit_for_bit_alike(blob, tmp_path, changes):
+    model = quick(**changes).fit(blob)
+    model.save(tmp_path / "m.safetensors")
+    twin = load(tmp_path / "m.safetensors")
+    for method in ("raw", "heads", "centrality", "decision_function", "predict"):
+        np.testing.assert_array_equal(getattr(twin, method)(blob), getattr(model, method)(blob))
+    assert twin.history_ == model.history_
+    assert twin.noise_scale_ == model.noise_scale_
+    twin.fit(blob)  # and can be fitted anew
+
+
+def test_feature_names_travel(blob, tmp_path):
+    frame = pd.DataFrame(blob, columns=["length", "width"])
+    quick().fit(frame).save(tmp_path / "m.safetensors")
+    twin = load(tmp_path / "m.safetensors")
+    assert twin.feature_names_in_.tolist() == ["length", "width"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        twin.centrality(frame[["width", "length"]])
+
+
+def test_the_default_model_is_small_and_holds_no_rows(tmp_path):
+    X = np.random.default_rng(0).normal(size=(5000, 32))
+    for shared in (True, False):
+        FUSE(max_steps=5, shared_encoder=shared).fit(X).save(tmp_path / "m.safetensors")
+        assert (tmp_path / "m.safetensors").stat().st_size < 1_000_000
+        _, arrays = model_file.read(tmp_path / "m.safetensors")
+        assert max(array.shape[0] for array in arrays.values()) <= 128  # no array as long as the data
+
+
+def test_loading_never_unpickles(saved):
+    """In a process where unpickling is impossible, a model still loads."""
+    script = (
+        "import sys, pickle, _pickle\n"
+        "from centrality import load\n"
+        "def refuse(*a, **k): raise SystemExit('unpickled')\n"
+        "pickle.load = pickle.loads = pickle.Unpickler = _pickle.load = _pickle.loads = refuse\n"
+        "print(load(sys.argv[1]).centrality([[0.0, 0.0]]).shape)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(saved)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(1,)"
+
+
+def test_an_encoder_of_ones_own_is_asked_for_again(blob, tmp_path):
+    path = tmp_path / "m.safetensors"
+    model = quick(encoder=nn.Sequential(nn.Linear(2, 6), nn.Tanh())).fit(blob)
+    model.save(path)
+    with pytest.raises(ModelFileError, match=r"encoder of its own \(Sequential\): pass one"):
+        load(path)
+    with pytest.raises(ModelFileError, match="the weights do not fit the network"):
+        load(path, encoder=nn.Sequential(nn.Linear(2, 7), nn.Tanh()))
+    twin = load(path, encoder=nn.Sequential(nn.Linear(2, 6), nn.Tanh()))
+    np.testing.assert_array_equal(twin.heads(blob), model.heads(blob))
+
+
+def test_a_file_cut_anywhere_is_called_truncated(saved, tmp_path):
+    content = saved.read_bytes()
+    header = 8 + struct.unpack("<Q", content[:8])[0]
+    for length in (20, header // 2, header, header + 100, len(content) - 1):
+        (tmp_path / "cut.safetensors").write_bytes(content[:length])
+        with pytest.raises(ModelFileError, match="truncated"):
+            load(tmp_path / "cut.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(64), b"a,b\n1,2\n", b"\x80\x04\x95" + bytes(99)])
+def test_a_file_of_another_kind_is_called_that(tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load(tmp_path / "other")
+
+
+def test_somebody_elses_safetensors_file_is_called_that(tmp_path):
+    from safetensors.numpy import save_file
+
+    save_file({"x": np.zeros(3)}, tmp_path / "other.safetensors")
+    with pytest.raises(ModelFileError, match="a safetensors file, but not one written by centrality"):
+        load(tmp_path / "other.safetensors")
+
+
+def edited(content: bytes, edit) -> bytes:
+    """The same file with our header changed by `edit`, all lengths put right."""
+    length = struct.unpack("<Q", content[:8])[0]
+    outer = json.loads(content[8 : 8 + length])
+    sealed = json.loads(outer["__metadata__"]["centrality"])
+    sealed = edit(sealed) or sealed
+    outer["__metadata__"]["centrality"] = json.dumps(sealed)
+    new = json.dumps(outer).encode()
+    new += b" " * (-len(new) % 8)
+    return struct.pack("<Q", len(new)) + new + content[8 + length :]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda s: s["header"].update(format="2.0"), r"format 2.0; this version of centrality reads 1.x. Upgrade"),
+        (lambda s: s["header"].update(offset=0.9), "do not match their checksum"),
+        (lambda s: s["header"]["parameters"].update(t=0.0), "do not match their checksum"),
+        (lambda s: s.pop("checksum") and None, "the header of this model was altered"),
+        (lambda s: s["header"].pop("format") and None, "the header of this model was altered"),
+        (lambda s: ["no", "object"], "the header of this model was altered"),
+    ],
+    ids=["newer", "offset", "parameter", "no checksum", "no format", "no object"],
+)
+def test_an_edited_header_is_refused(saved, edit, message):
+    saved.write_bytes(edited(saved.read_bytes(), edit))
+    with pytest.raises(ModelFileError, match=message):
+        load(saved)
+
+
+def test_one_flipped_bit_in_the_weights_is_refused(saved):
+    content = bytearray(saved.read_bytes())
+    content[-1000] ^= 1
+    saved.write_bytes(content)
+    with pytest.raises(ModelFileError, match="do not match their checksum"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h["parameters"].update(hidden=[10**7, 10**7]), "the weights do not fit the network"),
+        (lambda h, a: h.pop("offset") and None, "lacks something a FUSE model needs: KeyError.'offset'"),
+        (lambda h, a: a.pop("scaling.center") is None, "lacks something a FUSE model needs"),
+        (lambda h, a: h.update(model="Forest"), "a FUSE model was wanted, this one is a Forest"),
+        (
+            lambda h, a: a.update({"scaling.weight": np.ones(5)}),
+            r"scaling.weight must hold finite .* shape \(2,\), got float64 \(5,\)",
+        ),
+    ],
+    ids=["huge", "no offset", "no scaling", "another model", "wrong width"],
+)
+def test_a_hostile_file_with_a_right_checksum_is_an_error_not_a_crash(saved, change, message):
+    header, arrays = model_file.read(saved)
+    change(header, arrays)
+    header.pop("format")
+    model_file.write(saved, header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        load(saved)
+
+
+def test_a_missing_file_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no model file at"):
+        load(tmp_path / "nowhere.safetensors")
+
+
+def test_an_unfitted_model_cannot_be_saved(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        FUSE().save(tmp_path / "m.safetensors")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(saved, blob, monkeypatch):
+    old = saved.read_bytes()
+    model = quick(hidden=(20,)).fit(blob)
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(saved)
+    assert saved.read_bytes() == old
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_saving_into_a_folder_that_is_not_there_says_so(fitted, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist"):
+        fitted.save(tmp_path / "no" / "m.safetensors")
+    with pytest.raises(IsADirectoryError, match="it is a folder, a file name was wanted"):
+        fitted.save(tmp_path)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from centrality import plots
+from centrality._optional import optional
+
+
+def bowl(size: int = 20, ts: int = 3):
+    x = np.linspace(-1, 1, size)
+    f = np.exp(-(x[:, None] ** 2) - x**2)
+    return x, x, np.stack([f * k for k in np.linspace(0.5, 1, ts)], axis=-1)
+
+
+def test_contours_have_a_row_for_each_grid_and_a_panel_for_each_t():
+    figure = plots.contours([bowl(), bowl()], [0, 0.5, 1], points=[np.zeros((4, 2))] * 2, titles=["one", "two"])
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    assert len(panels) == 6
+    assert [panel.get_title() for panel in panels[:3]] == ["t = 0  (global)", "t = 0.5", "t = 1  (local)"]
+    assert [panels[0].get_ylabel(), panels[3].get_ylabel()] == ["one", "two"]
+
+
+def test_panels_of_a_row_share_their_colours():
+    figure = plots.contours([bowl()], [0, 0.5, 1])
+    limits = {panel.collections[0].get_clim() for panel in figure.axes[:3]}
+    assert len(limits) == 1
+
+
+def test_images_stand_under_their_headings_with_their_scores():
+    pictures = np.zeros((3, 8, 8))
+    figure = plots.images({"typical": (pictures, [0.9, 0.8, 0.7]), "odd": (pictures, [0.1, 0.01, 1e-6])}, columns=3)
+    titles = [axes.get_title() for part in figure.subfigs for axes in part.axes]
+    assert titles == ["0.9", "0.8", "0.7", "0.1", "0.01", "1e-06"]
+    assert [part.get_suptitle() for part in figure.subfigs] == ["typical", "odd"]
+
+
+def test_a_missing_package_says_how_to_install_it():
+    with pytest.raises(ModuleNotFoundError, match=r"needs nonesuch.*pip install 'centrality\[plots\]'"):
+        optional("nonesuch.figure", "plots")
+
+
+def test_a_broken_package_is_not_called_missing(tmp_path, monkeypatch):
+    (tmp_path / "halfway.py").write_text("import nonesuch")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nonesuch'"):
+        optional("halfway", "plots")

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from centrality import _rows
+from centrality._rows import Rows, Scaling
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_standard_scaling_gives_mean_0_and_deviation_1_whatever_the_units(shift, unit):
+    X = np.random.default_rng(0).normal(size=(500, 3)) * unit + shift * unit
+    z = Scaling.fit(X, "standard").apply(X)
+    np.testing.assert_allclose(z.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(z.std(0), 1, rtol=1e-5)
+
+
+def test_a_constant_column_carries_no_weight_even_if_new_rows_differ_there():
+    X = np.column_stack([np.arange(5.0), np.full(5, 0.1)])
+    scaling = Scaling.fit(X, "auto")
+    np.testing.assert_array_equal(scaling.apply(np.array([[2.0, 99.0]])), [[0.0, 0.0]])
+
+
+def test_no_scaling_leaves_rows_as_they_are():
+    X = np.random.default_rng(0).normal(size=(5, 2)).astype(np.float32)
+    np.testing.assert_array_equal(Scaling.fit(X, "none").apply(X), X)
+
+
+def test_rows_that_are_all_equal_are_refused():
+    with pytest.raises(ValueError, match="All 4 rows are equal"):
+        Scaling.fit(np.ones((4, 2)), "auto")
+
+
+def test_an_unknown_scaling_is_refused():
+    with pytest.raises(ValueError, match="scaling must be one of auto, standard, none, got 'robust'"):
+        Scaling.fit(np.eye(3), "robust")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
+def test_dense_and_sparse_rows_are_served_alike(make, keep):
+    dense = np.random.default_rng(0).poisson(0.5, size=(50, 4)).astype(float)
+    scaling = Scaling.fit(make(dense), "standard")
+    expected = (dense - dense.mean(0)) / dense.std(0)
+    rows = Rows(make(dense), scaling, CPU, keep=keep)
+    index = np.array([7, 3, 3, 49])
+    np.testing.assert_allclose(rows.take(index), expected[index], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(rows.as_given(index), dense[index])
+    np.testing.assert_allclose(torch.cat(list(rows.blocks(16))), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_moments_found_in_blocks_equal_those_of_the_whole(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(1000, 3)) + 50
+    monkeypatch.setattr(_rows, "BLOCK_VALUES", 1)  # blocks of 256 rows
+    scaling = Scaling.fit(X, "standard")
+    np.testing.assert_allclose(scaling.center, X.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(1 / scaling.weight, X.std(0), rtol=1e-12)
+
+
+def test_an_absurd_value_stays_finite():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    assert np.isfinite(Scaling.fit(X, "auto").apply(np.array([[1e300, -1e300]]))).all()
+
+
+def test_columns_that_share_a_unit_keep_their_proportions_and_others_are_standardised():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    alike, unlike = X * [1, 5], X * [1, 1000]
+    weight = Scaling.fit(alike, "auto").weight
+    assert weight[0] == weight[1] == pytest.approx(1 / np.sqrt(alike.var(0).mean()))
+    np.testing.assert_allclose(Scaling.fit(unlike, "auto").weight, 1 / unlike.std(0))
+    np.testing.assert_allclose(Scaling.fit(alike, "standard").weight, 1 / alike.std(0))

@@ -1,0 +1,78 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
+
+from tests.conftest import quick
+
+
+@parametrize_with_checks([quick(random_state=None, max_steps=50)])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_a_pipeline_scores_like_its_steps(blob):
+    pipeline = make_pipeline(StandardScaler(), quick()).fit(blob)
+    scaled = StandardScaler().fit_transform(blob)
+    np.testing.assert_array_equal(pipeline.score_samples(blob), quick().fit(scaled).score_samples(scaled))
+
+
+def test_heads_are_features_for_what_follows(blob):
+    union = make_union(StandardScaler(), quick()).fit(blob)
+    assert union.transform(blob).shape == (600, 4)
+    assert union.get_feature_names_out().tolist()[-2:] == ["fuse__global", "fuse__local"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_set_output_gives_named_columns_in_a_frame(blob, kind):
+    frame = quick().set_output(transform=kind).fit(blob).transform(blob[:5])
+    assert type(frame).__module__.startswith(kind)
+    assert list(frame.columns) == ["global", "local"]
+
+
+def test_a_grid_search_can_turn_the_dial(blob):
+    def spread(estimator, X, y=None):
+        return np.ptp(estimator.score_samples(X))
+
+    search = GridSearchCV(quick(), {"t": [0.0, 1.0], "noise_scale": [0.3, 1.0]}, scoring=spread, cv=2).fit(blob)
+    assert search.best_params_["t"] in (0.0, 1.0)
+    assert len(search.cv_results_["params"]) == 4
+
+
+def test_a_clone_has_the_settings_and_nothing_learned(blob):
+    model = quick(encoder=nn.Linear(2, 4), hidden=(8, 8)).fit(blob)
+    copy = clone(model)
+    assert copy.hidden == (8, 8)
+    assert isinstance(copy.encoder, nn.Linear)
+    assert not hasattr(copy, "network_")
+
+
+def test_pickles_score_alike(blob):
+    model = quick().fit(blob)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).heads(blob), model.heads(blob))
+
+
+def test_feature_names_are_remembered_and_checked(blob):
+    frame = pd.DataFrame(blob, columns=["length", "width"])
+    model = quick().fit(frame)
+    assert model.feature_names_in_.tolist() == ["length", "width"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.centrality(frame.rename(columns={"width": "height"}))
+
+
+def test_words_and_signs_are_those_of_isolation_forest(blob):
+    ours, theirs = quick().fit(blob), IsolationForest(random_state=0, contamination=0.1).fit(blob)
+    far = np.array([[50.0, 50.0]])
+    for model in (ours, theirs):
+        assert model.predict(far).tolist() == [-1]
+        assert model.decision_function(far) < 0
+        assert model.score_samples(far) < model.score_samples(blob).min()
+        np.testing.assert_allclose(model.decision_function(blob), model.score_samples(blob) - model.offset_)
