@@ -6,23 +6,19 @@ three times, and the quickest counts, for both. Then, at d = 100, how tight and 
 is, and what scoring 100,000 queries adds to memory.
 """
 
-import os
+import importlib.util
+import tracemalloc
+from collections.abc import Callable
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any
 
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[threads] = "1"  # before numpy is imported
+import numpy as np
+from threadpoolctl import threadpool_limits
 
-import importlib.util  # noqa: E402
-import tracemalloc  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from importlib.metadata import version  # noqa: E402
-from time import perf_counter  # noqa: E402
-from typing import Any  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-from benchmarks._results import save  # noqa: E402
-from centrality.depths import L2, Depth, Halfspace, Mahalanobis, Potential, Projection, Spatial  # noqa: E402
-from centrality.metrics import rank_correlation  # noqa: E402
+from benchmarks._results import save
+from centrality.depths import L2, Depth, Halfspace, Mahalanobis, Potential, Projection, Spatial
+from centrality.metrics import rank_correlation
 
 N = 5000
 DIRECTIONS = 1000
@@ -31,9 +27,10 @@ Row = dict[str, object]
 
 def main() -> None:
     package = data_depth()
-    rows = [row for d in (2, 10, 100) for row in speed(package, d)]
-    rows += high_dimension(package)
-    rows += memory()
+    with threadpool_limits(1):
+        rows = [row for d in (2, 10, 100) for row in speed(package, d)]
+        rows += high_dimension(package)
+        rows += memory()
     save("depths", rows)
 
 
@@ -94,22 +91,21 @@ def compare(
 def high_dimension(package: Any, d: int = 100, count: int = 20) -> list[Row]:
     """The default projection depth beside the package's searches, which take half a second a query."""
     X = sample(d)
-    seconds, first = quickest(lambda: Projection(random_state=0).fit(X).score_samples(X), times=1)
-    second = Projection(random_state=1).fit(X).score_samples(X)
+    seconds, first = quickest(lambda: Projection(random_state=0).fit(X).score_samples(X))
     rows = []
-    for solver, called in (("refinedrandom", "refined random search"), ("neldermead", "Nelder-Mead, its default")):
-        spent, theirs = quickest(lambda s=solver: package.projection(X[:count], X, solver=s, NRandom=1000), times=1)
+    for solver in ("refinedrandom", "neldermead"):
+        spent, theirs = quickest(lambda s=solver: package.projection(X[:count], X, solver=s, NRandom=1000))
+        spent *= N / count
         ours = float(first[:count].mean())
-        note = f"{called}, 1000 steps, {count} queries; lower is tighter"
-        rows.append(row("projection, default: mean depth", d, ours, float(theirs.mean()), "", "lower", note))
-    rows.append(
-        row("projection, default: seconds", d, seconds, spent * N / count, spent * N / count / seconds, "", note)
-    )
-    random = [Projection(directions=DIRECTIONS, random_state=s).fit(X).score_samples(X) for s in (0, 1)]
-    stable = rank_correlation(first, second)
-    note = f"beside: {DIRECTIONS} random directions"
-    rows.append(row("projection, default: Spearman of two seeds", d, stable, rank_correlation(*random), "", 0.99, note))
-    return rows
+        note = f"package: {solver}, 1000 steps, timed on {count} queries"
+        tight = f"{note}; lower is tighter"
+        rows.append(row("projection, default: mean depth", d, ours, float(theirs.mean()), "", "lower", tight))
+        rows.append(row("projection, default: seconds", d, seconds, spent, spent / seconds, "", note))
+    second = Projection(random_state=1).fit(X).score_samples(X)
+    random = [Projection(directions=DIRECTIONS, random_state=seed).fit(X).score_samples(X) for seed in (0, 1)]
+    note = f"beside: {DIRECTIONS} random directions of ours"
+    stable, unstable = rank_correlation(first, second), rank_correlation(*random)
+    return [*rows, row("projection, default: Spearman of two seeds", d, stable, unstable, "", 0.99, note)]
 
 
 def memory(queries: int = 100_000, d: int = 10) -> list[Row]:
@@ -127,10 +123,10 @@ def memory(queries: int = 100_000, d: int = 10) -> list[Row]:
     return rows
 
 
-def quickest(call: Callable[[], np.ndarray], times: int = 3) -> tuple[float, np.ndarray]:
+def quickest(call: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
     """Seconds of the quickest of a few calls (of one, where it is slow), and the result."""
     spent = []
-    for _ in range(times):
+    for _ in range(3):
         start = perf_counter()
         result = call()
         spent.append(perf_counter() - start)

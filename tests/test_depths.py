@@ -1,7 +1,11 @@
 """Every depth as an estimator: scikit-learn's checks, degenerate rows, precision, blocks, wrong parameters."""
 
+import doctest
+import re
 import subprocess
 import sys
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from centrality import depths
+from centrality import depths, metrics
 from centrality.depths import (
     BY_NAME,
     Halfspace,
@@ -20,6 +24,12 @@ from centrality.depths import (
     Simplicial,
     Spatial,
     Zonoid,
+    distance_based,
+    halfspace,
+    mahalanobis,
+    projection,
+    simplicial,
+    zonoid,
 )
 
 EVERY_DEPTH = [
@@ -103,6 +113,13 @@ def test_where_all_rows_are_equal_that_point_is_deepest(depth):
     assert other < 1e-6
 
 
+def test_where_most_rows_are_one_point_any_other_is_infinitely_outlying():
+    rows = np.concatenate([np.full((20, 2), 0.3), cloud(5, 2)])  # median 0.3 and MAD 0 along every direction
+    for directions in ("auto", 50):
+        depth = Projection(directions=directions, random_state=0).fit(rows).score_samples(rows[[0, 20, 24]])
+        np.testing.assert_array_equal(depth, [1, 0, 0])
+
+
 @pytest.mark.parametrize("depth", EVERY_DEPTH, ids=str)
 def test_one_row_is_an_error_that_says_so(depth):
     with pytest.raises(ValueError, match=r"needs at least 2 rows .* got n_samples=1"):
@@ -180,6 +197,44 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_blocks(depth, monkeypatch
     whole = depth.fit(rows).score_samples(rows)
     monkeypatch.setattr(depths._frames, "BLOCK_VALUES", 64)
     np.testing.assert_allclose(clone(depth).fit(rows).score_samples(rows), whole, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("depth", "d"),
+    [
+        (Spatial(), 3),
+        (Potential(), 3),
+        (KernelDensity(), 3),
+        (Projection(directions=200), 3),
+        (Halfspace(directions=200), 3),
+        (Halfspace(), 2),
+        (Simplicial(), 2),
+    ],
+    ids=str,
+)
+def test_memory_stays_bounded_however_many_queries(depth, d):
+    queries = cloud(50_000, d)
+    depth.fit(cloud(200, d))
+    tracemalloc.start()
+    depth.score_samples(queries)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6  # all distances or projections at once would be 80 MB
+
+
+def test_docstring_examples_are_true():
+    for module in (distance_based, halfspace, mahalanobis, projection, simplicial, zonoid, metrics):
+        result = doctest.testmod(module)
+        assert result.attempted > 0
+        assert result.failed == 0
+
+
+def test_the_pages_python_runs():
+    page = Path(__file__).parent.parent / "docs" / "depths.md"
+    names: dict[str, object] = {}
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        exec(compile(code, page.name, "exec"), names)
+    assert "depth" in names
 
 
 def test_depths_do_not_import_torch():

@@ -37,24 +37,21 @@ def median(model: Any, X: Any, *, steps: int = 50) -> Array:
     equally deep, their average is taken, if it is as deep as they are.
     """
     rows = _rows(X)
-    steps = whole("steps", steps)
     scores = _scores(model, rows)
     deep = rows[np.argsort(-scores)[: max(2 * rows.shape[1], 20)]]
-    found, heights = [rows, deep.mean(0, keepdims=True)], [scores]
-    heights.append(_scores(model, found[1]))
-    directions = deep - deep[0]
-    step = 1.0
-    for _ in range(steps):
-        best = np.concatenate(found)[np.concatenate(heights).argmax()]
-        tries = np.concatenate([best + step * directions, best - step * directions])
-        height = _scores(model, tries)
-        if height.max() <= max(h.max() for h in heights):
+    directions = np.concatenate([deep - deep[0], deep[0] - deep])
+    best, height = rows[[scores.argmax()]], scores.max()  # all points known to be deepest, and how deep
+    tries, step = np.concatenate([deep, deep.mean(0, keepdims=True)]), 1.0
+    for _ in range(whole("steps", steps)):
+        found = _scores(model, tries)
+        if found.max() > height:
+            best, height = tries[found == found.max()], found.max()
+        else:
+            best = np.concatenate([best, tries[found == height]])
             step /= 2
-        found.append(tries)
-        heights.append(height)
-    points, height = np.concatenate(found), np.concatenate(heights)
-    middle = points[height == height.max()].mean(0)
-    return np.asarray(middle if _scores(model, middle[None])[0] >= height.max() else points[height.argmax()])
+        tries = best[0] + step * directions
+    middle = best.mean(0)
+    return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[0])
 
 
 def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:

@@ -48,7 +48,7 @@ class DirectionalDepth(Depth):
     def _choose(self, rng: np.random.Generator) -> Array:
         n, d = self._points.shape
         if self.directions == "auto":
-            return np.ones((d, 1)) if d <= 1 else through_sample(self._points, rng)
+            return np.eye(d) if d <= 1 else through_sample(self._points, rng)
         if self.directions == "paper":
             # 2^(d - 1) alone passes the upper limit long before it overflows
             count = int(np.clip(n * 2.0 ** min(d - 1, 60), PAPER_FEWEST, PAPER_MOST))

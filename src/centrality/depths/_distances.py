@@ -17,6 +17,7 @@ class Distances:
         self.sample = sample
         ones = np.ones(len(sample), dtype=sample.dtype)
         self._factor = np.stack([*sample.T, ones, _squares(sample)])  # (r + 2, n): see `expanded`
+        self.sample_and_ones = self._factor[:-1].T  # weights @ this: the weighted sum of rows, and of the weights
         # A square this small beside |x|² + |y|², which is then nearly 2|x|², has lost half its digits.
         self._close = 2.01 * float(np.finfo(sample.dtype).eps) ** 0.4
 

@@ -99,7 +99,7 @@ def flat(rows: Array, *, whiten: bool) -> Flat:
     """The flat that holds `rows`. Without `whiten`, full-rank columns are only scaled, exactly, by powers of two."""
     mean, covariance = moments(rows)
     _require_squares(covariance)
-    constant = np.ptp(rows, axis=0) == 0
+    constant = np.ptp(rows, axis=0) <= 8 * np.finfo(np.float64).eps * np.abs(rows).max(0)  # but for rounding
     scale = np.where(constant, 1.0, np.sqrt(np.diag(covariance)))
     scale[scale == 0] = 1.0
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))

@@ -48,17 +48,12 @@ class Spatial(_DistanceDepth):
         self.contamination = contamination
         self.dtype = dtype
 
-    def _prepare(self) -> None:
-        super()._prepare()
-        ones = np.ones((len(self._points), 1), dtype=self.dtype)
-        self._with_ones = np.hstack([self._points, ones])  # weights @ this: the weighted sum, and the weights'
-
     def _block(self, points: Array) -> Array:
         squared, close = self._distances.expanded(points)
         squared.ravel()[close] = np.inf  # no weight here: these unit vectors are added one by one
         weights = np.sqrt(squared, out=squared)
         np.divide(1, weights, out=weights)  # (b, n)
-        sums = weights @ self._with_ones  # (b, r + 1)
+        sums = weights @ self._distances.sample_and_ones  # (b, r + 1)
         total = points * sums[:, -1:] - sums[:, :-1]
         for portion, difference in self._distances.differences(points, close):
             np.add.at(total, portion // len(self._points), unit(difference))
