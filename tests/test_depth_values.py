@@ -73,9 +73,18 @@ def test_spatial_depth_by_hand_in_the_plane():
     np.testing.assert_allclose(depth.score_samples([[0, 0], [3, 0]]), [1, 1 - (1 + np.sqrt(2)) / 4], atol=1e-9)
 
 
-def test_spatial_depth_counts_rows_that_nearly_coincide_with_the_point():
-    rows = np.array([[0.0], [1e-9], [1.0], [2.0]])
-    np.testing.assert_allclose(Spatial().fit(rows).score_samples(rows), [0.25, 0.75, 0.75, 0.25], atol=1e-9)
+def test_rows_that_nearly_coincide_lose_no_digits():
+    rows = np.repeat(cloud(10, 2), 5, axis=0)
+    rows += np.random.default_rng(1).normal(scale=1e-9, size=rows.shape)  # pairs whose squared distance is rounding
+    root = np.linalg.cholesky(np.linalg.inv(np.cov(rows.T)))
+    apart = (rows[:, None] - rows) @ root  # (n, n, 2) whitened
+    length = np.linalg.norm(apart, axis=2, keepdims=True)
+    towards = np.divide(apart, length, out=np.zeros_like(apart), where=length > 0)
+    expected = 1 - np.linalg.norm(towards.mean(1), axis=1)
+    np.testing.assert_allclose(Spatial().fit(rows).score_samples(rows), expected, atol=1e-6)
+    sharp = Potential(beta=1e18).fit(rows).score_samples(rows)
+    distance = np.linalg.norm(rows[:, None] - rows, axis=2)
+    np.testing.assert_allclose(sharp, np.exp(-1e18 * distance**2).mean(1), atol=1e-6)
 
 
 def test_l2_depth_is_one_over_one_plus_the_mean_whitened_distance():
@@ -277,6 +286,16 @@ def test_the_search_is_tighter_than_as_many_random_directions(depth):
     auto = depth(random_state=0).fit(rows).score_samples(rows)
     random = depth(directions=2000, random_state=0).fit(rows).score_samples(rows)
     assert auto.mean() < 0.8 * random.mean()
+
+
+@pytest.mark.parametrize("depth", [Projection, Halfspace])
+def test_climbing_finds_directions_that_show_points_worse(depth, monkeypatch):
+    rows = cloud(300, 5)
+    climbed = depth(random_state=0).fit(rows).score_samples(rows)
+    monkeypatch.setattr(_directions, "SEARCH_STEPS", 0)
+    before = depth(random_state=0).fit(rows).score_samples(rows)
+    assert (climbed <= before).all()
+    assert (climbed < before).mean() > 0.25
 
 
 def test_the_default_projection_depth_hardly_depends_on_the_seed():

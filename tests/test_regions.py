@@ -168,10 +168,10 @@ def test_the_wilcoxon_statistic_is_large_for_narrow_samples():
 
 
 def test_q_by_hand():
-    # Depths of 0, 1, 2, 3, 4 in themselves fall with the distance from 2. Of them, two are no deeper than 3.5 is
-    # (0 and 4), none than 9.
+    # Depths of 0, 1, 2, 3, 4 in themselves fall with the distance from 2. Of them, two are no deeper than 4 (0 and 4
+    # itself), none than 9.
     rows = np.arange(5.0)[:, None]
-    found = two_sample_test(Mahalanobis(), rows, [[3.5], [9.0]], permutations=9, random_state=0)
+    found = two_sample_test(Mahalanobis(), rows, [[4.0], [9.0]], permutations=9, random_state=0)
     assert found.statistic == pytest.approx((2 / 5 + 0) / 2)
 
 
