@@ -1,6 +1,7 @@
 """Depths that look at the sample along many directions and keep the worst: where to look."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from centrality._numbers import whole
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Flat, Frame, flat, in_one_unit, unit
+from centrality.depths._frames import Array, Flat, Frame, blocks, flat, in_one_unit, unit
 
 PAPER_FEWEST, PAPER_MOST = 100, 50_000
 FROM_SAMPLE = 1000  # "auto": so many directions through rows, and so many along differences of two rows
@@ -24,10 +25,21 @@ class DirectionalDepth(Depth):
     sample itself, so that the depth does not change with units, rotations or other linear maps.
     """
 
-    directions: int | str
-    random_state: Any
     _directions: Array  # (k, r) unit vectors
     _guides: Array  # (m, r) rows that guide the search
+
+    def __init__(
+        self,
+        *,
+        directions: int | str = "auto",
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+        random_state: Any = None,
+    ) -> None:
+        self.directions = directions
+        self.contamination = contamination
+        self.dtype = dtype
+        self.random_state = random_state
 
     @property
     def _exhaustive(self) -> bool:
@@ -55,6 +67,25 @@ class DirectionalDepth(Depth):
         else:
             count = whole("directions", self.directions)
         return unit(rng.normal(size=(count, d)))
+
+    def _search(self, points: Array, height: Array, start: Array) -> Array:
+        """The greater height along directions of the points' own: through the point, and uphill from the best."""
+        height = height.copy()
+        for block in blocks(len(points), len(self._guides)):
+            point, own = points[block], unit(points[block])
+            by_own = self._height(own, point)
+            begin = np.where((by_own > height[block])[:, None], own, start[block])
+            best = climb(partial(self._look, point), begin)
+            height[block] = np.maximum.reduce([height[block], by_own, self._height(best, point)])
+        return height
+
+    def _height(self, directions: Array, points: Array) -> Array:
+        """(b,) how badly each point looks along the direction beside it."""
+        raise NotImplementedError
+
+    def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
+        """The same by the guides only, and its slope, up to a factor: (b,) and (b, r)."""
+        raise NotImplementedError
 
 
 def through_sample(points: Array, rng: np.random.Generator) -> Array:

@@ -14,6 +14,10 @@ RIDGE = 1e-12
 class _DistanceDepth(Depth):
     _distances: Distances
 
+    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
+        self.contamination = contamination
+        self.dtype = dtype
+
     def _learn(self, rows: Array) -> Frame:
         return whitened(*moments(rows), RIDGE)
 
@@ -44,10 +48,6 @@ class Spatial(_DistanceDepth):
     array([1.      , 0.666667, 0.      ])
     """
 
-    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
-        self.contamination = contamination
-        self.dtype = dtype
-
     def _block(self, points: Array) -> Array:
         squared, close = self._distances.expanded(points)
         squared.ravel()[close] = np.inf  # no weight here: these unit vectors are added one by one
@@ -73,10 +73,6 @@ class L2(_DistanceDepth):
     >>> L2().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [5.0]]).round(6)
     array([0.6     , 0.166667])
     """
-
-    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
-        self.contamination = contamination
-        self.dtype = dtype
 
     def _block(self, points: Array) -> Array:
         return np.asarray(1 / (1 + np.sqrt(self._distances.squared(points)).mean(1)))

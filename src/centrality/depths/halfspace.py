@@ -1,12 +1,9 @@
 """Halfspace (Tukey) depth: the least share of rows on one side of a hyperplane through the point."""
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from centrality.depths._directions import DirectionalDepth, climb, tent
-from centrality.depths._frames import Array, Flat, Frame, blocks, flat, unit
+from centrality.depths._directions import DirectionalDepth, tent
+from centrality.depths._frames import Array, Flat, Frame, blocks, flat
 from centrality.depths._sweep import fewest_on_a_side, sweep
 
 WIDTH = 0.2  # of the window around the hyperplane that guides the search, in standard deviations
@@ -32,19 +29,6 @@ class Halfspace(DirectionalDepth):
     array([0.5 , 0.25, 0.  ])
     """
 
-    def __init__(
-        self,
-        *,
-        directions: int | str = "auto",
-        contamination: float | str = "auto",
-        dtype: str = "float64",
-        random_state: Any = None,
-    ) -> None:
-        self.directions = directions
-        self.contamination = contamination
-        self.dtype = dtype
-        self.random_state = random_state
-
     def _learn(self, rows: Array) -> Frame:
         if self.directions == "auto" and rows.shape[1] <= 2:
             return flat(rows, whiten=False)
@@ -65,7 +49,7 @@ class Halfspace(DirectionalDepth):
         else:
             count, along = self._fewest_shared(points)
             if self.directions == "auto" and not self._exhaustive:
-                count = self._search(points, count, along)
+                count = -self._search(points, -count, along)
         return np.asarray(count / n, dtype=self.dtype)
 
     def _fewest_shared(self, points: Array) -> tuple[Array, Array]:
@@ -86,25 +70,13 @@ class Halfspace(DirectionalDepth):
                 along[fewer] = np.where(after < before, 1, -1)[:, None] * direction
         return count, along
 
-    def _search(self, points: Array, count: Array, along: Array) -> Array:
-        """Fewer rows beyond hyperplanes of the points' own: across the line to the centre, and turned from there."""
-        count = count.copy()
-        for block in blocks(len(points), len(self._guides)):
-            point = points[block]
-            own = unit(point)
-            start = np.where((self._beyond(own, point) < count[block])[:, None], own, along[block])
-            best = climb(partial(self._look, point), start)
-            for directions in (start, best):
-                count[block] = np.minimum(count[block], self._beyond(directions, point))
-        return count
-
-    def _beyond(self, directions: Array, points: Array) -> Array:
-        """(b,) how many rows lie beyond each point, along the direction beside it."""
+    def _height(self, directions: Array, points: Array) -> Array:
+        """(b,) minus how many rows lie beyond each point, along the direction beside it."""
         level = np.einsum("ij,ij->i", points, directions) - self._slack
         beyond = np.empty(len(points), dtype=np.int64)
         for block in blocks(len(points), len(self._points)):
             beyond[block] = (directions[block] @ self._points.T >= level[block, None]).sum(1)
-        return beyond
+        return -beyond
 
     def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
         """Minus the number of guides beyond the point, and the slope: away from the rows near the hyperplane."""

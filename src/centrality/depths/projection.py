@@ -1,12 +1,9 @@
 """Projection depth: how far out the point is along the direction that shows it worst."""
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from centrality.depths._directions import DirectionalDepth, climb, tent
-from centrality.depths._frames import Array, blocks, unit
+from centrality.depths._directions import DirectionalDepth, tent
+from centrality.depths._frames import Array, blocks
 
 WIDTH = 0.2  # of the windows around median and MAD that guide the search, in MADs
 
@@ -32,19 +29,6 @@ class Projection(DirectionalDepth):
     array([1.  , 0.5 , 0.25])
     """
 
-    def __init__(
-        self,
-        *,
-        directions: int | str = "auto",
-        contamination: float | str = "auto",
-        dtype: str = "float64",
-        random_state: Any = None,
-    ) -> None:
-        self.directions = directions
-        self.contamination = contamination
-        self.dtype = dtype
-        self.random_state = random_state
-
     def _prepare(self) -> None:
         super()._prepare()
         self._tiny = float(np.finfo(self.dtype).eps) ** 0.6  # a spread or deviation this small is rounding
@@ -60,7 +44,7 @@ class Projection(DirectionalDepth):
     def _depth(self, points: Array) -> Array:
         worst, along = self._worst_shared(points)
         if self.directions == "auto" and not self._exhaustive:
-            worst = self._search(points, worst, along)
+            worst = self._search(points, worst, self._directions[along])
         return np.asarray(1 / (1 + worst))
 
     def _worst_shared(self, points: Array) -> tuple[Array, Array]:
@@ -89,19 +73,7 @@ class Projection(DirectionalDepth):
         far = np.where(projected > self._tiny, np.inf, 0)
         return np.asarray(np.where(regular, projected / np.where(regular, spread, 1), far), dtype=self.dtype)
 
-    def _search(self, points: Array, worst: Array, along: Array) -> Array:
-        """The greater outlyingness along directions of the points' own: through the point, and uphill from there."""
-        worst = worst.copy()
-        for block in blocks(len(points), len(self._guides)):
-            point = points[block]
-            own = unit(point)
-            start = np.where((self._along_own(own, point) > worst[block])[:, None], own, self._directions[along[block]])
-            best = climb(partial(self._look, point), start)
-            for directions in (start, best):
-                worst[block] = np.maximum(worst[block], self._along_own(directions, point))
-        return worst
-
-    def _along_own(self, directions: Array, points: Array) -> Array:
+    def _height(self, directions: Array, points: Array) -> Array:
         """Outlyingness of each point along the direction beside it."""
         center, spread = self._center_and_spread(directions)
         return self._outlyingness(np.einsum("ij,ij->i", points, directions), center, spread)
@@ -135,7 +107,7 @@ def median_and_mad(projected: Array) -> tuple[Array, Array, Array]:
 
 
 def _median(rows: Array) -> Array:
-    # Sorting is vectorised in numpy and beats partition, and so numpy.median, up to 10^5 values a row.
+    # numpy sorts with vector instructions: at 5000 values a row that is over twice as fast as numpy.median.
     n = rows.shape[1]
     ordered = np.sort(rows, axis=1)
     return np.asarray((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2)
