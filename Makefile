@@ -35,6 +35,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.table1
 	$(BIN)/python -m benchmarks.table3
 	$(BIN)/python -m benchmarks.mixture
+	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python docs/tables.py
 
 clean:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from centrality._network import build, mlp
+from centrality._network import Scorer, build, mlp
 
 
 def generator() -> torch.Generator:
@@ -23,6 +23,16 @@ def test_heads_share_an_encoder_or_have_one_each(shared, trunks):
     assert out.shape == (6, 3)
     torch.testing.assert_close(out[:, 0], network.logit(z))
     torch.testing.assert_close(out[:, 1:], network.potentials(z))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
+def test_the_scorer_gives_what_the_forward_pass_gives(shared, encoder):
+    network = build(3, (8, 6), encoder, shared, 2, generator())
+    z = torch.randn(50, 3, generator=generator())
+    out = Scorer(network)(z)
+    torch.testing.assert_close(out, network(z).detach(), rtol=1e-5, atol=1e-6)
+    assert not out.requires_grad
 
 
 def test_initial_weights_lie_within_one_over_the_root_of_the_fan_in_and_differ():

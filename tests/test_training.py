@@ -110,6 +110,23 @@ def test_divergence_is_an_error_that_names_the_learning_rate(blob):
         quick(learning_rate=1e30).fit(blob)
 
 
+def test_training_leaves_torchs_threads_as_they_were(blob):
+    before = torch.get_num_threads()
+    seen = []
+
+    def metric(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        seen.append(torch.get_num_threads())
+        return np.abs(a[:, None] - b).sum(2)
+
+    torch.set_num_threads(2)
+    try:
+        quick(metric=metric, max_steps=3).fit(blob)
+        assert seen[-1] == 1  # so small a network is quickest on one
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_progress_is_shown_on_request_only(blob, capfd):
     quick().fit(blob)
     assert capfd.readouterr().err == ""

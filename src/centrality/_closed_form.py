@@ -19,6 +19,8 @@ from torch.nn import functional
 from centrality._losses import Noised, Pairs
 from centrality._network import Network
 
+gelu_backward = torch.ops.aten.gelu_backward
+
 
 class ClosedForm:
     """Losses of a network whose trunks are `mlp`s; its parameters become views of one flat tensor meanwhile."""
@@ -58,42 +60,43 @@ class ClosedForm:
     def _through(self, trunk: nn.Module, pairs: Pairs | None, noised: Noised | None) -> dict[str, Tensor]:
         """One trunk, forward and back, with the rows of whichever batches there are: noised ones last."""
         layers, projection = _layers(trunk)
-        parts = [] if pairs is None else [pairs.first, pairs.second]
-        rows = torch.cat([*parts, *([] if noised is None else [noised.rows])])
-        passes = _forward(layers, rows)
-        split = 0 if pairs is None else 2 * len(pairs.first)  # the noised rows begin here
-        found, tops = {}, []
+        rows = [] if pairs is None else [pairs.first, pairs.second]
+        split = sum(map(len, rows))  # the noised rows begin here
+        inputs, hs = _forward(layers, torch.cat([*rows, *([] if noised is None else [noised.rows])]))
+        found: dict[str, Tensor] = {}
+        by_top: Tensor | None = None
+        bends: list[Bend] = []
+        curves: list[Tensor] = []
         if pairs is not None:
-            found["global"], top = self._global(projection, passes[-1][:split], pairs)
-            tops.append(top)
-        curves: list[Tensor] | None = None
+            found["global"], by_top = self._global(projection, inputs[-1][:split], pairs)
         if noised is not None:
-            found["local"], curves = self._local(layers, projection, [p[split:] for p in passes], noised)
-        _backward(layers, passes, tops, curves, split)
+            bends = [Bend(h[split:]) for h in hs]
+            found["local"], curves = self._local(layers, projection, bends, noised)
+        _backward(layers, inputs, hs, split, by_top, bends, curves)
         return found
 
-    def _global(self, projection: nn.Linear, top: "Pass", pairs: Pairs) -> tuple[Tensor, Tensor]:
+    def _global(self, projection: nn.Linear, top: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
         """Loss and its derivative by the top layer's output; the gradients of projection and head are added."""
         head = self.network.global_head
         u = head.weight @ projection.weight  # (1, q)
-        logit = (top.a @ u.T).squeeze(1)  # up to a constant, which no difference feels
-        difference = logit.chunk(2)[0] - logit.chunk(2)[1]
+        logit = (top @ u.T).squeeze(1)  # up to a constant, which no difference feels
+        difference = logit[: len(pairs.first)] - logit[len(pairs.first) :]
         loss = functional.binary_cross_entropy_with_logits(difference, pairs.preferred)
         slope = (difference.sigmoid() - pairs.preferred) / len(difference)
         slope = torch.cat([slope, -slope])[:, None]  # (2b, 1)
-        pull = slope.T @ top.a  # (1, q)
+        pull = slope.T @ top  # (1, q)
         _grad(head.weight).addmm_(pull, projection.weight.T)
         _grad(projection.weight).addmm_(head.weight.T, pull)
         return loss, slope @ u
 
     def _local(
-        self, layers: list[nn.Linear], projection: nn.Linear, passes: list["Pass"], noised: Noised
+        self, layers: list[nn.Linear], projection: nn.Linear, bends: list["Bend"], noised: Noised
     ) -> tuple[Tensor, list[Tensor]]:
         """Loss and its derivative by each layer's input h, as far as it runs through φ'."""
         head = self.network.local_head
         t = (head.weight @ projection.weight)[noised.which[:, 0]]  # (b, q)
         ts, ms = [], []
-        for layer, at in zip(layers[::-1], passes[::-1], strict=True):  # down: the score
+        for layer, at in zip(layers[::-1], bends[::-1], strict=True):  # down: the score
             ts.append(t)
             ms.append(t * at.slope)
             t = ms[-1] @ layer.weight
@@ -103,10 +106,10 @@ class ClosedForm:
         loss = 0.5 * (weighted * residual).mean()
         back = weighted / residual.numel()  # by the score
         curves = []
-        for layer, at, t, m in zip(layers, passes, ts, ms, strict=True):  # up: its derivative
+        for layer, at, t, m in zip(layers, bends, ts, ms, strict=True):  # up: its derivative
             _grad(layer.weight).addmm_(m.T, back)
             back = back @ layer.weight.T
-            curves.append(back * t * at.bend)
+            curves.append(back * t * at.curve)
             back = back * at.slope
         by_head = torch.zeros_like(head.weight[:, :1] * projection.weight[:1]).index_add_(0, noised.which[:, 0], back)
         _grad(head.weight).addmm_(by_head, projection.weight.T)
@@ -114,45 +117,55 @@ class ClosedForm:
         return loss, curves
 
 
-class Pass:
-    """What one layer did to a batch: its input, and φ with two derivatives at h = input·Wᵀ + b."""
+class Bend:
+    """φ' and φ'' of the GELU φ(h) = h·Φ(h), with Φ the standard normal's mass and its density as derivative."""
 
-    __slots__ = ("a", "bend", "input", "slope")
+    __slots__ = ("curve", "slope")
 
-    def __init__(self, input: Tensor, a: Tensor, slope: Tensor, bend: Tensor) -> None:
-        self.input, self.a, self.slope, self.bend = input, a, slope, bend
-
-    def __getitem__(self, rows: slice) -> "Pass":
-        return Pass(self.input[rows], self.a[rows], self.slope[rows], self.bend[rows])
-
-
-def _forward(layers: list[nn.Linear], a: Tensor) -> list[Pass]:
-    passes = []
-    for layer in layers:
-        h = torch.addmm(layer.bias, a, layer.weight.T)
+    def __init__(self, h: Tensor) -> None:
         square = h * h
-        density = (square * -0.5).exp_().mul_(1 / math.sqrt(2 * math.pi))  # of the standard normal
+        density = (square * -0.5).exp_().mul_(1 / math.sqrt(2 * math.pi))
         mass = (h * math.sqrt(0.5)).erf_().add_(1).mul_(0.5)
-        # φ = h·mass, φ' = mass + h·density, φ'' = density·(2 - h²)
-        passes.append(Pass(a, h * mass, torch.addcmul(mass, h, density), density * (2 - square)))
-        a = passes[-1].a
-    return passes
+        self.slope = mass.addcmul_(h, density)
+        self.curve = square.neg_().add_(2).mul_(density)
+
+
+def _forward(layers: list[nn.Linear], a: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """What goes into each layer, and last what comes out of them; and each layer's h = input·Wᵀ + b."""
+    inputs, hs = [a], []
+    for layer in layers:
+        hs.append(torch.addmm(layer.bias, inputs[-1], layer.weight.T))
+        inputs.append(functional.gelu(hs[-1]))
+    return inputs, hs
 
 
 def _backward(
-    layers: list[nn.Linear], passes: list[Pass], tops: list[Tensor], curves: list[Tensor] | None, split: int
+    layers: list[nn.Linear],
+    inputs: list[Tensor],
+    hs: list[Tensor],
+    split: int,
+    by_top: Tensor | None,
+    bends: list[Bend],
+    curves: list[Tensor],
 ) -> None:
-    """Add the gradients of the layers. Rows before `split` bring a derivative at the top, those after at each h."""
-    by_h = None
+    """Add the gradients of the layers.
+
+    Rows before `split` bring the derivative of their loss by the output of the top layer, those after it by each h.
+    """
+    by_a = by_top
     for i in reversed(range(len(layers))):
-        by_a = None if by_h is None else by_h @ layers[i + 1].weight
-        upper = tops if by_a is None else [by_a[:split]]
-        parts = [part * passes[i].slope[:split] for part in upper if split]
-        if curves is not None:
-            parts.append(curves[i] if by_a is None else torch.addcmul(curves[i], by_a[split:], passes[i].slope[split:]))
+        parts = []
+        if by_a is not None and split:
+            parts.append(gelu_backward(by_a[:split], hs[i][:split]))
+        if curves and (by_a is None or len(by_a) == split):  # at the top
+            parts.append(curves[i])
+        elif curves and by_a is not None:
+            parts.append(torch.addcmul(curves[i], by_a[split:], bends[i].slope))
         by_h = torch.cat(parts)
-        _grad(layers[i].weight).addmm_(by_h.T, passes[i].input)
+        _grad(layers[i].weight).addmm_(by_h.T, inputs[i])
         _grad(layers[i].bias).add_(by_h.sum(0))
+        if i:
+            by_a = by_h @ layers[i].weight
 
 
 def _layers(trunk: nn.Module) -> tuple[list[nn.Linear], nn.Linear]:

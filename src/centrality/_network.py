@@ -39,6 +39,42 @@ class Network(nn.Module):
         return torch.cat([self.global_head(features), self.local_head(local)], dim=1)
 
 
+class Scorer:
+    """A trained network for scoring alone: each projection, being linear, is folded into the head above it."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.device = next(network.parameters()).device
+        self._chains: list[tuple[list[nn.Linear], Tensor, Tensor]] = []  # layers, head weight, head bias
+        if network.standard:
+            apart = len(network.trunks) == 2
+            heads = (
+                [[network.global_head], [network.local_head]] if apart else [[network.global_head, network.local_head]]
+            )
+            self._chains = [_folded(trunk, own) for trunk, own in zip(network.trunks, heads, strict=True)]
+
+    @torch.no_grad()
+    def __call__(self, z: Tensor) -> Tensor:
+        """What the network's forward pass gives."""  # (n, 1 + k)
+        if not self._chains:
+            return self.network(z)  # type: ignore[no-any-return]
+        outputs = []
+        for layers, weight, bias in self._chains:
+            a = z
+            for layer in layers:
+                a = nn.functional.gelu(torch.addmm(layer.bias, a, layer.weight.T))
+            outputs.append(torch.addmm(bias, a, weight.T))
+        return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+
+
+@torch.no_grad()
+def _folded(trunk: nn.Module, heads: list[nn.Linear]) -> tuple[list[nn.Linear], Tensor, Tensor]:
+    *layers, projection = [module for module in trunk.modules() if isinstance(module, nn.Linear)]
+    weight = torch.cat([head.weight for head in heads]).double()
+    bias = torch.cat([head.bias for head in heads]).double() + weight @ projection.bias.double()
+    return layers, (weight @ projection.weight.double()).float(), bias.float()
+
+
 def _linear(width: int, wide: int) -> nn.Linear:
     """A layer without values: those come from our own generator, or from a file."""
     at = torch.get_default_device()  # "meta", without memory, when `restore` asks for it

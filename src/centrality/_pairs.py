@@ -112,6 +112,7 @@ class OfVectors:
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {metric!r}."
             )
         self.rows, self.metric = rows, metric
+        self._tie: float | None = None
         if callable(metric):
             _try_metric(metric, rows)
 
@@ -126,14 +127,20 @@ class OfVectors:
         if callable(self.metric):
             before = self.rows.as_given(anchors)
             distances = [_called(self.metric, self.rows.as_given(index), before) for index in (first, second)]
-            return torch.from_numpy(distances[1] - distances[0]).to(self.rows.device)
+            return torch.from_numpy(distances[1] - distances[0])
         x, y, a = (self._vectors(index) for index in (first, second, anchors))
         if self.metric == "manhattan":
             near, far = torch.cdist(x, a, p=1), torch.cdist(y, a, p=1)
-            return _without_ties(far - near, far + near)
+            return self._without_ties(far - near, far + near)
         # |x - a|² < |y - a|²  <=>  (x - y)·a > (|x|² - |y|²) / 2: no distance is ever formed
         xx, yy = x.square().sum(1), y.square().sum(1)
-        return _without_ties((x - y) @ a.T - 0.5 * (xx - yy)[:, None], xx + yy)
+        return self._without_ties((x - y) @ a.T - 0.5 * (xx - yy)[:, None], xx + yy)
+
+    def _without_ties(self, margin: Tensor, size: Tensor) -> Tensor:
+        """The margin, exactly 0 where it is no more than rounding of numbers of this size."""
+        if self._tie is None:  # any batch can tell
+            self._tie = TIE * float(size.mean())
+        return functional.hardshrink(margin, self._tie)
 
     def _vectors(self, index: Index) -> Tensor:
         if self.metric != "cosine":
@@ -204,11 +211,6 @@ def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) ->
     if callable(dissimilarity):
         return OfRowNumbers(dissimilarity, len(rows))
     return OfMatrix(dissimilarity, len(rows))
-
-
-def _without_ties(margin: Tensor, size: Tensor) -> Tensor:
-    """The margin, exactly 0 where it is no more than rounding of numbers of this size."""
-    return functional.hardshrink(margin, TIE * float(size.mean()))
 
 
 def _try_metric(metric: Callable[..., Any], rows: Rows) -> None:

@@ -30,6 +30,6 @@ def find_device(name: str) -> torch.device:
         "mps": torch.backends.mps.is_available(),
     }
     if not there.get(device.type, False):
-        has = [kind for kind, present in there.items() if present]
+        has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if there["mps"] else [])]
         raise ValueError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
     return device

@@ -6,6 +6,7 @@ number of rows, with a learning rate that falls to zero over the second half.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from centrality._pairs import SCHEMES, Comparison, Partition, preference
 from centrality._rows import Rows
 
 ENTRIES = 50  # lines a budget of steps leaves in the history
+WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
 
 History = dict[str, list[float]]
 
@@ -55,9 +57,14 @@ class Training:
         self.network, self.rows, self.comparison, self.plan = network, rows, comparison, plan
         self.rng, self.generator = rng, generator
         self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=rows.device)
+        turns = torch.arange(plan.batch_size, device=rows.device) % len(self.scales)
+        self._turns = turns[:, None]  # rows take turns over the noise scales
         self.step = ClosedForm(network) if network.standard else Autograd(network)
         self.optimizer = torch.optim.Adam(
-            self.step.parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
+            self.step.parameters,
+            lr=plan.learning_rate,
+            weight_decay=plan.weight_decay,
+            fused=rows.device.type in ("cpu", "cuda"),
         )
         self.history: History = {"step": [], "global": [], "local": []}
         self._since: dict[str, list[Tensor]] = {"global": [], "local": []}
@@ -65,7 +72,8 @@ class Training:
 
     def run(self) -> History:
         self.network.train()
-        with _bar(self.planned_steps(), self.plan.progress) as bar:
+        weights = sum(parameter.numel() for parameter in self.network.parameters())
+        with _threads(weights // WEIGHTS_PER_THREAD), _bar(self.planned_steps(), self.plan.progress) as bar:
             for _ in self.by_epochs() if self.plan.epochs is not None else self.by_steps():
                 bar.update()
                 if self._steps == self.plan.max_steps:
@@ -126,9 +134,8 @@ class Training:
         """`balanced` weighs each noise scale by η², so that all of them, and the global loss, count alike."""
         z = self.rows.take(batch)
         noise = torch.randn(z.shape, generator=self.generator).to(z.device)
-        # Rows take turns over the noise scales.
-        which = (torch.arange(len(z), device=z.device) % len(self.scales))[:, None]
-        eta = self.scales[which]  # (b, 1)
+        which = self._turns[: len(z)]  # (b, 1)
+        eta = self.scales[which]
         return Noised(z, noise, eta, which, eta.square() if balanced else torch.ones_like(eta))
 
     def _update(self, pairs: Pairs | None, noised: Noised | None) -> None:
@@ -173,6 +180,17 @@ class Training:
 def _batches(order: Any, size: int) -> Iterator[Any]:
     for start in range(0, len(order), size):
         yield order[start : start + size]
+
+
+@contextmanager
+def _threads(most: int) -> Iterator[None]:
+    """No more threads than this for torch, at least one; afterwards as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, max(1, most)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _bar(total: int, visible: bool) -> Any:

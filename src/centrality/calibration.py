@@ -30,8 +30,7 @@ class Calibration:
     @classmethod
     def fit(cls, kind: str, outputs: NDArray[Any]) -> "Calibration":
         """`outputs` (n, 1 + k): the network's global logit and its k potentials on training rows."""
-        if kind not in CALIBRATIONS:
-            raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+        checked_calibration(kind)
         potentials = np.quantile(outputs[:, 1:].astype(np.float64), QUANTILES, axis=0).T
         raw = average(outputs, potentials)
         return cls(kind, potentials, np.quantile(raw[:, 1], QUANTILES))
@@ -69,6 +68,12 @@ def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.
     if dial.ndim == 0:
         return (1 - dial) * heads[:, 0] + dial * heads[:, 1]
     return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
+
+
+def checked_calibration(kind: str) -> str:
+    if kind not in CALIBRATIONS:
+        raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+    return kind
 
 
 def checked_t(t: Any) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from centrality import __version__, model_file
+from centrality import _saving, model_file
 from centrality._base import (
     CentralityEstimator,
     rows_to_fit,
@@ -20,13 +20,13 @@ from centrality._base import (
     share_of_outliers,
     unchanged_on_failure,
 )
-from centrality._network import Network, build, restore
+from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._settings import find_device, positive, whole, widths
 from centrality._training import History, Plan, Training
-from centrality.calibration import Calibration, blend, checked_t
+from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
@@ -174,6 +174,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
+        checked_calibration(self.calibration)  # now, not when training is over
         share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         device = find_device(self.device)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -196,7 +197,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             self.history_ = Training(network, rows, comparison, plan, rng, generator).run()
-        self.network_ = network
+        self.network_, self._scorer = network, Scorer(network)
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
         outputs = self._outputs(seen)
         self._calibration = Calibration.fit(self.calibration, outputs)
@@ -259,20 +260,18 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
 
-    @torch.no_grad()
     def _outputs(self, X: Any) -> NDArray[np.float32]:
         """The network's (n, 1 + k) outputs, block by block.
 
         Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another
         order, and a row's score must not depend on how many rows came with it.
         """
-        device = next(self.network_.parameters()).device
-        rows = Rows(X, self._scaling, device)
+        rows = Rows(X, self._scaling, self._scorer.device)
         outputs = np.empty((len(rows), 1 + self.network_.n_potentials), dtype=np.float32)
         start = 0
         for block in rows.blocks(rows_per_block(rows.width)):
             missing = -len(block) % ALIGNED
-            out = self.network_(nn.functional.pad(block, (0, 0, 0, missing)))
+            out = self._scorer(nn.functional.pad(block, (0, 0, 0, missing)))
             outputs[start : start + len(block)] = out[: len(block)].cpu().numpy()
             start += len(block)
         return outputs
@@ -280,25 +279,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
-        arrays = {f"network.{name}": value.cpu().numpy() for name, value in self.network_.state_dict().items()}
-        arrays |= {
-            "scaling.center": self._scaling.center,
-            "scaling.weight": self._scaling.weight,
-            "calibration.potentials": self._calibration.potentials,
-            "calibration.local": self._calibration.local,
-        }
-        names = getattr(self, "feature_names_in_", None)
-        header = {
-            "model": "FUSE",
-            "version": __version__,
-            "parameters": {name: _plain(value) for name, value in self.get_params(deep=False).items()},
-            "features": self.n_features_in_,
-            "feature_names": None if names is None else [str(name) for name in names],
-            "noise_scale": list(self.noise_scale_),
-            "offset": self.offset_,
-            "history": {k: [None if np.isnan(x) else x for x in v] for k, v in self.history_.items()},
-        }
-        model_file.write(path, header, arrays)
+        model_file.write(path, *_saving.parts_of(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -311,74 +292,12 @@ def load(path: str | os.PathLike[str], *, encoder: nn.Module | None = None, devi
 
     A model fitted with an encoder of your own needs that module again, to hold the weights from the file.
     """
+    at = find_device(device)
     header, arrays = model_file.read(path)
     try:
-        return _restored(header, arrays, encoder, find_device(device))
+        model: FUSE = _saving.put_together(FUSE, header, arrays, encoder, at)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(f"{path} lacks something a FUSE model needs: {error!r}.") from error
     except ValueError as error:
         raise model_file.ModelFileError(f"{path}: {error}") from error
-
-
-def _restored(
-    header: dict[str, Any], arrays: model_file.Arrays, encoder: nn.Module | None, device: torch.device
-) -> FUSE:
-    if header["model"] != "FUSE":
-        raise ValueError(f"a FUSE model was wanted, this one is a {header['model']}.")
-    known = FUSE().get_params(deep=False)  # a file of a later minor version may know more
-    parameters = {name: value for name, value in header["parameters"].items() if name in known}
-    if parameters["encoder"] is not None and encoder is None:
-        raise ValueError(
-            f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
-            "pass one to hold its weights, load(path, encoder=...)."
-        )
-    model = FUSE(**(parameters | {"encoder": encoder}))
-    model.n_features_in_ = int(header["features"])
-    if header["feature_names"] is not None:
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    model.noise_scale_ = tuple(header["noise_scale"])
-    model.offset_ = float(header["offset"])
-    model.history_ = {k: [np.nan if x is None else x for x in v] for k, v in header["history"].items()}
-    model._scaling = Scaling(
-        _shaped(arrays, "scaling.center", (model.n_features_in_,)),
-        _shaped(arrays, "scaling.weight", (model.n_features_in_,)),
-    )
-    model._calibration = Calibration(
-        parameters["calibration"],
-        _shaped(arrays, "calibration.potentials", (len(model.noise_scale_), 2)),
-        _shaped(arrays, "calibration.local", (2,)),
-    )
-    weights = {
-        name.removeprefix("network."): torch.from_numpy(array)
-        for name, array in arrays.items()
-        if name.startswith("network.")
-    }
-    model.network_ = restore(
-        weights,
-        model.n_features_in_,
-        widths(model.hidden),
-        encoder,
-        model.shared_encoder,
-        len(model.noise_scale_),
-    ).to(device)
     return model
-
-
-def _shaped(arrays: model_file.Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    array = arrays[name]
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
-    return array
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it; a function, a module or a generator only by its name."""
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Sequence | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.random.RandomState):
-        return None
-    return getattr(value, "__name__", type(value).__name__)

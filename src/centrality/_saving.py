@@ -1,0 +1,94 @@
+"""A fitted FUSE model as a header and arrays, and back; `model_file` puts these into a file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from centrality import __version__
+from centrality._network import Scorer, restore
+from centrality._rows import Scaling
+from centrality._settings import widths
+from centrality.calibration import Calibration
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Everything needed to score, and to see how the model came about: JSON values, and arrays."""
+    arrays = {f"network.{name}": value.cpu().numpy() for name, value in model.network_.state_dict().items()}
+    arrays |= {
+        "scaling.center": model._scaling.center,
+        "scaling.weight": model._scaling.weight,
+        "calibration.potentials": model._calibration.potentials,
+        "calibration.local": model._calibration.local,
+    }
+    names = getattr(model, "feature_names_in_", None)
+    header = {
+        "model": type(model).__name__,
+        "version": __version__,
+        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "features": model.n_features_in_,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "noise_scale": list(model.noise_scale_),
+        "offset": model.offset_,
+        "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
+    }
+    return header, arrays
+
+
+def put_together(
+    kind: type[Any], header: dict[str, Any], arrays: Arrays, encoder: nn.Module | None, device: torch.device
+) -> Any:
+    """The model of this kind that `parts_of` took apart; a ValueError if the parts do not fit."""
+    if header["model"] != kind.__name__:
+        raise ValueError(f"a {kind.__name__} model was wanted, this one is a {header['model']}.")
+    known = kind().get_params(deep=False)  # a file of a later minor version may know more
+    parameters = {name: value for name, value in header["parameters"].items() if name in known}
+    if parameters["encoder"] is not None and encoder is None:
+        raise ValueError(
+            f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
+            "pass one to hold its weights, load(path, encoder=...)."
+        )
+    model = kind(**(parameters | {"encoder": encoder}))
+    model.n_features_in_ = p = int(header["features"])
+    if header["feature_names"] is not None:
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    model.noise_scale_ = tuple(header["noise_scale"])
+    k = len(model.noise_scale_)
+    model.offset_ = float(header["offset"])
+    model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
+    model._scaling = Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)))
+    quantiles = _shaped(arrays, "calibration.potentials", (k, 2)), _shaped(arrays, "calibration.local", (2,))
+    model._calibration = Calibration(parameters["calibration"], *quantiles)
+    weights = {
+        name.removeprefix("network."): torch.from_numpy(array)
+        for name, array in arrays.items()
+        if name.startswith("network.")
+    }
+    model.network_ = restore(weights, p, widths(model.hidden), encoder, model.shared_encoder, k).to(device)
+    model._scorer = Scorer(model.network_)
+    return model
+
+
+def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = arrays[name]
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
+    return array
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it; a function, a module or a generator only by its name."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Sequence | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.random.RandomState):
+        return None
+    return getattr(value, "__name__", type(value).__name__)
