@@ -36,6 +36,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.table3
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.learning
+	$(BIN)/python -m benchmarks.depths
 	$(BIN)/python docs/tables.py
 
 clean:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import spearmanr
 
 from centrality import load, tables
 from centrality.cli import main
@@ -69,6 +70,17 @@ def test_arrays_work_from_end_to_end(blob, tmp_path):
     assert np.load(out).shape == (600, 3)
 
 
+@pytest.mark.parametrize("name", ["mahalanobis", "halfspace", "projection", "kernel_density"])
+def test_depth_adds_a_column_beside_the_input(csv, blob, tmp_path, name):
+    out = tmp_path / "depths.parquet"
+    arguments = ["depth", name, str(csv), "-o", str(out), "--columns", "length,width", "--random-state", "0"]
+    assert main(arguments) == 0
+    table = tables.read(out)
+    assert table.column_names == ["name", "length", "width", f"depth_{name}"]
+    inward = -np.linalg.norm(blob, axis=1)
+    assert spearmanr(table[f"depth_{name}"].to_numpy(), inward)[0] > 0.95
+
+
 def test_json_is_for_machines(csv, model, tmp_path, capsys):
     capsys.readouterr()
     assert main(["inspect", str(model), "--json"]) == 0
@@ -110,6 +122,8 @@ def test_inspect_says_what_is_in_a_model(model, capsys):
             "NaN or infinity (inf) in column 'width' (1 rows)",
         ),
         (["inspect", "{tmp}/none.safetensors"], "There is no model file"),
+        (["depth", "tukey", "{csv}", "-o", "{tmp}/d.csv"], "NAME must be one of mahalanobis, spatial"),
+        (["depth", "halfspace", "{csv}", "-o", "{tmp}/d.csv"], "hold something else: 'name'"),
     ],
 )
 def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(csv, model, tmp_path, capsys, arguments, message):
@@ -133,7 +147,7 @@ def test_wrong_usage_exits_2(arguments):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["inspect"], ["demo"]])
+@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["depth"], ["inspect"], ["demo"]])
 def test_every_command_explains_itself_without_importing_torch(command):
     script = (
         "import sys\nfrom centrality.cli import main\n"

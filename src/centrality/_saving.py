@@ -10,8 +10,8 @@ from torch import nn
 
 from centrality import __version__
 from centrality._network import Scorer, restore
+from centrality._numbers import widths
 from centrality._rows import Scaling
-from centrality._settings import widths
 from centrality.calibration import Calibration
 
 Arrays = dict[str, NDArray[Any]]

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from centrality._closed_form import ClosedForm
+from centrality._device import threads
 from centrality._losses import Autograd, Noised, Pairs
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
 from centrality._rows import Rows
-from centrality._settings import threads
 
 ENTRIES = 50  # lines a budget of steps leaves in the history
 WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)

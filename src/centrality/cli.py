@@ -74,6 +74,24 @@ def score(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"scores": str(arguments.output), "rows": table.num_rows, "columns": list(columns)}
 
 
+def depth(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality import tables
+    from centrality.depths import BY_NAME
+
+    if arguments.name not in BY_NAME:
+        raise ValueError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
+    tables.known_suffix(arguments.output)
+    _require_folder(arguments.output)
+    table = tables.read(arguments.data)
+    rows = tables.numbers(tables.select(table, _names(arguments.columns)) if arguments.columns else table)
+    model = BY_NAME[arguments.name]()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=arguments.random_state)
+    column = f"depth_{arguments.name}"
+    tables.write(tables.with_columns(table, {column: model.fit(rows).score_samples(rows)}), arguments.output)
+    return {"scores": str(arguments.output), "rows": table.num_rows, "columns": [column]}
+
+
 def inspect(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality import model_file
 
@@ -160,6 +178,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
     command.add_argument("--t", type=_numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+    command = _command(commands, "depth", depth, _show_score, "add a classical depth, depth_<NAME>, to a file of rows")
+    command.add_argument("name", metavar="NAME", help="mahalanobis, spatial, halfspace, projection, ...")
+    command.add_argument("data", type=Path, metavar="DATA")
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
+    command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")
+    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes random directions repeatable")
 
     command = _command(commands, "inspect", inspect, _show_inspect, "say what is in a model file")
     command.add_argument("model", type=Path, metavar="MODEL")

@@ -21,11 +21,12 @@ from centrality._base import (
     share_of_outliers,
     unchanged_on_failure,
 )
+from centrality._device import find_device, threads
 from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
+from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
-from centrality._settings import find_device, positive, threads, whole, widths
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 

@@ -1,0 +1,39 @@
+"""Classical depths, each a small estimator with FUSE's words and signs.
+
+All take rows as FUSE does and give `score_samples` (larger is deeper), `decision_function` and `predict`.
+None of them needs torch.
+"""
+
+from centrality.depths._estimator import Depth
+from centrality.depths.distance_based import L2, KernelDensity, Potential, Spatial
+from centrality.depths.halfspace import Halfspace
+from centrality.depths.mahalanobis import Mahalanobis
+from centrality.depths.projection import Projection
+from centrality.depths.simplicial import Simplicial
+from centrality.depths.zonoid import Zonoid
+
+BY_NAME: dict[str, type[Depth]] = {
+    "mahalanobis": Mahalanobis,
+    "spatial": Spatial,
+    "l2": L2,
+    "potential": Potential,
+    "kernel_density": KernelDensity,
+    "projection": Projection,
+    "halfspace": Halfspace,
+    "simplicial": Simplicial,
+    "zonoid": Zonoid,
+}
+
+__all__ = [
+    "BY_NAME",
+    "L2",
+    "Depth",
+    "Halfspace",
+    "KernelDensity",
+    "Mahalanobis",
+    "Potential",
+    "Projection",
+    "Simplicial",
+    "Spatial",
+    "Zonoid",
+]

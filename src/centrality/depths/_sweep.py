@@ -1,0 +1,82 @@
+"""A line turned about a point of the plane: which rows it passes, in order.
+
+Each row is a direction seen from the point. Directions are folded onto the upper half-plane, remembering which
+were turned over, and sorted by an angle-like key that needs one division and is equal for parallel directions.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.depths._frames import Array
+
+ABOVE, HERE, BELOW = 0, 1, 2  # a row's direction: in the upper half-plane, none (it is the point), turned over
+UNITS = 1 << 50  # of the key, per right angle
+SAME = 256  # keys closer than this (2e-13 right angles) are one direction: rounding moves them by less
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """For b points and n rows, in the order in which the turning line meets the rows."""
+
+    kind: NDArray[np.int32]  # (b, n) ABOVE, HERE or BELOW; rows that are HERE come last
+    last: NDArray[np.bool_]  # (b, n) whether the line's next direction differs from this one
+
+
+def sweep(points: Array, rows: Array, slack: float) -> Sweep:
+    """`slack`: a row no further than this from the point is the point."""
+    points, rows = points.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
+    x = rows[:, 0] - points[:, :1]  # (b, n)
+    y = rows[:, 1] - points[:, 1:]
+    length = np.abs(x)
+    length += np.abs(y)
+    here = np.flatnonzero(length <= slack)
+    length.ravel()[here] = 1
+    x /= length
+    x *= np.copysign(1.0, y)
+    key = np.subtract(1, x, out=x)  # from 0 along the axis up to 2 against it
+    around = np.flatnonzero(key > 2 - SAME / UNITS)  # a half turn is no turn, seen from the other side
+    key.ravel()[around] = 0
+    key *= UNITS
+    packed = key.astype(np.int64)
+    packed <<= 2
+    packed |= np.signbit(y).view(np.int8) << 1  # ABOVE or BELOW
+    packed.ravel()[around] ^= BELOW
+    packed.ravel()[here] = (3 * UNITS << 2) | HERE
+    packed.sort(axis=1)
+    last = np.ones(packed.shape, dtype=bool)
+    np.greater(packed[:, 1:] - packed[:, :-1], SAME << 2, out=last[:, :-1])
+    return Sweep((packed & 3).astype(np.int32), last)
+
+
+def fewest_on_a_side(turn: Sweep) -> Array:
+    """(b,) the least number of rows in a closed half-plane with the point on its border."""
+    others = (turn.kind != HERE).sum(1)
+    passed = np.cumsum(turn.kind - 1, axis=1, dtype=np.int32)  # a row above leaves the left side, one below enters
+    above = (others - passed[:, -1]) // 2  # on the left side at first
+    # Only between two directions: where rows lie on the line itself, a small turn leaves some of them out.
+    passed[~turn.last] = 0
+    fewest = above + np.minimum(passed.min(1), 0)
+    most = above + np.maximum(passed.max(1), 0)
+    return np.asarray(turn.kind.shape[1] - others + np.minimum(fewest, others - most))
+
+
+def triangles_around(turn: Sweep) -> Array:
+    """(b,) how many of the C(n, 3) triangles of rows hold the point, inside or on the border.
+
+    A triangle misses the point if it lies within an open half-plane: then it has a first corner, and the other
+    two are among the rows that follow within half a turn.
+    """
+    n = turn.kind.shape[1]
+    first = np.ones(turn.last.shape, dtype=bool)
+    first[:, 1:] = turn.last[:, :-1]
+    group = np.maximum.accumulate(np.where(first, np.arange(n), 0), axis=1)  # where this direction began
+    missing = np.zeros(len(turn.kind), dtype=np.int64)
+    for side, other in ((ABOVE, BELOW), (BELOW, ABOVE)):
+        mine, theirs = turn.kind == side, turn.kind == other
+        later = mine.sum(1)[:, None] - np.cumsum(mine, axis=1)
+        passed = np.take_along_axis(np.cumsum(theirs, axis=1) - theirs, group, axis=1)
+        follow = later + passed
+        missing += np.where(mine, follow * (follow - 1) // 2, 0).sum(1)
+    return np.asarray(n * (n - 1) * (n - 2) // 6 - missing)

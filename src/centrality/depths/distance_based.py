@@ -1,0 +1,164 @@
+"""Depths that average something over the distances to all rows: spatial, L2, potential, kernel density."""
+
+import numpy as np
+from scipy.special import logsumexp
+
+from centrality._numbers import positive
+from centrality.depths._distances import Distances
+from centrality.depths._estimator import Depth
+from centrality.depths._frames import Array, Frame, blocks, centred, moments, unit, whitened
+
+RIDGE = 1e-12
+
+
+class _DistanceDepth(Depth):
+    _distances: Distances
+
+    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
+        self.contamination = contamination
+        self.dtype = dtype
+
+    def _learn(self, rows: Array) -> Frame:
+        return whitened(*moments(rows), RIDGE)
+
+    def _prepare(self) -> None:
+        self._distances = Distances(self._points)
+
+    def _depth(self, points: Array) -> Array:
+        depth = np.empty(len(points), dtype=self.dtype)
+        for block in blocks(len(points), len(self._points)):
+            depth[block] = self._block(points[block])
+        return depth
+
+    def _block(self, points: Array) -> Array:
+        raise NotImplementedError
+
+
+class Spatial(_DistanceDepth):
+    """1 - |mean of the unit vectors from the rows to x|, in whitened coordinates.
+
+    Parameters
+    ----------
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory and time.
+
+    Examples
+    --------
+    >>> Spatial().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [0.5], [2.0]]).round(6)
+    array([1.      , 0.666667, 0.      ])
+    """
+
+    def _block(self, points: Array) -> Array:
+        squared, close = self._distances.expanded(points)
+        squared.ravel()[close] = np.inf  # no weight here: these unit vectors are added one by one
+        weights = np.sqrt(squared, out=squared)
+        np.divide(1, weights, out=weights)  # (b, n)
+        sums = weights @ self._distances.sample_and_ones  # (b, r + 1)
+        total = points * sums[:, -1:] - sums[:, :-1]
+        for portion, difference in self._distances.differences(points, close):
+            np.add.at(total, portion // len(self._points), unit(difference))
+        return np.asarray(np.maximum(1 - np.linalg.norm(total, axis=1) / len(self._points), 0))
+
+
+class L2(_DistanceDepth):
+    """1 / (1 + mean distance to the rows), in whitened coordinates.
+
+    Parameters
+    ----------
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory and time.
+
+    Examples
+    --------
+    >>> L2().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [5.0]]).round(6)
+    array([0.6     , 0.166667])
+    """
+
+    def _block(self, points: Array) -> Array:
+        return np.asarray(1 / (1 + np.sqrt(self._distances.squared(points)).mean(1)))
+
+
+class Potential(_DistanceDepth):
+    """Mean of exp(-beta |x - row|²): how crowded the neighbourhood of x is.
+
+    Parameters
+    ----------
+    beta : the kernel's sharpness, in inverse squared units of the columns; "scott" is n^(-2 / (d + 4)).
+    whiten : measure distances in whitened coordinates, so that units do not matter. The paper does not.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory and time.
+
+    Examples
+    --------
+    >>> Potential(beta=1.0).fit([[0.0], [1.0]]).score_samples([[0.0]])  # (1 + e⁻¹) / 2
+    array([0.68393972])
+    """
+
+    def __init__(
+        self,
+        *,
+        beta: float | str = "scott",
+        whiten: bool = False,
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+    ) -> None:
+        self.beta = beta
+        self.whiten = whiten
+        self.contamination = contamination
+        self.dtype = dtype
+
+    def _learn(self, rows: Array) -> Frame:
+        n, d = rows.shape
+        beta = max(n ** (-2 / (d + 4)), 1e-12) if self.beta == "scott" else positive("beta", self.beta)
+        frame = super()._learn(rows) if self.whiten else centred(rows)
+        # The unit is taken so that beta becomes 1: one multiplication less for each pair of points.
+        return Frame(frame.center, frame.matrix * np.sqrt(beta))
+
+    def _block(self, points: Array) -> Array:
+        squared = self._distances.squared(points)
+        np.negative(squared, out=squared)
+        return np.asarray(np.exp(squared, out=squared).mean(1))
+
+
+class KernelDensity(_DistanceDepth):
+    """Logarithm of a Gaussian kernel density estimate.
+
+    Parameters
+    ----------
+    bandwidth : the kernel's standard deviation, in units of the columns; "scott" gives it the shape of the
+        data's covariance, shrunk by n^(-2 / (d + 4)), as `scipy.stats.gaussian_kde` does.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory and time.
+
+    Examples
+    --------
+    >>> KernelDensity(bandwidth=1.0).fit([[0.0], [0.0]]).score_samples([[0.0]])  # -log √(2π)
+    array([-0.91893853])
+    """
+
+    def __init__(
+        self,
+        *,
+        bandwidth: float | str = "scott",
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.contamination = contamination
+        self.dtype = dtype
+
+    def _learn(self, rows: Array) -> Frame:
+        n, d = rows.shape
+        if self.bandwidth == "scott":
+            frame = super()._learn(rows)
+            frame = Frame(frame.center, frame.matrix * n ** (1 / (d + 4)))
+        else:
+            frame = Frame(rows.mean(0), np.eye(d) / positive("bandwidth", self.bandwidth))
+        # The kernel is the standard normal in these coordinates; their volume element takes it back to the user's.
+        self._log_volume = np.linalg.slogdet(frame.matrix)[1] - 0.5 * d * np.log(2 * np.pi) - np.log(n)
+        return frame
+
+    def _block(self, points: Array) -> Array:
+        squared = self._distances.squared(points)
+        squared *= -0.5
+        return np.asarray(logsumexp(squared, axis=1) + self._log_volume)

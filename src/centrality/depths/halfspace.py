@@ -1,0 +1,86 @@
+"""Halfspace (Tukey) depth: the least share of rows on one side of a hyperplane through the point."""
+
+import numpy as np
+
+from centrality.depths._directions import DirectionalDepth, tent
+from centrality.depths._frames import Array, Flat, Frame, blocks, flat
+from centrality.depths._sweep import fewest_on_a_side, sweep
+
+WIDTH = 0.2  # of the window around the hyperplane that guides the search, in standard deviations
+
+
+class Halfspace(DirectionalDepth):
+    """Least share of the rows in a closed halfspace that holds the point.
+
+    Parameters
+    ----------
+    directions : "auto" is exact where the rows lie on a line or in a plane (so always for one or two columns);
+        beyond, it looks along whitened directions through the sample's rows and through the point itself, and
+        improves the worst of them step by step. "paper" takes clip(n 2^(d - 1), 100, 50000) random directions;
+        a number, so many random ones. Unless exact, the value is an upper bound.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory and time.
+    random_state : a seed makes directions, and so depths, the same each time.
+
+    Examples
+    --------
+    >>> corners = [[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]
+    >>> Halfspace().fit(corners).score_samples([[1.0, 1.0], [0.0, 0.0], [3.0, 0.0]])
+    array([0.5 , 0.25, 0.  ])
+    """
+
+    def _learn(self, rows: Array) -> Frame:
+        if self.directions == "auto" and rows.shape[1] <= 2:
+            return flat(rows, whiten=False)
+        return super()._learn(rows)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._slack = float(np.finfo(self.dtype).eps) ** 0.6
+        if isinstance(self._frame, Flat) and self.dtype == "float64":
+            self._slack = self._frame.slack
+
+    def _depth(self, points: Array) -> Array:
+        n = len(self._points)
+        if isinstance(self._frame, Flat) and self._frame.rank == 2:
+            count = np.empty(len(points), dtype=np.int64)
+            for block in blocks(len(points), n):
+                count[block] = fewest_on_a_side(sweep(points[block], self._points, self._slack))
+        else:
+            count, along = self._fewest_shared(points)
+            if self.directions == "auto" and not self._exhaustive:
+                count = -self._search(points, -count, along)
+        return np.asarray(count / n, dtype=self.dtype)
+
+    def _fewest_shared(self, points: Array) -> tuple[Array, Array]:
+        """(n,) least number of rows on a side along the shared directions; which direction, turned to that side."""
+        n = len(self._points)
+        count = np.full(len(points), n)
+        along = np.zeros_like(points)
+        for some in blocks(len(self._directions), max(n, len(points))):
+            ordered = np.sort(self._directions[some] @ self._points.T, axis=1)
+            projected = self._directions[some] @ points.T
+            for direction, rows, x in zip(self._directions[some], ordered, projected, strict=True):
+                # Only points that leave fewer rows on a side than before are counted; soon they are few.
+                least = np.maximum(count, 1)
+                fewer = np.flatnonzero((rows[least - 1] > x + self._slack) | (rows[n - least] < x - self._slack))
+                before = np.searchsorted(rows, x[fewer] + self._slack, side="right")
+                after = n - np.searchsorted(rows, x[fewer] - self._slack, side="left")
+                count[fewer] = np.minimum(count[fewer], np.minimum(before, after))
+                along[fewer] = np.where(after < before, 1, -1)[:, None] * direction
+        return count, along
+
+    def _height(self, directions: Array, points: Array) -> Array:
+        """(b,) minus how many rows lie beyond each point, along the direction beside it."""
+        level = np.einsum("ij,ij->i", points, directions) - self._slack
+        beyond = np.empty(len(points), dtype=np.int64)
+        for block in blocks(len(points), len(self._points)):
+            beyond[block] = (directions[block] @ self._points.T >= level[block, None]).sum(1)
+        return -beyond
+
+    def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
+        """Minus the number of guides beyond the point, and the slope: away from the rows near the hyperplane."""
+        distance = directions @ self._guides.T - np.einsum("ij,ij->i", points, directions)[:, None]  # (b, m)
+        near = tent(distance, WIDTH)
+        slope = near.sum(1)[:, None] * points - near @ self._guides
+        return -(distance >= -self._slack).sum(1), slope

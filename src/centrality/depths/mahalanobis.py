@@ -1,0 +1,84 @@
+"""Mahalanobis depth: how far from the mean, measured by the covariance."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.covariance import MinCovDet
+from sklearn.utils import check_random_state
+
+from centrality._numbers import positive
+from centrality.depths._estimator import Depth
+from centrality.depths._frames import Array, Frame, moments, whitened
+
+
+class Mahalanobis(Depth):
+    """1 / (1 + (x - mean)' (covariance + ridge I)⁻¹ (x - mean)).
+
+    Parameters
+    ----------
+    robust : take centre and covariance from the minimum covariance determinant (scikit-learn's `MinCovDet`),
+        which outliers in the training rows do not move.
+    support_fraction : of the rows, for `robust`; None lets `MinCovDet` choose.
+    ridge : added to each variance, in the squared units of the columns. With 0, a singular covariance is an
+        error.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64", or "float32" for half the memory.
+    random_state : of `MinCovDet`.
+
+    Examples
+    --------
+    >>> depth = Mahalanobis().fit([[-1.0], [0.0], [1.0]])
+    >>> depth.score_samples([[0.0], [1.0], [3.0]]).round(6)
+    array([1. , 0.5, 0.1])
+    """
+
+    def __init__(
+        self,
+        *,
+        robust: bool = False,
+        support_fraction: float | None = None,
+        ridge: float = 1e-9,
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+        random_state: Any = None,
+    ) -> None:
+        self.robust = robust
+        self.support_fraction = support_fraction
+        self.ridge = ridge
+        self.contamination = contamination
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _learn(self, rows: Array) -> Frame:
+        ridge = positive("ridge", self.ridge, or_zero=True)
+        center, covariance = self._robust_moments(rows) if self.robust else moments(rows)
+        return whitened(center, covariance, ridge)
+
+    def _robust_moments(self, rows: Array) -> tuple[Array, Array]:
+        n, d = rows.shape
+        if n <= d + 1:
+            raise ValueError(
+                f"robust=True needs more rows than columns + 1 to find a majority of typical rows, "
+                f"got n_samples={n} and {d} columns. Use robust=False, or fewer columns."
+            )
+        search = MinCovDet(support_fraction=self.support_fraction, random_state=check_random_state(self.random_state))
+        scale = np.where(np.ptp(rows, axis=0) > 0, rows.std(0), 1.0)  # it takes small variances for none
+        with warnings.catch_warnings():
+            # It warns where the majority lies on a flat; the ridge defines the depth there.
+            warnings.simplefilter("ignore")
+            try:
+                found = search.fit(rows / scale)
+            except ValueError as error:
+                raise ValueError(
+                    "robust=True found no spread in the majority of the rows, which are all equal or nearly so. "
+                    "Use robust=False, or a larger support_fraction."
+                ) from error
+        return found.location_ * scale, found.covariance_ * np.outer(scale, scale)
+
+    def _prepare(self) -> None:
+        self.offset_ = self._threshold()  # as cheap as the fit itself; then the sample can go
+        del self._points
+
+    def _depth(self, points: Array) -> Array:
+        return np.asarray(1 / (1 + np.einsum("ij,ij->i", points, points)))

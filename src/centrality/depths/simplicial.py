@@ -1,0 +1,98 @@
+"""Simplicial depth: the share of the simplices with corners among the rows that hold the point."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from centrality._numbers import whole
+from centrality.depths._estimator import Depth
+from centrality.depths._frames import Array, Flat, blocks, flat
+from centrality.depths._sweep import sweep, triangles_around
+
+
+class Simplicial(Depth):
+    """Share of the closed simplices (intervals, triangles, ...) of rows that hold the point.
+
+    Exact where the rows lie on a line or in a plane, so always for one or two columns; beyond, the share among
+    `simplices` random ones.
+
+    Parameters
+    ----------
+    simplices : how many random simplices, where the depth is not exact.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
+    dtype : "float64" or "float32", of the result.
+    random_state : a seed makes the random simplices the same each time.
+
+    Examples
+    --------
+    >>> corners = [[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]
+    >>> Simplicial().fit(corners).score_samples([[1.0, 1.0], [0.5, 1.0], [3.0, 0.0]])
+    array([1. , 0.5, 0. ])
+    """
+
+    _frame: Flat
+
+    def __init__(
+        self,
+        *,
+        simplices: int = 2000,
+        contamination: float | str = "auto",
+        dtype: str = "float64",
+        random_state: Any = None,
+    ) -> None:
+        self.simplices = simplices
+        self.contamination = contamination
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def _learn(self, rows: Array) -> Flat:
+        return flat(rows, whiten=rows.shape[1] > 2)
+
+    def _prepare(self) -> None:
+        count = whole("simplices", self.simplices)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        if self._frame.rank > 2:
+            self._weights = random_simplices(self._points, count, rng)
+
+    def _depth(self, points: Array) -> Array:
+        n = len(self._points)
+        if self._frame.rank == 0:
+            return np.ones(len(points), dtype=self.dtype)
+        if self._frame.rank == 1:
+            return _intervals(points[:, 0], self._points[:, 0], self._frame.slack).astype(self.dtype)
+        depth = np.empty(len(points), dtype=self.dtype)
+        if self._frame.rank == 2:
+            for block in blocks(len(points), n):
+                around = triangles_around(sweep(points[block], self._points, self._frame.slack))
+                depth[block] = around / (n * (n - 1) * (n - 2) // 6)
+            return depth
+        for block in blocks(len(points), self._weights[:, :, 0].size):
+            homogeneous = np.column_stack([points[block], np.ones(len(points[block]))])
+            weights = homogeneous @ self._weights  # (k, b, r + 1): each corner's weight in each point
+            depth[block] = (weights.min(2) >= -1e-9).mean(0)
+        return depth
+
+
+def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:
+    """(k, r + 1, r + 1) matrices that turn (x, 1) into the weights of a simplex's corners in x.
+
+    A simplex without volume holds nothing: its weights are all negative.
+    """
+    n, r = points.shape
+    corners = np.array([rng.choice(n, r + 1, replace=False, shuffle=False) for _ in range(count)])
+    matrices = np.concatenate([points[corners], np.ones((*corners.shape, 1))], axis=2).astype(np.float64)
+    solid = np.linalg.cond(matrices) < 1e12
+    weights = np.zeros_like(matrices)
+    weights[solid] = np.linalg.inv(matrices[solid])
+    weights[~solid, -1] = -1.0
+    return weights
+
+
+def _intervals(x: Array, rows: Array, slack: float) -> Array:
+    """Share of the closed intervals between two rows that hold x."""
+    n = len(rows)
+    ordered = np.sort(rows)
+    below = np.searchsorted(ordered, x - slack, side="left")
+    above = n - np.searchsorted(ordered, x + slack, side="right")
+    return np.asarray(1 - (below * (below - 1) + above * (above - 1)) / (n * (n - 1)))

@@ -1,0 +1,61 @@
+"""How good a centrality is: smooth over the data, and in agreement with another."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.neighbors import kneighbors_graph
+from sklearn.utils import check_array
+
+from centrality._numbers import whole
+
+CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+def graph_smoothness(X: Any, scores: Any, *, neighbors: int = 10) -> float:
+    """How much scores change between neighbouring rows: 0 is perfectly smooth, larger is rougher.
+
+    sᵀLs / |s|², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
+    either is among the other's nearest `neighbors`. Scores that are all equal give 0.
+
+    >>> graph_smoothness([[0.0], [1.0], [2.0]], [0.0, 0.5, 1.0], neighbors=1)  # 2 edges, each (1/2)², over 1.25
+    0.4
+    """
+    rows = check_array(X, accept_sparse="csr")
+    s = _one_score_per_row(scores, rows.shape[0])
+    neighbors = whole("neighbors", neighbors)
+    if neighbors >= rows.shape[0]:
+        raise ValueError(f"neighbors must be below the number of rows, got {neighbors} for {rows.shape[0]} rows.")
+    s = s - s.min()
+    if not s.any():
+        return 0.0
+    s /= s.max()
+    nearest = kneighbors_graph(rows, neighbors)
+    edges = nearest.maximum(nearest.T).tocoo()  # each edge twice, once from either end
+    return float(np.square(s[edges.row] - s[edges.col]).sum() / 2 / np.square(s).sum())
+
+
+def rank_correlation(first: Any, second: Any, *, method: str = "spearman") -> float:
+    """Spearman's or Kendall's rank correlation of two lists of scores.
+
+    >>> rank_correlation([1, 2, 3], [10, 20, 15])
+    0.5
+    """
+    if method not in CORRELATIONS:
+        raise ValueError(f"method must be one of {', '.join(CORRELATIONS)}, got {method!r}.")
+    a = _one_score_per_row(first, None)
+    b = _one_score_per_row(second, len(a))
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        raise ValueError("A rank correlation needs two lists of scores, each with at least two different values.")
+    return float(CORRELATIONS[method](a, b).statistic)
+
+
+def _one_score_per_row(scores: Any, n: int | None) -> NDArray[np.float64]:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        wanted = "one score per row was" if n is None else f"{n} scores, one per row, were"
+        raise ValueError(f"{wanted} wanted, got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("The scores hold NaN or infinity: finite numbers were wanted.")
+    return values

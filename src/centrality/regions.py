@@ -1,0 +1,275 @@
+"""What a centrality is good for: a median, a trimmed mean, central regions, comparing samples, classifying.
+
+Everything works with any estimator that has `score_samples`, larger meaning more central: a depth, FUSE, or one of
+scikit-learn's. Functions that judge by one sample take a fitted model; those that compare samples fit clones of it.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from centrality import plots
+from centrality._base import rows_to_fit, rows_to_score, unchanged_on_failure
+from centrality._numbers import whole
+from centrality.depths import Mahalanobis
+
+Array = NDArray[Any]
+
+STATISTICS = ("q", "wilcoxon")
+
+
+def median(model: Any, X: Any, *, steps: int = 50) -> Array:
+    """(d,) the deepest point: the deepest row of X, improved by climbing from there.
+
+    The steps lie along differences of deep rows, so that the search has the data's own shape. Where many points are
+    equally deep, their average is taken, if it is as deep as they are.
+    """
+    rows = _rows(X)
+    scores = _scores(model, rows)
+    deep = rows[np.argsort(-scores)[: max(2 * rows.shape[1], 20)]]
+    directions = np.concatenate([deep - deep[0], deep[0] - deep])
+    best, height = rows[[scores.argmax()]], scores.max()  # all points known to be deepest, and how deep
+    tries, step = np.concatenate([deep, deep.mean(0, keepdims=True)]), 1.0
+    for _ in range(whole("steps", steps)):
+        found = _scores(model, tries)
+        if found.max() > height:
+            best, height = tries[found == found.max()], found.max()
+        else:
+            best = np.concatenate([best, tries[found == height]])
+            step /= 2
+        tries = best[0] + step * directions
+    middle = best.mean(0)
+    return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[0])
+
+
+def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
+    """(d,) the mean of the rows without the share `trim` of them that is least deep."""
+    if not 0 <= trim < 1:
+        raise ValueError(f"trim must be a share of the rows in [0, 1), got {trim!r}.")
+    rows = _rows(X)
+    return np.asarray(rows[central_region(model, rows, mass=1 - trim).inside].mean(0))
+
+
+@dataclass(frozen=True)
+class CentralRegion:
+    """Everything at least as central as `level`; `inside` says which of the rows it was made from are."""
+
+    model: Any
+    level: float
+    inside: NDArray[np.bool_]
+
+    def contains(self, X: Any) -> NDArray[np.bool_]:
+        """(n,) which rows lie in the region."""
+        return np.asarray(_scores(self.model, X) >= self.level)
+
+
+def central_region(model: Any, X: Any, *, mass: float = 0.5) -> CentralRegion:
+    """The smallest central region that holds the share `mass` of the rows of X; rows tied at its border all belong."""
+    if not 0 < mass <= 1:
+        raise ValueError(f"mass must be a share of the rows in (0, 1], got {mass!r}.")
+    scores = _scores(model, X)
+    count = int(np.ceil(mass * len(scores) - 1e-9))  # 0.7 of 10 rows is 7 of them, whatever 0.7 * 10 rounds to
+    level = float(np.sort(scores)[len(scores) - max(count, 1)])
+    return CentralRegion(model, level, scores >= level)
+
+
+@dataclass(frozen=True)
+class DDPlot:
+    """For the rows of both samples, first then second: their depth in either."""
+
+    in_first: Array
+    in_second: Array
+    of_first: NDArray[np.bool_]
+
+    def figure(self, *, labels: tuple[str, str] = ("first", "second")) -> Any:
+        """The plot, as a matplotlib Figure."""
+        return plots.dd_plot(self.in_first, self.in_second, self.of_first, labels=labels)
+
+
+def dd_plot(model: Any, X: Any, Y: Any) -> DDPlot:
+    """Depth of all rows in the sample X against their depth in the sample Y, by clones of `model`."""
+    first, second = _two_samples(X, Y)
+    both = np.concatenate([first, second])
+    of_first = np.arange(len(both)) < len(first)
+    return DDPlot(
+        in_first=_scores(clone(model).fit(first), both),
+        in_second=_scores(clone(model).fit(second), both),
+        of_first=of_first,
+    )
+
+
+class TwoSampleTest(NamedTuple):
+    statistic: float
+    p_value: float
+
+
+def two_sample_test(
+    model: Any, X: Any, Y: Any, *, statistic: str = "q", permutations: int = 199, random_state: Any = None
+) -> TwoSampleTest:
+    """Do X and Y come from one distribution? Two-sided, by permuting which row belongs to which.
+
+    "q" is Liu and Singh's: the mean, over the rows of Y, of the share of X that is no deeper in X. About 1/2 if
+    the distributions agree; less if Y is shifted or wider, more if it is narrower. It fits a clone of `model` for
+    each permutation. "wilcoxon" is the same with all depths taken in both samples together, so one fit is enough;
+    it sees differences in scale best.
+    """
+    if statistic not in STATISTICS:
+        raise ValueError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
+    first, second = _two_samples(X, Y)
+    permutations = whole("permutations", permutations)
+    rng = check_random_state(random_state)
+    both, n = np.concatenate([first, second]), len(first)
+    orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
+    if statistic == "q":
+        values = np.array([_liu_singh(model, both[order[:n]], both[order[n:]]) for order in orders])
+    else:
+        ranks = (rankdata(_scores(clone(model).fit(both), both)) - 0.5) / len(both)
+        values = ranks[orders[:, n:]].mean(1)
+    distance = np.abs(values - values.mean())
+    return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 1e-12).mean()))
+
+
+class RankInterval(NamedTuple):
+    rank: Array
+    low: Array
+    high: Array
+
+
+def rank_interval(
+    model: Any, X: Any, Q: Any, *, level: float = 0.95, resamples: int = 200, random_state: Any = None
+) -> RankInterval:
+    """How sure each row of Q can be of its rank: the share of X that is no deeper, with a bootstrap interval.
+
+    A clone of `model` is fitted to each resample of the rows of X.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+    rows, queries = _two_samples(X, Q)
+    resamples = whole("resamples", resamples)
+    rng = check_random_state(random_state)
+    samples = (rows[rng.randint(len(rows), size=len(rows))] for _ in range(resamples))
+    ranks = np.array([_ranks_in(clone(model).fit(sample), sample, queries) for sample in samples])
+    low, high = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return RankInterval(_ranks_in(clone(model).fit(rows), rows, queries), low, high)
+
+
+def _if_classifier_has(method: str) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    decorate: Callable[[Callable[..., Array]], Callable[..., Array]] = available_if(
+        lambda self: hasattr(getattr(self, "classifier_", None) or self._unfitted(), method)
+    )
+    return decorate
+
+
+class DDClassifier(ClassifierMixin, BaseEstimator):
+    """Classify rows by their depth in each class.
+
+    Parameters
+    ----------
+    depth : the estimator whose clones give the depth in each class; None means `Mahalanobis()`.
+    classifier : what separates the classes in the space of depths; None means a logistic regression with
+        quadratic terms.
+
+    Attributes
+    ----------
+    classes_ : the labels.
+    depths_ : one fitted depth per class.
+    classifier_ : the fitted classifier of depths.
+    """
+
+    def __init__(self, *, depth: Any = None, classifier: Any = None) -> None:
+        self.depth = depth
+        self.classifier = classifier
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the depth in each class, then how depths tell the classes apart."""
+        with unchanged_on_failure(self):
+            rows = rows_to_fit(self, X, at_least=4, why="two in each of two classes")
+            labels = self._learn_classes(rows, y)
+            depth = Mahalanobis() if self.depth is None else self.depth
+            self.depths_ = [clone(depth).fit(rows[labels == label]) for label in self.classes_]
+            self.classifier_ = self._unfitted().fit(self._depths(rows), labels)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        depths = self._depths(rows_to_score(self, X))
+        return np.asarray(self.classifier_.predict(depths))
+
+    @_if_classifier_has("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """(n, classes) probabilities."""
+        depths = self._depths(rows_to_score(self, X))
+        return np.asarray(self.classifier_.predict_proba(depths))
+
+    @_if_classifier_has("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """The classifier's confidence: (n,) for two classes, else (n, classes)."""
+        depths = self._depths(rows_to_score(self, X))
+        return np.asarray(self.classifier_.decision_function(depths))
+
+    def _learn_classes(self, rows: Any, y: Any) -> Array:
+        if y is None:
+            raise ValueError("DDClassifier requires y to be passed, but the target y is None.")
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(rows, labels)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        self.classes_, counts = np.unique(labels, return_counts=True)
+        if len(self.classes_) < 2 or counts.min() < 2:
+            listed = ", ".join(f"{label}: {count}" for label, count in zip(self.classes_, counts, strict=True))
+            raise ValueError(f"At least two classes of two rows each were wanted, got these class sizes: {listed}.")
+        return np.asarray(labels)
+
+    def _unfitted(self) -> Any:
+        if self.classifier is not None:
+            return clone(self.classifier)
+        return make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False), LogisticRegression())
+
+    def _depths(self, rows: Any) -> Array:
+        """(n, classes) the depth of each row in each class."""
+        return np.column_stack([depth.score_samples(rows) for depth in self.depths_])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _liu_singh(model: Any, first: Array, second: Array) -> float:
+    return float(_ranks_in(clone(model).fit(first), first, second).mean())
+
+
+def _ranks_in(fitted: Any, rows: Array, queries: Array) -> Array:
+    """For each query, the share of the rows that is no deeper."""
+    ordered = np.sort(_scores(fitted, rows))
+    return np.asarray(np.searchsorted(ordered, _scores(fitted, queries), side="right") / len(rows))
+
+
+def _rows(X: Any) -> Array:
+    return np.asarray(check_array(X, dtype=np.float64))
+
+
+def _two_samples(X: Any, Y: Any) -> tuple[Array, Array]:
+    first, second = _rows(X), _rows(Y)
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
+    return first, second
+
+
+def _scores(model: Any, rows: Any) -> Array:
+    with warnings.catch_warnings():
+        # The columns are in the model's order; only their names went when the rows became an array.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return np.asarray(model.score_samples(rows))
