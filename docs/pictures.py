@@ -1,10 +1,13 @@
-"""Makes the pictures of the README: `make pictures`."""
+"""Makes the pictures of README.md and docs/: `make pictures`."""
 
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from centrality import FUSE, datasets, demo, plots
+from centrality.depths import Halfspace, Spatial
+from centrality.regions import dd_plot, median
 
 FOLDER = Path(__file__).parent / "pictures"
 TS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -29,9 +32,21 @@ def contours() -> None:
         picture.convert("RGB").quantize(96).save(FOLDER / "contours.png", optimize=True)
 
 
+def depths() -> None:
+    """A bagplot, and a DD-plot of two samples that differ by a shift, side by side."""
+    rng = np.random.default_rng(0)
+    mix = np.array([[1.0, 0.6], [0.0, 0.8]])
+    X = np.concatenate([rng.normal(size=(300, 2)) @ mix, [[4.2, -2.0], [-3.5, 3.5], [1.0, 5.5]]])
+    depth = Halfspace().fit(X)
+    plots.bagplot(X, depth.score_samples(X), center=median(depth, X)).savefig(FOLDER / "bagplot.png", dpi=90)
+    later = rng.normal(size=(300, 2)) @ mix + [0.8, 0.0]
+    dd_plot(Spatial(), X, later).figure(labels=("before", "after")).savefig(FOLDER / "dd_plot.png", dpi=90)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     contours()
+    depths()
     demo.run(FOLDER / "demo")
     (FOLDER / "demo" / "digits.png").replace(FOLDER / "digits.png")
     for left in (FOLDER / "demo").iterdir():
