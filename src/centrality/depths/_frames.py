@@ -26,9 +26,12 @@ class Frame:
     def place(self, rows: Array, dtype: Any) -> Array:
         # A hostile value must stay finite when it is squared: 1e120 in float64, 1e15 in float32.
         limit = 1e120 if dtype == np.float64 else 1e15
-        with np.errstate(over="ignore"):
-            near = np.clip(rows - self.center, -1e150, 1e150)
-            return np.asarray(np.clip(near @ self.matrix, -limit, limit), dtype=dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = rows - self.center
+            placed = near @ self.matrix
+            if not np.vdot(placed, placed) <= limit**2:  # rarely: then value by value
+                placed = np.clip(np.clip(near, -1e150, 1e150) @ self.matrix, -limit, limit)
+        return np.asarray(placed, dtype=dtype)
 
     def holds(self, rows: Array) -> NDArray[np.bool_]:
         """(n,) which rows lie where the sample could: here, all."""
