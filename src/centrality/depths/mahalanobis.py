@@ -77,8 +77,11 @@ class Mahalanobis(Depth):
         return found.location_ * scale, found.covariance_ * np.outer(scale, scale)
 
     def _prepare(self) -> None:
-        self.offset_ = self._threshold()  # as cheap as the fit itself; then the sample can go
+        self._sample_depths = self._depth(self._points)  # all that a threshold needs: the sample itself can go
         del self._points
+
+    def _threshold(self) -> float:
+        return float(np.quantile(self._sample_depths, self._share))
 
     def _depth(self, points: Array) -> Array:
         return np.asarray(1 / (1 + np.einsum("ij,ij->i", points, points)))
