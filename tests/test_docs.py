@@ -17,12 +17,16 @@ def tables():
     return module
 
 
-def test_the_readmes_python_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/depths.md"])
+def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    assert blocks
     names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)
-    assert (tmp_path / "digits.safetensors").stat().st_size < 1_000_000
+    for code in blocks:
+        exec(compile(code, page, "exec"), names)
+    for saved in tmp_path.iterdir():
+        assert saved.stat().st_size < 1_000_000
 
 
 def test_tables_in_the_pages_are_those_of_the_committed_results(tables):
