@@ -74,6 +74,15 @@ def test_discrete_data_far_from_the_origin_still_ties():
     )
 
 
+def test_unscaled_data_far_from_the_origin_still_has_preferences():
+    X = np.random.default_rng(0).normal(size=(60, 3)) + 1000
+    D = pairwise_distances(X)
+    first, second, anchors = np.arange(20), np.arange(20, 40), np.arange(40, 60)
+    found = preference(compare(rows_of(X), "euclidean", None), first, second, anchors)
+    expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=0.06)  # one vote in twenty may fall to rounding
+
+
 def test_a_function_on_row_numbers_is_asked_about_each_row_and_panel_anchor_only_once():
     asked: Counter[tuple[int, int]] = Counter()
 

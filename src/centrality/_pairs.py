@@ -95,7 +95,7 @@ def preference(comparison: Comparison, first: Index, second: Index, anchors: Ind
         vote = comparison.margin(first, second, anchors[..., start : start + ANCHOR_BLOCK]).sign()  # (b, m)
         lead = lead + vote.sum(1)  # wins - losses
         votes = votes + vote.abs().sum(1)  # wins + losses
-    return 0.5 * (1 + lead / votes.clamp(min=1))  # (b,)
+    return (lead / votes.clamp(min=1)).add_(1).mul_(0.5)  # (b,)
 
 
 class OfVectors:
@@ -129,18 +129,22 @@ class OfVectors:
             distances = [_called(self.metric, self.rows.as_given(index), before) for index in (first, second)]
             return torch.from_numpy(distances[1] - distances[0])
         x, y, a = (self._vectors(index) for index in (first, second, anchors))
-        if self.metric == "manhattan":
-            near, far = torch.cdist(x, a, p=1), torch.cdist(y, a, p=1)
-            return self._without_ties(far - near, far + near)
-        # |x - a|² < |y - a|²  <=>  (x - y)·a > (|x|² - |y|²) / 2: no distance is ever formed
-        xx, yy = x.square().sum(1), y.square().sum(1)
-        return self._without_ties((x - y) @ a.T - 0.5 * (xx - yy)[:, None], xx + yy)
-
-    def _without_ties(self, margin: Tensor, size: Tensor) -> Tensor:
-        """The margin, exactly 0 where it is no more than rounding of numbers of this size."""
         if self._tie is None:  # any batch can tell
-            self._tie = TIE * float(size.mean())
-        return functional.hardshrink(margin, self._tie)
+            self._tie = TIE * self._size(x, y, a)
+        if self.metric == "manhattan":
+            margin = torch.cdist(y, a, p=1) - torch.cdist(x, a, p=1)
+        else:
+            # |x - a|² < |y - a|²  <=>  (x - y)·a > (x - y)·(x + y) / 2: no distance is ever formed
+            difference = x - y
+            level = torch.linalg.vecdot(difference, x + y)[:, None]
+            margin = torch.addmm(level, difference, a.T, beta=-0.5)
+        return functional.hardshrink(margin, self._tie)  # exactly 0 where it is no more than rounding
+
+    def _size(self, x: Tensor, y: Tensor, a: Tensor) -> float:
+        """How large the numbers are whose rounding is left in a margin."""
+        if self.metric == "manhattan":
+            return float(torch.cdist(x, a, p=1).mean())
+        return float((x - y).norm(dim=1).mean() * (x.norm(dim=1).mean() + a.norm(dim=1).mean()))
 
     def _vectors(self, index: Index) -> Tensor:
         if self.metric != "cosine":
