@@ -44,6 +44,7 @@ def fit(arguments: argparse.Namespace) -> dict[str, Any]:
         t=arguments.t,
         metric=arguments.metric,
         noise_scale=arguments.noise_scale,
+        scaling=arguments.scaling,
         max_steps=arguments.max_steps,
         contamination=arguments.contamination,
         novelty=arguments.novelty,
@@ -166,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--noise-scale", type=_auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"
     )
+    command.add_argument("--scaling", default="auto", help="auto, standard or none")
     command.add_argument("--max-steps", type=int, metavar="N", help="the training budget")
     command.add_argument("--contamination", type=_auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")

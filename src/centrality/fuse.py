@@ -62,7 +62,9 @@ class FUSE(TransformerMixin, CentralityEstimator):
     max_steps : the budget of steps; None means 2000, or 4000 with `novelty`, whatever the number of rows. With
         `epochs`, an upper limit, None meaning none.
     batch_size, learning_rate, weight_decay : of Adam; rows (and pairs) a step.
-    scaling : "auto" standardises each column and gives a constant one no weight; "none" takes rows as they are.
+    scaling : "auto" gives columns of like scale (deviations within a factor of ten) one common scale, so that
+        distances keep their meaning, and standardises columns of unlike scale; "standard" always standardises;
+        "none" takes rows as they are. A constant column carries no weight, except with "none".
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
