@@ -139,7 +139,8 @@ class ClosedForm:
         if single:
             by_head = back.sum(0, keepdim=True)
         else:
-            by_head = back.new_zeros(len(head.weight), back.shape[1]).index_add_(0, which, back)
+            owner = torch.arange(len(head.weight), device=which.device)[:, None] == which  # (k, b)
+            by_head = owner.to(back.dtype) @ back  # a product, since index_add_ is not repeatable on a GPU
         head.weight_grad.addmm_(by_head, projection.across)
         projection.weight_grad.addmm_(head.across, by_head)
         return loss, curves
