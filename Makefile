@@ -51,4 +51,6 @@ clean:
 
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
+	@# A peer for tests and benchmarks. Without its requirements: they ask for a torchvision that it does not use.
+	$(BIN)/python -m pip install -q --no-deps data-depth==1.2.1.1 || echo "No data-depth: tests against it are skipped."
 	touch $@ .venv/.demo

@@ -1,6 +1,5 @@
 """The value of each depth: by hand on tiny sets, against brute force, against `data-depth`."""
 
-import importlib.util
 from itertools import combinations
 
 import numpy as np
@@ -32,9 +31,7 @@ def cloud(n, d, seed=0):
 @pytest.fixture(scope="module")
 def package():
     """The multivariate depths of the `data-depth` package."""
-    pytest.importorskip("depth", reason="the extra `peers` brings data-depth")
-    moved = importlib.util.find_spec("depth.model") is not None  # it moved in a later version
-    return importlib.import_module("depth.model.multivariate" if moved else "depth.multivariate")
+    return pytest.importorskip("depth.model.multivariate", reason="`make test` installs data-depth where it can")
 
 
 # By hand
@@ -240,10 +237,8 @@ def test_values_are_those_of_data_depth_where_both_are_exact(package, d):
         (Spatial(), package.spatial(queries, rows), 1e-8),
         (L2(), package.L2(queries, rows), 1e-8),
         (Zonoid(), package.zonoid(queries, rows), 1e-6),
+        (Mahalanobis(ridge=0), package.mahalanobis(queries, rows, exact=True, mah_estimate="moment"), 1e-10),
     ]
-    if package.__name__ != "depth.multivariate":  # the earlier version takes MCD whatever it is asked for
-        theirs = package.mahalanobis(queries, rows, exact=True, mah_estimate="moment")
-        pairs.append((Mahalanobis(ridge=0), theirs, 1e-10))
     for depth, theirs, tolerance in pairs:
         np.testing.assert_allclose(depth.fit(rows).score_samples(queries), theirs, atol=tolerance, err_msg=str(depth))
     np.testing.assert_allclose(
