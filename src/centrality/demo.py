@@ -56,8 +56,9 @@ def plane(model: FUSE, points: NDArray[Any], ts: tuple[float, ...], size: int = 
 
 
 def _table(heading: str, rows: Any, labels: Any, heads: Any, score: Any) -> str:
-    lines = [f"\n{heading}", "  row   digit   global   local   centrality"]
-    lines += [f"{i:5d}   {labels[i]:5d}   {heads[i, 0]:6.3f}  {heads[i, 1]:6.3f}   {score[i]:10.3f}" for i in rows]
+    lines = [f"\n{heading}", "  row   digit    global     local   centrality"]
+    for i in rows:
+        lines.append(f"{i:5d}   {labels[i]:5d}  {heads[i, 0]:8.2g}  {heads[i, 1]:8.2g}   {score[i]:10.2g}")
     return "\n".join(lines)
 
 
