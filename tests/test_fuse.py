@@ -121,8 +121,8 @@ def test_planted_outliers_are_found():
     assert found[950:].mean() > 0.9
 
 
-def test_a_given_dissimilarity_decides_the_global_head(blob):
-    """Distances on a circle of row numbers make every row equally central; distances on a line do not."""
+def test_a_given_dissimilarity_decides_the_global_head():
+    """The same rows on a line: the middle is central by their distances, the ends by the reverse of these."""
     x = np.linspace(-1, 1, 300)
     X = np.column_stack([x, np.zeros_like(x)])
     line = np.abs(x[:, None] - x)

@@ -23,6 +23,7 @@ from centrality._losses import Noised, Pairs
 from centrality._network import Network
 
 gelu_backward = torch.ops.aten.gelu_backward
+LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -154,11 +155,8 @@ class Bend:
     def __init__(self, h: Tensor) -> None:
         self.slope = gelu_backward(torch.ones_like(h), h)
         square = h * h
-        density = torch.add(_LOG_PEAK.to(h), square, alpha=-0.5).exp_()
+        density = (square * -0.5).sub_(LOG_ROOT_2_PI).exp_()
         self.curve = density.mul_(2.0 - square)
-
-
-_LOG_PEAK = torch.tensor(-0.5 * math.log(2 * math.pi), dtype=torch.float64)  # of the standard normal density
 
 
 def _forward(layers: list[Layer], a: Tensor) -> tuple[list[Tensor], list[Tensor]]:

@@ -26,11 +26,13 @@ class Network(nn.Module):
 
     def logit(self, z: Tensor) -> Tensor:
         """g, the global head's Bradley-Terry logit."""  # (n,)
-        return self.global_head(self.trunks[0](z)).squeeze(1)  # type: ignore[no-any-return]
+        logit: Tensor = self.global_head(self.trunks[0](z))
+        return logit.squeeze(1)
 
     def potentials(self, z: Tensor) -> Tensor:
         """l, the smoothed log-density up to a constant, at every noise scale."""  # (n, k)
-        return self.local_head(self.trunks[-1](z))  # type: ignore[no-any-return]
+        potentials: Tensor = self.local_head(self.trunks[-1](z))
+        return potentials
 
     def forward(self, z: Tensor) -> Tensor:
         """Global logit and potentials side by side."""  # (n, 1 + k)
@@ -57,7 +59,8 @@ class Scorer:
     def __call__(self, z: Tensor) -> Tensor:
         """What the network's forward pass gives."""  # (n, 1 + k)
         if not self._chains:
-            return self.network(z)  # type: ignore[no-any-return]
+            own: Tensor = self.network(z)
+            return own
         outputs = []
         for layers, weight, bias in self._chains:
             a = z
