@@ -24,6 +24,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         **{f"scaling.{name}": array for name, array in vars(model._scaling).items()},
         "calibration.potentials": model._calibration.potentials,
         "calibration.ends": model._calibration.ends,
+        "calibration.halves": model._calibration.halves,
     }
     names = getattr(model, "feature_names_in_", None)
     header = {
@@ -61,7 +62,8 @@ def put_together(
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
     model._scaling = _scaling(arrays, p)
-    quantiles = _shaped(arrays, "calibration.potentials", (members, k, 2)), _shaped(arrays, "calibration.ends", (2, 2))
+    shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
+    quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
     model._calibration = Calibration(parameters["calibration"], *quantiles)
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)

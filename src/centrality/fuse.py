@@ -32,8 +32,7 @@ from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 2000  # clean data wants longer training, contaminated data shorter
-SUSPECTS = 0.1  # the share of rows that are taken for outliers when the user does not say
-NOISE = 0.5  # the automatic noise scale, in units of the spacing of the rows
+LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 HELD_VALUES = 1 << 23  # values that training holds at once: 32 MiB in float32
@@ -103,7 +102,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def __init__(
         self,
         *,
-        t: float = 0.5,
+        t: float = 0.75,
         metric: str | Callable[..., Any] = "euclidean",
         noise_scale: float | Sequence[float] | str = "auto",
         hidden: Sequence[int] = (128, 128),
@@ -115,7 +114,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         epochs: int | None = None,
         max_steps: int | None = None,
         batch_size: int = 256,
-        learning_rate: float = 8e-3,
+        learning_rate: float = 4e-3,
         weight_decay: float = 0.0,
         scaling: str = "auto",
         calibration: str = "soft",
@@ -185,13 +184,13 @@ class FUSE(TransformerMixin, CentralityEstimator):
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
         checked_calibration(self.calibration)  # now, not when training is over
-        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else SUSPECTS)
+        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         self._scaling = Scaling.fit(X, self.scaling)
         plan, members = self._plan(), whole("ensemble", self.ensemble)
-        rows = Rows(X, self._scaling, device, rng, room=self._room(device))
+        rows = Rows(X, self._scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
         self.noise_scale_ = self._noise_scales(rows, rng)
         plan = replace(plan, noise_scales=self.noise_scale_)
@@ -234,7 +233,6 @@ class FUSE(TransformerMixin, CentralityEstimator):
             learning_rate=positive("learning_rate", self.learning_rate),
             weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
             progress=self.progress,
-            suspects=0.0 if self.novelty else share_of_outliers(self.contamination, auto=SUSPECTS),
         )
 
     def _room(self, device: torch.device) -> int:
@@ -247,7 +245,8 @@ class FUSE(TransformerMixin, CentralityEstimator):
         if isinstance(self.noise_scale, str):
             if self.noise_scale != "auto":
                 raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
-            return (NOISE * neighbour_distance(rows, rng),)
+            spacing = neighbour_distance(rows, rng)
+            return tuple(rung * spacing for rung in LADDER)
         scales = np.atleast_1d(np.asarray(self.noise_scale, dtype=object))
         if scales.ndim != 1 or scales.size == 0:
             raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
