@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.mixture import GaussianMixture
@@ -25,7 +24,7 @@ from sklearn.svm import OneClassSVM
 FEW_ROWS = 10_000  # what detectors of quadratic cost learn from, at the most
 FEW_COLUMNS = 200  # what detectors of cubic cost look at, at the most
 NEIGHBOUR = 10
-BLOCK = 500  # queries whose distances to all rows are held at once
+BLOCK = 100  # queries whose distances to all rows are held at once
 
 
 class Detector(Protocol):
@@ -137,12 +136,18 @@ class Kde:
         self.bandwidth = bandwidth if bandwidth > 0 else len(self.X) ** (-1 / (X.shape[1] + 4))
 
     def outlyingness(self, Q: np.ndarray) -> np.ndarray:
-        lengths = np.square(self.X).sum(1)
-        found = []
+        lengths, columns, found = np.square(self.X).sum(1), np.ascontiguousarray(self.X.T), []
         for start in range(0, len(Q), BLOCK):
             q = Q[start : start + BLOCK]
-            squares = np.maximum(np.square(q).sum(1)[:, None] + lengths - 2 * q @ self.X.T, 0)
-            found.append(-logsumexp(-squares / (2 * self.bandwidth**2), axis=1))
+            a = q @ columns  # in place from here on: this is most of the time
+            a *= 2
+            a -= lengths
+            a -= np.square(q).sum(1)[:, None]
+            a /= 2 * self.bandwidth**2  # minus the squared distance, in bandwidths
+            nearest = a.max(1, keepdims=True)
+            a -= nearest
+            np.exp(a, out=a)
+            found.append(-(nearest[:, 0] + np.log(a.sum(1))))
         return np.concatenate(found)
 
 
