@@ -26,6 +26,8 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.potentials": model._calibration.potentials,
         "calibration.local": model._calibration.local,
     }
+    if hasattr(model, "_inliers"):
+        arrays["conformal.inliers"] = model._inliers
     names = getattr(model, "feature_names_in_", None)
     header = {
         "model": type(model).__name__,
@@ -64,6 +66,9 @@ def put_together(
     model._scaling = Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)))
     quantiles = _shaped(arrays, "calibration.potentials", (k, 2)), _shaped(arrays, "calibration.local", (2,))
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    if "conformal.inliers" in arrays:
+        count = len(arrays["conformal.inliers"])
+        model._inliers = _shaped(arrays, "conformal.inliers", (count, 2))
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
         for name, array in arrays.items()

@@ -25,10 +25,11 @@ from centrality._device import find_device, threads
 from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._numbers import positive, whole, widths
-from centrality._pairs import SCHEMES, compare
+from centrality._pairs import SCHEMES, among, compare
 from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
+from centrality.conformal import Conformal, kept, set_aside
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
@@ -36,7 +37,7 @@ PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
 
-class FUSE(TransformerMixin, CentralityEstimator):
+class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
@@ -69,6 +70,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
     novelty : the training rows are clean. Otherwise they may hold outliers.
+    holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
     random_state : a seed makes fits identical on the same machine and device.
     progress : show a bar while fitting.
@@ -117,6 +119,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         calibration: str = "soft",
         contamination: float | str = "auto",
         novelty: bool = False,
+        holdout: float | None = None,
         device: str = "auto",
         random_state: Any = None,
         progress: bool = False,
@@ -139,6 +142,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         self.calibration = calibration
         self.contamination = contamination
         self.novelty = novelty
+        self.holdout = holdout
         self.device = device
         self.random_state = random_state
         self.progress = progress
@@ -183,6 +187,11 @@ class FUSE(TransformerMixin, CentralityEstimator):
         device = find_device(self.device)
         seed = check_random_state(self.random_state).randint(2**31)
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+        held = None
+        if self.holdout is not None:
+            learned, aside = set_aside(self.holdout, X.shape[0], rng)
+            dissimilarity = among(dissimilarity, learned, X.shape[0])
+            X, held = X[learned], X[aside]
         self._scaling = Scaling.fit(X, self.scaling)
         rows = Rows(X, self._scaling, device, keep=True)
         comparison = compare(rows, self.metric, dissimilarity)
@@ -205,6 +214,10 @@ class FUSE(TransformerMixin, CentralityEstimator):
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
         outputs = self._in_blocks(seen, np.asarray)
         self._calibration = Calibration.fit(self.calibration, outputs)
+        if hasattr(self, "_inliers"):
+            del self._inliers  # of an earlier fit
+        if held is not None:
+            self._inliers = kept(self._in_blocks(held, self._calibration.heads_of))
         self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
 
     def _plan(self) -> Plan:
