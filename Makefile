@@ -37,6 +37,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.depths
+	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python docs/tables.py
 
 clean:

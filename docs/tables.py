@@ -80,7 +80,27 @@ def table3() -> str:
     return markdown(["data", "method", "AUC-ROC", "paper", "AUC-PRC", "paper"], body)
 
 
-TABLES = {"summary": summary, "mixture": mixture, "table1": table1, "table3": table3}
+def false_discoveries() -> str:
+    body = [
+        [
+            r["data"],
+            f"{float(r['t']):g}",
+            f"{float(r['fdr']):g}",
+            f"{short(r['false'])} ± {short(r['se'])}",
+            short(r["found"]),
+        ]
+        for r in rows("false_discoveries")
+    ]
+    return markdown(["data", "t", "fdr asked for", "share of false discoveries", "share of outliers found"], body)
+
+
+TABLES = {
+    "summary": summary,
+    "mixture": mixture,
+    "table1": table1,
+    "table3": table3,
+    "false_discoveries": false_discoveries,
+}
 
 
 def filled(page: str) -> str:
