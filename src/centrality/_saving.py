@@ -1,6 +1,7 @@
 """A fitted FUSE model as a header and arrays, and back; `model_file` puts these into a file."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from centrality._network import Scorer, restore
 from centrality._numbers import widths
 from centrality._rows import Scaling
 from centrality.calibration import Calibration
+from centrality.report import Report
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -37,6 +39,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "feature_names": None if names is None else [str(name) for name in names],
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
+        "report": None if model._report is None else asdict(model._report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
     }
     return header, arrays
@@ -63,6 +66,7 @@ def put_together(
     k = len(model.noise_scale_)
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
+    model._report = Report(**header["report"]) if header.get("report") else None
     model._scaling = Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)))
     quantiles = _shaped(arrays, "calibration.potentials", (k, 2)), _shaped(arrays, "calibration.local", (2,))
     model._calibration = Calibration(parameters["calibration"], *quantiles)

@@ -96,8 +96,8 @@ class Conformal:
     def calibrate(self, X: Any) -> Self:
         """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
 
-        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. If outliers are among
-        them, p-values become larger than they need be, and fewer outliers are found; never more.
+        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
+        them, as they score low, make p-values larger than they need be, so that fewer outliers are found.
         """
         self._inliers = kept(self.heads(X))
         return self

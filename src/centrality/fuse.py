@@ -30,6 +30,7 @@ from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
+from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
@@ -95,6 +96,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
 
     network_: Network
     history_: History
+    _report: Report | None
     noise_scale_: tuple[float, ...]
     n_features_in_: int
 
@@ -214,11 +216,36 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
         outputs = self._in_blocks(seen, np.asarray)
         self._calibration = Calibration.fit(self.calibration, outputs)
+        self._report = self._examined(seen, outputs, rows, 0 if held is None else held.shape[0])
         if hasattr(self, "_inliers"):
             del self._inliers  # of an earlier fit
         if held is not None:
             self._inliers = kept(self._in_blocks(held, self._calibration.heads_of))
         self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
+
+    def _examined(self, seen: Any, outputs: NDArray[Any], rows: Rows, held_aside: int) -> Report:
+        # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
+        weights = [1.0 if self.epochs is None else eta**-2 for eta in self.noise_scale_]
+        return examine(
+            seen,
+            self._calibration.heads_of(outputs),
+            lambda X: self._in_blocks(X, self._calibration.heads_of),
+            rows=len(rows),
+            held_aside=held_aside,
+            history=self.history_,
+            nothing={"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))},
+            names=getattr(self, "feature_names_in_", None),
+        )
+
+    def report(self) -> Report:
+        """Did the fit go well: was something learned, do scores tell rows apart, which columns matter, are rows enough.
+
+        Print it, or show it in a notebook; its `warnings` say what to do.
+        """
+        check_is_fitted(self)
+        if self._report is None:
+            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
+        return self._report
 
     def _plan(self) -> Plan:
         if self.scheme not in SCHEMES:
