@@ -55,11 +55,18 @@ def test_the_column_that_moves_the_scores_is_named(blob):
 
 def test_copies_and_constant_columns_are_counted(blob):
     X = np.column_stack([np.tile(blob[:150], (4, 1)), np.ones(600)])
-    for rows in (X, sparse.csr_array(X), X.astype(np.float32)):
+    for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X), X.astype(np.float32)):
         report = quick().fit(rows).report()
         assert report.copies == pytest.approx(0.75)  # each row comes four times
         assert report.constant_columns == 1
         assert about(report, "75% of the rows repeat another row")
+
+
+def test_columns_of_yes_and_no_are_examined_too():
+    X = np.random.default_rng(0).random((300, 4)) < [0.5, 0.5, 0.5, 1.1]
+    report = quick().fit(X).report()
+    assert report.constant_columns == 1
+    assert report.copies == pytest.approx(1 - 8 / 300)  # three columns that vary: eight different rows
 
 
 def test_few_rows_are_called_few():

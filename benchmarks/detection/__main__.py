@@ -32,6 +32,11 @@ def main() -> None:
     for option, names_known in known:
         if strange := set(getattr(arguments, option) or []) - set(names_known):
             parser.error(f"--{option}: {', '.join(sorted(strange))} is none of {', '.join(names_known)}")
+    for method in arguments.methods:
+        try:
+            METHODS[method](0, False)  # now, not after an hour
+        except ModuleNotFoundError as missing:
+            parser.error(f"{method} needs {missing.name}: install it, or leave it out with --methods")
     if not sets:
         parser.error(f"there is no .npz file in {folder}")
     cells = [

@@ -182,9 +182,10 @@ def _deviation(X: Any) -> NDArray[np.float64]:
     """(p,) of each column; exactly 0 where it is constant."""
     if sparse.issparse(X):
         X = X.astype(np.float64)
-        square = X.multiply(X).mean(axis=0)
-        return np.asarray(np.sqrt(np.maximum(np.asarray(square - np.square(X.mean(axis=0))).ravel(), 0)))
-    return np.where(np.ptp(X, axis=0) == 0, 0.0, X.std(axis=0, dtype=np.float64))
+        variance = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+        constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
+        return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
+    return np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64))
 
 
 def _influence(
