@@ -215,6 +215,11 @@ def test_a_holdout_that_is_no_share_is_refused(blob, holdout):
         quick(holdout=holdout).fit(blob)
 
 
+def test_a_holdout_does_not_hide_a_matrix_of_the_wrong_size(blob):
+    with pytest.raises(ValueError, match=r"for each of the 600 rows of X, got shape \(3, 3\)"):
+        quick(holdout=0.2).fit(blob, dissimilarity=np.zeros((3, 3)))
+
+
 def test_a_holdout_must_leave_rows_to_train_on():
     with pytest.raises(ValueError, match=r"holdout=0.9 of 5 rows leaves 1 to train on, at least 3 were wanted"):
         quick(holdout=0.9).fit(np.arange(10.0).reshape(5, 2))

@@ -217,17 +217,6 @@ def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) ->
     return OfMatrix(dissimilarity, len(rows))
 
 
-def among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
-    """The dissimilarity between these of n rows, which are numbered anew."""
-    if dissimilarity is None:
-        return None
-    if callable(dissimilarity):
-        return lambda i, j: dissimilarity(index[i], index[j])
-    matrix = np.asarray(dissimilarity)
-    _require_square(matrix, n)
-    return matrix[np.ix_(index, index)]
-
-
 def _try_metric(metric: Callable[..., Any], rows: Rows) -> None:
     few = np.arange(min(3, len(rows)))
     _called(metric, rows.as_given(few[:2]), rows.as_given(few))
@@ -257,16 +246,12 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
     return np.vectorize(lambda i, j: function(int(i), int(j)), otypes=[np.float64])
 
 
-def _require_square(matrix: NDArray[Any], n: int) -> None:
+def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
     if matrix.shape != (n, n):
         raise ValueError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
-
-
-def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
-    _require_square(matrix, n)
     block = max(1, (1 << 22) // n)
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T

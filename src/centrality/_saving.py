@@ -72,7 +72,7 @@ def put_together(
     model._calibration = Calibration(parameters["calibration"], *quantiles)
     if "conformal.inliers" in arrays:
         count = len(arrays["conformal.inliers"])
-        model._inliers = _shaped(arrays, "conformal.inliers", (count, 2))
+        model._inliers = _shaped(arrays, "conformal.inliers", (max(count, 1), 2))
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
         for name, array in arrays.items()

@@ -194,6 +194,21 @@ def set_aside(holdout: Any, n: int, rng: np.random.Generator) -> tuple[NDArray[n
     return np.sort(order[count:]), np.sort(order[:count])
 
 
+def among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
+    """The dissimilarity between these of n rows, which are numbered anew."""
+    if dissimilarity is None:
+        return None
+    if callable(dissimilarity):
+        return lambda i, j: dissimilarity(index[i], index[j])
+    matrix = np.asarray(dissimilarity)
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
+            f"got shape {matrix.shape}."
+        )
+    return matrix[np.ix_(index, index)]
+
+
 def _last_rejected(p: Scores, fdr: float) -> float:
     """The largest p-value that is rejected, or 0: no p-value is."""
     ordered = np.sort(p)

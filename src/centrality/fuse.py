@@ -25,11 +25,11 @@ from centrality._device import find_device, threads
 from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._numbers import positive, whole, widths
-from centrality._pairs import SCHEMES, among, compare
+from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
-from centrality.conformal import Conformal, kept, set_aside
+from centrality.conformal import Conformal, among, kept, set_aside
 from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
@@ -216,21 +216,19 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
         outputs = self._in_blocks(seen, np.asarray)
         self._calibration = Calibration.fit(self.calibration, outputs)
-        self._report = self._examined(seen, outputs, rows, 0 if held is None else held.shape[0])
+        self._report = self._examined(X, 0 if held is None else held.shape[0])
         if hasattr(self, "_inliers"):
             del self._inliers  # of an earlier fit
         if held is not None:
             self._inliers = kept(self._in_blocks(held, self._calibration.heads_of))
         self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
 
-    def _examined(self, seen: Any, outputs: NDArray[Any], rows: Rows, held_aside: int) -> Report:
+    def _examined(self, X: Any, held_aside: int) -> Report:
         # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
         weights = [1.0 if self.epochs is None else eta**-2 for eta in self.noise_scale_]
         return examine(
-            seen,
-            self._calibration.heads_of(outputs),
-            lambda X: self._in_blocks(X, self._calibration.heads_of),
-            rows=len(rows),
+            X,
+            lambda rows: self._in_blocks(rows, self._calibration.heads_of),
             held_aside=held_aside,
             history=self.history_,
             nothing={"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))},

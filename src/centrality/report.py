@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 HEADS = ("global", "local")
 SHOWN = 10  # columns listed for each head, those that move it the most
 MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
@@ -29,7 +30,7 @@ class Report:
     held_aside: int
     columns: int
     constant_columns: int
-    copies: float  # share of (up to 50,000 of) the rows that repeat another row
+    copies: float  # share of (at most 20,000 of) the rows that repeat another one
     losses: dict[str, dict[str, float]]  # head: at its "end", its standard "error", of one that knows "nothing"
     spread: dict[str, float]  # head: how far apart its quartiles are on the training rows, of [0, 1]
     distinct: dict[str, float]  # head: how many scores there are for each distinct row
@@ -133,17 +134,17 @@ class Report:
 
 def examine(
     X: Any,
-    heads: NDArray[np.float64],
-    score: Callable[[NDArray[Any]], NDArray[np.float64]],
+    score: Callable[[Any], NDArray[np.float64]],
     *,
-    rows: int,
     held_aside: int,
     history: dict[str, list[float]],
     nothing: dict[str, float],
     names: Sequence[str] | None,
 ) -> Report:
-    """A report on a model from rows X that it was trained on, their heads, and the function from rows to heads."""
-    deviation = _deviation(X)
+    """A report on a model from the rows X that it was trained on, and its function from rows to heads."""
+    rows = X.shape[0]
+    X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
+    heads, deviation = score(X), _deviation(X)
     copies = 1 - _distinct_rows(X) / X.shape[0]
     quartiles = np.quantile(heads, [0.25, 0.75], axis=0)
     scores = {head: heads[:, k] for k, head in enumerate(HEADS)}
@@ -191,7 +192,7 @@ def _deviation(X: Any) -> NDArray[np.float64]:
 def _influence(
     X: Any,
     deviation: NDArray[np.float64],
-    score: Callable[[NDArray[Any]], NDArray[np.float64]],
+    score: Callable[[Any], NDArray[np.float64]],
     names: Sequence[str] | None,
 ) -> dict[str, dict[str, float]]:
     """How much each head changes, on average, when one column moves by a standard deviation; as shares."""
