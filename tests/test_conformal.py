@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import spearmanr
+from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, load
 from centrality.conformal import (
@@ -218,6 +219,12 @@ def test_a_holdout_that_is_no_share_is_refused(blob, holdout):
 def test_a_holdout_does_not_hide_a_matrix_of_the_wrong_size(blob):
     with pytest.raises(ValueError, match=r"for each of the 600 rows of X, got shape \(3, 3\)"):
         quick(holdout=0.2).fit(blob, dissimilarity=np.zeros((3, 3)))
+
+
+def test_before_fitting_it_says_so(blob):
+    for call in (FUSE().p_values, FUSE().detect, FUSE().calibrate):
+        with pytest.raises(NotFittedError):
+            call(blob)
 
 
 def test_a_holdout_must_leave_rows_to_train_on():

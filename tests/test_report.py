@@ -41,6 +41,14 @@ def test_the_papers_schedule_is_measured_by_its_own_loss(blob):
     assert report.learned == {"global": True, "local": True}
 
 
+def test_a_head_that_was_never_trained_knows_nothing(blob, tmp_path):
+    model = FUSE.as_in_paper("synthetic", max_steps=1, random_state=0).fit(blob)  # its first step is the global head's
+    assert model.report().losses["local"]["end"] == 0.5
+    assert not model.report().learned["local"]
+    model.save(tmp_path / "m.safetensors")
+    assert load(tmp_path / "m.safetensors").report() == model.report()
+
+
 def test_the_column_that_moves_the_scores_is_named(blob):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 4)), columns=list("abcd"))
     X["c"] *= 100

@@ -28,7 +28,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.potentials": model._calibration.potentials,
         "calibration.local": model._calibration.local,
     }
-    if hasattr(model, "_inliers"):
+    if model._inliers is not None:
         arrays["conformal.inliers"] = model._inliers
     names = getattr(model, "feature_names_in_", None)
     header = {
@@ -70,6 +70,7 @@ def put_together(
     model._scaling = Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)))
     quantiles = _shaped(arrays, "calibration.potentials", (k, 2)), _shaped(arrays, "calibration.local", (2,))
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    model._inliers = None
     if "conformal.inliers" in arrays:
         count = len(arrays["conformal.inliers"])
         model._inliers = _shaped(arrays, "conformal.inliers", (max(count, 1), 2))

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from centrality._numbers import positive
 from centrality.calibration import blend, checked_t
@@ -88,7 +89,7 @@ class Conformal:
     """For estimators with heads: p-values and detection, at every t, once calibrated on fresh inliers."""
 
     t: float
-    _inliers: NDArray[np.float64]  # (m, 2) heads of the calibration rows: t mixes them as it mixes any others
+    _inliers: NDArray[np.float64] | None  # (m, 2) heads of the calibration rows: t mixes them as it mixes any others
 
     def heads(self, X: Any) -> NDArray[np.float64]:
         raise NotImplementedError
@@ -172,7 +173,8 @@ class Conformal:
         return threshold_by_false_positives(inliers, scores, false_positives)
 
     def _calibrated(self) -> NDArray[np.float64]:
-        if not hasattr(self, "_inliers"):
+        check_is_fitted(self)
+        if self._inliers is None:
             raise ValueError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
                 "such rows, or fit with holdout=0.2 to keep a fifth of the training rows aside for it."
@@ -185,16 +187,20 @@ def kept(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[n
     return heads if len(heads) <= limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]
 
 
-def set_aside(holdout: Any, n: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row numbers to train on and row numbers to keep for calibration, each in order."""
+def set_aside(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Rows to train on, rows to calibrate on (None without a holdout), and the dissimilarity between the former."""
+    if holdout is None:
+        return X, None, dissimilarity
+    n = X.shape[0]
     count = max(1, round(_share("holdout", holdout) * n))
     if n - count < 3:
         raise ValueError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
     order = rng.permutation(n)
-    return np.sort(order[count:]), np.sort(order[:count])
+    learned, aside = np.sort(order[count:]), np.sort(order[:count])
+    return X[learned], X[aside], _among(dissimilarity, learned, n)
 
 
-def among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
+def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
     """The dissimilarity between these of n rows, which are numbered anew."""
     if dissimilarity is None:
         return None

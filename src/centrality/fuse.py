@@ -29,7 +29,7 @@ from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
-from centrality.conformal import Conformal, among, kept, set_aside
+from centrality.conformal import Conformal, kept, set_aside
 from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
@@ -189,11 +189,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         device = find_device(self.device)
         seed = check_random_state(self.random_state).randint(2**31)
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-        held = None
-        if self.holdout is not None:
-            learned, aside = set_aside(self.holdout, X.shape[0], rng)
-            dissimilarity = among(dissimilarity, learned, X.shape[0])
-            X, held = X[learned], X[aside]
+        X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
         self._scaling = Scaling.fit(X, self.scaling)
         rows = Rows(X, self._scaling, device, keep=True)
         comparison = compare(rows, self.metric, dissimilarity)
@@ -217,10 +213,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         outputs = self._in_blocks(seen, np.asarray)
         self._calibration = Calibration.fit(self.calibration, outputs)
         self._report = self._examined(X, 0 if held is None else held.shape[0])
-        if hasattr(self, "_inliers"):
-            del self._inliers  # of an earlier fit
-        if held is not None:
-            self._inliers = kept(self._in_blocks(held, self._calibration.heads_of))
+        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
         self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
 
     def _examined(self, X: Any, held_aside: int) -> Report:

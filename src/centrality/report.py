@@ -154,7 +154,7 @@ def examine(
         columns=X.shape[1],
         constant_columns=int((deviation == 0).sum()),
         copies=float(copies),
-        losses={head: _ending(history[head]) | {"nothing": nothing[head]} for head in HEADS},
+        losses={head: _ending(history[head], nothing[head]) for head in HEADS},
         spread={head: float(quartiles[1, k] - quartiles[0, k]) for k, head in enumerate(HEADS)},
         distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
         saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
@@ -162,13 +162,13 @@ def examine(
     )
 
 
-def _ending(losses: list[float]) -> dict[str, float]:
-    """The mean of the last fifth of the losses, and its standard error."""
-    known = np.array([loss for loss in losses if np.isfinite(loss)])
+def _ending(losses: list[float], nothing: float) -> dict[str, float]:
+    """The mean of the last fifth of the losses, and its standard error; a head that was never trained knows nothing."""
+    known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
     last = known[-max(3, len(known) // 5) :]
     # From one to the next, so that a loss which still falls does not count as noise; of a single one, a guess.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.02 * last[0]
-    return {"end": float(last.mean()), "error": float(error)}
+    return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
 def _distinct_rows(X: Any) -> int:
