@@ -167,7 +167,7 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
     known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
     last = known[-max(3, len(known) // 5) :]
     # From one to the next, so that a loss which still falls does not count as noise; of a single one, a guess.
-    error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.02 * last[0]
+    error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
     return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
