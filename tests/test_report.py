@@ -24,6 +24,8 @@ def test_a_good_fit_has_nothing_to_warn_about(fitted):
     assert (report.rows, report.held_aside, report.columns, report.constant_columns) == (600, 0, 2, 0)
     assert report.copies == 0
     assert report.distinct == {"global": 1.0, "local": 1.0}
+    # R² of a round Gaussian in the plane is exponential; thrown about by three deviations, ten times as large
+    assert report.told_apart["global"] == pytest.approx(10 / 11, abs=0.03)
 
 
 @pytest.mark.parametrize("steps", [1, 60])
@@ -40,6 +42,15 @@ def test_the_papers_schedule_is_measured_by_its_own_loss(blob):
     report = FUSE.as_in_paper("synthetic", epochs=10, noise_scale=0.5, random_state=0).fit(blob).report()
     assert report.losses["local"]["nothing"] == 2.0  # ½ / η²
     assert report.learned == {"global": True, "local": True}
+
+
+def test_with_little_noise_the_local_head_is_not_said_to_have_learned_nothing():
+    """η = .05 in one dimension: the best loss there is lies below ½ by η² / 2, which no history can show."""
+    X = np.random.default_rng(0).normal(size=(2000, 1))
+    report = FUSE(noise_scale=0.05, random_state=0).fit(X).report()
+    assert report.learned["local"]
+    # the rows' |x| against one that is √10 times as large
+    assert report.told_apart["global"] == pytest.approx(2 / np.pi * np.arctan(np.sqrt(10)), abs=0.03)
 
 
 def test_a_head_that_was_never_trained_knows_nothing(blob, tmp_path):
