@@ -20,7 +20,7 @@ MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measur
 PROBES = 40_000  # rows scored to find that out, about
 FLAT = 0.01  # a head whose middle half lies closer together tells few rows apart
 TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
-THROWN, TELLING = 3.0, 0.8  # rows so many deviations astray are told from rows so often, even in one dimension
+THROWN, TELLING = 3.0, 0.75  # so many deviations astray, a row can be told 80% of the time even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
 
 
