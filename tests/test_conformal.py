@@ -163,8 +163,6 @@ def test_a_holdout_calibrates_on_rows_that_are_not_trained_on(blob):
     assert model.p_values(FAR) == [1 / 121]  # a fifth of 600, and none is farther out
     with pytest.raises(ValueError, match="need calibration rows"):
         model.set_params(holdout=None).fit(blob).p_values(FAR)  # a new fit forgets
-    inside, outside = quick(holdout=0.5).fit(np.eye(4)[[0, 1]].repeat(4, 0) * [1, 1, 0, 0]).p_values(np.eye(4)[[0, 2]])
-    assert inside > outside  # 4 rows are left to train on
 
 
 def test_a_holdout_works_for_frames_sparse_rows_and_dissimilarities(blob):

@@ -7,41 +7,41 @@ folded through the linear projection, the score is a chain back down,
     m_L = u ⊙ φ'(h_L),   m_i = (m_{i+1} W_{i+1}) ⊙ φ'(h_i),   score = m_1 W_1,
 
 and its own derivative is a chain back up (`back` below) followed by ordinary back-propagation, which the global
-loss shares: its rows and the noised rows go through the trunk as one batch.
+loss shares: where both heads have one trunk, its rows and the noised rows go through as one batch.
 
-At these sizes a step is mostly the cost of calling torch, so what can be looked up once is, and calls are few.
+Every tensor has a leading dimension of members, so products are batched ones. At these sizes a step is half calls and
+half arithmetic, so what can be looked up once is, and calls are few.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from centrality._losses import Noised, Pairs
-from centrality._network import Network
+from centrality._losses import Batch, meetings_of, opponents
+from centrality._network import Linear, Network
 
 gelu_backward = torch.ops.aten.gelu_backward
-LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
+ROOT_2_PI = math.sqrt(2 * math.pi)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Views of one linear layer's parameters and of their gradients."""
+    """Views of one layer's parameters and of their gradients."""
 
-    weight: Tensor  # (out, in)
-    across: Tensor  # (in, out), its transpose
-    bias: Tensor
+    weight: Tensor  # (members, out, in)
+    across: Tensor  # (members, in, out), its transpose
+    bias: Tensor  # (members, 1, out)
     weight_grad: Tensor
     bias_grad: Tensor
 
     @classmethod
-    def of(cls, linear: nn.Module) -> "Layer":
+    def of(cls, linear: Linear) -> "Layer":
         weight, bias = linear.weight, linear.bias
-        assert isinstance(weight, Tensor) and isinstance(bias, Tensor)  # noqa: PT018  for mypy
         assert weight.grad is not None and bias.grad is not None  # noqa: PT018  given in ClosedForm
-        return cls(weight.data, weight.data.T, bias.data, weight.grad, bias.grad)
+        return cls(weight.data, weight.data.mT, bias.data[:, None], weight.grad, bias.grad[:, None])
 
 
 class ClosedForm:
@@ -59,138 +59,132 @@ class ClosedForm:
             parameter.grad = flat.grad[start:stop].view_as(parameter)
             start = stop
         self.parameters = [flat]
+        self._spaces: dict[tuple[int, int], Space] = {}
         self._global_head, self._local_head = Layer.of(network.global_head), Layer.of(network.local_head)
         self._trunks = [
-            [Layer.of(module) for module in trunk.modules() if isinstance(module, nn.Linear)]
-            for trunk in network.trunks
+            [Layer.of(module) for module in trunk.modules() if isinstance(module, Linear)] for trunk in network.trunks
         ]
 
     @torch.no_grad()
-    def losses(self, pairs: Pairs | None, noised: Noised | None) -> dict[str, Tensor]:
-        """The losses of the batches there are; `parameters` receive the gradient of their sum."""
+    def losses(self, batch: Batch) -> Tensor:
+        """(2,) the members' mean global and local loss, 0 where the batch has none.
+
+        `parameters` receive the gradient of each member's sum.
+        """
         self._gradient.zero_()
+        losses = batch.rows.new_zeros(2)
         if len(self._trunks) == 1:
-            return self._through(self._trunks[0], pairs, noised)
-        found: dict[str, Tensor] = {}
-        if pairs is not None:
-            found |= self._through(self._trunks[0], pairs, None)
-        if noised is not None:
-            found |= self._through(self._trunks[1], None, noised)
-        return found
+            self._through(0, batch.rows, batch, losses)
+            return losses
+        if batch.preferred is not None:
+            self._through(0, batch.rows[:, : batch.split], replace(batch, noise=None), losses)
+        if batch.noise is not None:
+            self._through(1, batch.rows[:, batch.split :], replace(batch, preferred=None), losses)
+        return losses
 
     def finish(self) -> None:
         """Give every parameter memory of its own again."""
         for parameter in self.network.parameters():
             parameter.data, parameter.grad = parameter.data.clone(), None
 
-    def _through(self, trunk: list[Layer], pairs: Pairs | None, noised: Noised | None) -> dict[str, Tensor]:
-        """One trunk, forward and back, with the rows of whichever batches there are: noised ones last."""
-        *layers, projection = trunk
-        rows = [] if pairs is None else [pairs.first, pairs.second]
-        split = sum(map(len, rows))  # the noised rows begin here
-        inputs, hs = _forward(layers, torch.cat([*rows, *([] if noised is None else [noised.rows])]))
-        found: dict[str, Tensor] = {}
-        by_top: Tensor | None = None
-        bends: list[Bend] = []
+    def _through(self, trunk: int, rows: Tensor, batch: Batch, losses: Tensor) -> None:
+        """One trunk, forward and back: candidates up to `split`, noised rows after it."""
+        *layers, projection = self._trunks[trunk]
+        split, space = batch.split, self._space(trunk, rows)
+        inputs = [rows]
+        for layer, h in zip(layers, space.h, strict=True):  # up: h = input·Wᵀ + b
+            torch.baddbmm(layer.bias, inputs[-1], layer.across, out=h)
+            inputs.append(functional.gelu(h))
+        gelu_backward.grad_input(space.ones, space.all_h, grad_input=space.all_slope)
+        by_h = space.by_h
+        if batch.preferred is not None:
+            by_top = self._global(projection, inputs[-1][:, :split], batch.preferred, losses)
+            torch.mul(by_top, space.slope[-1][:, :split], out=by_h[:, :split])
         curves: list[Tensor] = []
-        if pairs is not None:
-            found["global"], by_top = self._global(projection, inputs[-1][:split], pairs)
-        if noised is not None:
-            bends = [Bend(h[split:]) for h in hs]
-            found["local"], curves = self._local(layers, projection, bends, noised)
-        _backward(layers, inputs, hs, split, by_top, bends, curves)
-        return found
+        if batch.noise is not None:
+            slopes = [slope[:, split:] for slope in space.slope]
+            curves = self._local(layers, projection, slopes, batch, losses)
+            space.bend()
+            torch.mul(curves[-1], space.curve[-1][:, split:], out=by_h[:, split:])
+        for i in reversed(range(len(layers))):  # and down again
+            layers[i].weight_grad.baddbmm_(by_h.mT, inputs[i])
+            torch.sum(by_h, 1, keepdim=True, out=layers[i].bias_grad)
+            if i:
+                by_h = torch.bmm(by_h, layers[i].weight).mul_(space.slope[i - 1])
+                if curves:
+                    by_h[:, split:].addcmul_(curves[i - 1], space.curve[i - 1][:, split:])
 
-    def _global(self, projection: Layer, top: Tensor, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """Loss and its derivative by the top layer's output; the gradients of projection and head are added."""
-        head, b = self._global_head, len(pairs.first)
-        u = head.weight @ projection.weight  # (1, q)
-        logit = top @ u[0]  # up to a constant, which no difference feels
-        difference = logit[:b] - logit[b:]
-        loss = (functional.softplus(difference) - pairs.preferred * difference).mean()  # the cross-entropy
-        slope = (difference.sigmoid() - pairs.preferred) / b
-        slope = torch.cat([slope, -slope])[:, None]  # (2b, 1)
-        pull = slope.T @ top  # (1, q)
-        head.weight_grad.addmm_(pull, projection.across)
-        projection.weight_grad.addmm_(head.across, pull)
-        return loss, slope * u
+    def _global(self, projection: Layer, top: Tensor, preferred: Tensor, losses: Tensor) -> Tensor:
+        """The loss's derivative by the top layer's output; the gradients of projection and head are added."""
+        head = self._global_head
+        members, meetings, b = preferred.shape
+        u = torch.bmm(head.weight, projection.weight)  # (members, 1, q)
+        logit = torch.bmm(top, u.mT).view(members, 2, b)  # up to a constant, which no difference feels
+        difference = logit[:, :1] - opponents(logit[:, 1], meetings)  # (members, s, b)
+        torch.mean(functional.softplus(difference).addcmul_(preferred, difference, value=-1), (0, 1, 2), out=losses[0])
+        slope = difference.sigmoid_().sub_(preferred).mul_(1 / (meetings * b))
+        _, back = meetings_of(b, meetings, slope.device)
+        mirror = slope.view(members, -1).index_select(1, back).view_as(slope)
+        slope = torch.cat([slope.sum(1), mirror.sum(1).neg_()], 1)[:, :, None]  # (members, 2b, 1)
+        pull = torch.bmm(slope.mT, top)  # (members, 1, q)
+        head.weight_grad.baddbmm_(pull, projection.across)
+        projection.weight_grad.baddbmm_(head.across, pull)
+        return slope * u
 
     def _local(
-        self, layers: list[Layer], projection: Layer, bends: list["Bend"], noised: Noised
-    ) -> tuple[Tensor, list[Tensor]]:
-        """Loss and its derivative by each layer's input h, as far as it runs through φ'."""
-        head, which = self._local_head, noised.which[:, 0]
-        single = len(head.weight) == 1
-        t = head.weight @ projection.weight  # (k, q)
-        t = t.expand(len(which), -1) if single else t[which]  # (b, q)
+        self, layers: list[Layer], projection: Layer, slopes: list[Tensor], batch: Batch, losses: Tensor
+    ) -> list[Tensor]:
+        """What φ'' of each layer is to be multiplied by, to be the loss's derivative by h as far as it runs through φ'."""
+        head, noise = self._local_head, batch.noise
+        assert noise is not None and batch.drawn is not None  # noqa: PT018  as `losses` saw to it
+        members, size = len(batch.drawn), batch.drawn[0].numel()
+        t = noise.owner @ torch.bmm(head.weight, projection.weight)  # (members, r, q)
         ts, ms = [], []
-        for layer, at in zip(layers[::-1], bends[::-1], strict=True):  # down: the score
+        for layer, slope in zip(layers[::-1], slopes[::-1], strict=True):  # down: the score
             ts.append(t)
-            ms.append(t * at.slope)
-            t = ms[-1] @ layer.weight
-        residual = t.addcdiv_(noised.noise, noised.eta)  # (b, p)
-        back = (noised.weight / residual.numel()) * residual  # the loss's derivative by the score
-        loss = 0.5 * torch.vdot(back.view(-1), residual.view(-1))
+            ms.append(t * slope)
+            t = torch.bmm(ms[-1], layer.weight)
+        residual = t.addcdiv_(batch.drawn, noise.eta)  # (members, r, p)
+        back = residual * (noise.weight / size)  # the loss's derivative by the score
+        losses[1] = torch.vdot(back.view(-1), residual.view(-1)) * (0.5 / members)
         curves = []
-        for layer, at, t, m in zip(layers, bends, ts[::-1], ms[::-1], strict=True):  # up: its derivative
-            layer.weight_grad.addmm_(m.T, back)
-            back = back @ layer.across
-            curves.append(back * t * at.curve)
-            back = back * at.slope
-        if single:
-            by_head = back.sum(0, keepdim=True)
-        else:
-            owner = torch.arange(len(head.weight), device=which.device)[:, None] == which  # (k, b)
-            by_head = owner.to(back.dtype) @ back  # a product, since index_add_ is not repeatable on a GPU
-        head.weight_grad.addmm_(by_head, projection.across)
-        projection.weight_grad.addmm_(head.across, by_head)
-        return loss, curves
+        for layer, slope, t, m in zip(layers, slopes, ts[::-1], ms[::-1], strict=True):  # up: its derivative
+            layer.weight_grad.baddbmm_(m.mT, back)
+            back = torch.bmm(back, layer.across)
+            curves.append(t.mul_(back))
+            back.mul_(slope)
+        by_head = noise.owner.mT @ back  # (members, k, q); a product, since index_add_ is not repeatable on a GPU
+        head.weight_grad.baddbmm_(by_head, projection.across)
+        projection.weight_grad.baddbmm_(head.across, by_head)
+        return curves
+
+    def _space(self, trunk: int, rows: Tensor) -> "Space":
+        key = trunk, rows.shape[1]
+        if key not in self._spaces:
+            widths = [layer.weight.shape[1] for layer in self._trunks[trunk][:-1]]
+            self._spaces[key] = Space(rows, widths)
+        return self._spaces[key]
 
 
-class Bend:
-    """φ' and φ'' of the GELU φ(h) = h·Φ(h): its second derivative is (2 - h²) times the normal density."""
+class Space:
+    """Memory for what a step finds about each layer's h, kept from step to step.
 
-    __slots__ = ("curve", "slope")
-
-    def __init__(self, h: Tensor) -> None:
-        self.slope = gelu_backward(torch.ones_like(h), h)
-        square = h * h
-        density = (square * -0.5).sub_(LOG_ROOT_2_PI).exp_()
-        self.curve = density.mul_(2.0 - square)
-
-
-def _forward(layers: list[Layer], a: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """What goes into each layer, and last what comes out of them; and each layer's h = input·Wᵀ + b."""
-    inputs, hs = [a], []
-    for layer in layers:
-        hs.append(torch.addmm(layer.bias, inputs[-1], layer.across))
-        inputs.append(functional.gelu(hs[-1]))
-    return inputs, hs
-
-
-def _backward(
-    layers: list[Layer],
-    inputs: list[Tensor],
-    hs: list[Tensor],
-    split: int,
-    by_top: Tensor | None,
-    bends: list[Bend],
-    curves: list[Tensor],
-) -> None:
-    """Add the gradients of the layers.
-
-    Rows before `split` bring the derivative of their loss by the output of the top layer, those after it by each h.
+    All layers lie in one piece, so that one call finds φ' or φ'' of them all.
     """
-    by_a = by_top
-    for i in reversed(range(len(layers))):
-        by_h = torch.empty_like(hs[i])
-        if by_a is not None and split:
-            gelu_backward.grad_input(by_a[:split], hs[i][:split], grad_input=by_h[:split])
-        if curves and (by_a is None or len(by_a) == split):  # at the top
-            by_h[split:] = curves[i]
-        elif curves and by_a is not None:
-            torch.addcmul(curves[i], by_a[split:], bends[i].slope, out=by_h[split:])
-        layers[i].weight_grad.addmm_(by_h.T, inputs[i])
-        layers[i].bias_grad.add_(by_h.sum(0))
-        if i:
-            by_a = by_h @ layers[i].weight
+
+    def __init__(self, rows: Tensor, widths: list[int]) -> None:
+        shapes = [(*rows.shape[:2], width) for width in widths]
+        sizes = [math.prod(shape) for shape in shapes]
+        self.all_h, self.all_slope, self._all_curve, self._square = rows.new_zeros(4, sum(sizes))
+        self.ones = torch.ones_like(self.all_h)
+        self.by_h = rows.new_empty(shapes[-1])
+        self.h, self.slope, self.curve = (
+            [piece.view(shape) for piece, shape in zip(whole.split(sizes), shapes, strict=True)]
+            for whole in (self.all_h, self.all_slope, self._all_curve)
+        )
+
+    def bend(self) -> None:
+        """`curve`, φ'' of the GELU φ(h) = h·Φ(h): (2 - h²) times the normal density."""
+        torch.mul(self.all_h, self.all_h, out=self._square)
+        torch.mul(self._square, -0.5, out=self._all_curve).exp_()
+        self._all_curve.mul_(self._square.sub_(2.0).mul_(-1 / ROOT_2_PI))

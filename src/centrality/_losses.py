@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -13,27 +14,41 @@ from centrality._network import Network
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """A batch for the global head."""
+class Noise:
+    """How noised rows are noised: row i at scale eta[i], and the potential that owns it answers for it."""
 
-    first: Tensor  # (b, p)
-    second: Tensor  # (b, p)
-    preferred: Tensor  # (b,) π̂, how often the first is the nearer one
+    eta: Tensor  # (r, 1)
+    owner: Tensor  # (r, k) one in the column of the row's potential, else zero
+    weight: Tensor  # (r, 1) how much the row counts
 
 
 @dataclass(frozen=True)
-class Noised:
-    """A batch for the local head: row i carries noise of scale eta[i], and potential which[i] answers."""
+class Batch:
+    """Candidates for the global head, first ones and then as many second ones; after them noised rows for the local
+    head. Either may be missing."""
 
-    z: Tensor  # (b, p)
-    noise: Tensor  # (b, p) standard normal
-    eta: Tensor  # (b, 1)
-    which: Tensor  # (b, 1)
-    weight: Tensor  # (b, 1) how much the row counts
+    rows: Tensor  # (members, 2b + r, p)
+    preferred: Tensor | None  # (members, s, b) π̂: how often first i is nearer than second i, i + 1, ... in s meetings
+    drawn: Tensor | None  # (members, r, p) standard normal, already added to the rows
+    noise: Noise | None
 
     @property
-    def rows(self) -> Tensor:
-        return self.z + self.eta * self.noise
+    def split(self) -> int:
+        """Where the noised rows begin."""
+        return 0 if self.preferred is None else 2 * self.preferred.shape[2]
+
+
+@lru_cache(maxsize=8)
+def meetings_of(b: int, meetings: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """(meetings * b,): which second candidate each first one meets, and which first one each second."""
+    shift, place = torch.arange(meetings, device=device)[:, None], torch.arange(b, device=device)
+    return ((place + shift) % b).flatten(), ((place - shift) % b + shift * b).flatten()
+
+
+def opponents(second: Tensor, meetings: int) -> Tensor:
+    """Whom each first candidate meets: (members, b, ...) -> (members, meetings, b, ...), shifted by one each time."""
+    index, _ = meetings_of(second.shape[1], meetings, second.device)
+    return second.index_select(1, index).view(len(second), meetings, *second.shape[1:])
 
 
 class Autograd:
@@ -43,32 +58,37 @@ class Autograd:
         self.network = network
         self.parameters = list(network.parameters())
 
-    def losses(self, pairs: Pairs | None, noised: Noised | None) -> dict[str, Tensor]:
-        """The losses of the batches there are; parameters receive the gradient of their sum."""
-        found = {}
-        if pairs is not None:
-            found["global"] = global_loss(self.network, pairs)
-        if noised is not None:
-            found["local"] = local_loss(self.network, noised)
+    def losses(self, batch: Batch) -> Tensor:
+        """(2,) the members' mean global and local loss, 0 where the batch has none.
+
+        Parameters receive the gradient of each member's sum.
+        """
+        found = torch.stack([global_loss(self.network, batch), local_loss(self.network, batch)])  # (2, members)
         for parameter in self.parameters:
             parameter.grad = None
-        torch.stack(list(found.values())).sum().backward()  # type: ignore[no-untyped-call]
-        return {head: loss.detach() for head, loss in found.items()}
+        found.sum().backward()  # type: ignore[no-untyped-call]
+        return found.detach().mean(1)
 
     def finish(self) -> None:
         """Nothing to tidy up: the network holds its own parameters."""
 
 
-def global_loss(network: Network, pairs: Pairs) -> Tensor:
-    """Cross-entropy between π̂ and the Bradley-Terry model σ(g(x₁) - g(x₂))."""
-    g1, g2 = network.logit(torch.cat([pairs.first, pairs.second])).chunk(2)
-    return functional.binary_cross_entropy_with_logits(g1 - g2, pairs.preferred)
+def global_loss(network: Network, batch: Batch) -> Tensor:
+    """Cross-entropy between π̂ and the Bradley-Terry model σ(g(x₁) - g(x₂))."""  # (members,)
+    if batch.preferred is None:
+        return batch.rows.new_zeros(len(batch.rows))
+    first, second = network.logit(batch.rows[:, : batch.split]).chunk(2, dim=1)
+    difference = first[:, None] - opponents(second, batch.preferred.shape[1])
+    cross_entropy = functional.binary_cross_entropy_with_logits(difference, batch.preferred, reduction="none")
+    return cross_entropy.mean((1, 2))
 
 
-def local_loss(network: Network, noised: Noised) -> Tensor:
-    """Denoising score matching, averaged over dimensions: ½ |∇l(z + ε) + ε/η²|² with ε = η · noise."""
-    rows = noised.rows.requires_grad_()  # (b, p)
-    potential = network.potentials(rows).gather(1, noised.which)  # (b, 1)
-    (score,) = torch.autograd.grad(potential.sum(), rows, create_graph=True)  # (b, p)
-    residual = score + noised.noise / noised.eta
-    return 0.5 * (noised.weight * residual.square()).mean()
+def local_loss(network: Network, batch: Batch) -> Tensor:
+    """Denoising score matching, averaged over dimensions: ½ |∇l(z + ε) + ε/η²|² with ε = η · noise."""  # (members,)
+    if batch.noise is None or batch.drawn is None:
+        return batch.rows.new_zeros(len(batch.rows))
+    rows = batch.rows[:, batch.split :].detach().requires_grad_()  # (members, r, p)
+    potential = network.potentials(rows) * batch.noise.owner  # (members, r, k)
+    (score,) = torch.autograd.grad(potential.sum(), rows, create_graph=True)  # (members, r, p)
+    residual = score + batch.drawn / batch.noise.eta
+    return 0.5 * (batch.noise.weight * residual.square()).mean((1, 2))

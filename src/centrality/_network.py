@@ -1,4 +1,8 @@
-"""The trainable part of FUSE: an encoder (or one for each head) and linear heads on top."""
+"""The trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
+
+Everything has a leading dimension of members: an ensemble's networks lie side by side in the same tensors, so that
+one batched product trains or scores them all. One network is an ensemble of one.
+"""
 
 import copy
 from collections.abc import Sequence
@@ -7,90 +11,146 @@ import torch
 from torch import Tensor, nn
 
 
+class Linear(nn.Module):
+    """One linear layer of every member. Its values come from our own generator, or from a file."""
+
+    def __init__(self, members: int, width: int, wide: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(members, wide, width))
+        self.bias = nn.Parameter(torch.empty(members, wide))
+
+    def forward(self, x: Tensor) -> Tensor:  # (members, n, in) -> (members, n, out)
+        return torch.baddbmm(self.bias[:, None], x, self.weight.mT)
+
+    @torch.no_grad()
+    def initialise(self, generator: torch.Generator) -> None:
+        """PyTorch's own default, uniform within ±1/sqrt(fan-in)."""
+        bound = self.weight.shape[2] ** -0.5
+        for member in range(len(self.weight)):  # one after another: the first is the same whatever their number
+            self.weight[member].uniform_(-bound, bound, generator=generator)
+            self.bias[member].uniform_(-bound, bound, generator=generator)
+
+
+class Copies(nn.Module):
+    """The user's encoder, once for every member. It is copied, never trained in place."""
+
+    def __init__(self, encoder: nn.Module, members: int) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(copy.deepcopy(encoder) for _ in range(members))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.stack([encoder(rows) for encoder, rows in zip(self.members, x, strict=True)])
+
+
 class Network(nn.Module):
     """z -> one global logit and k local potentials, one for each noise scale.
 
     One trunk serves both heads as in the paper; two trunks give each its own.
     """
 
-    def __init__(self, trunks: Sequence[nn.Module], features: int, potentials: int, standard: bool) -> None:
+    def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
         super().__init__()
-        self.standard = standard  # the trunks are ours (`mlp`), not the user's
+        self.members, self.potentials_each = members, potentials
+        self.standard = not isinstance(trunks[0], Copies)  # the trunks are ours (`mlp`), not the user's
         self.trunks = nn.ModuleList(trunks)
-        self.global_head = _linear(features, 1)
-        self.local_head = _linear(features, potentials)
-
-    @property
-    def n_potentials(self) -> int:
-        return int(self.local_head.out_features)
+        self.global_head = Linear(members, features, 1)
+        self.local_head = Linear(members, features, potentials)
 
     def logit(self, z: Tensor) -> Tensor:
-        """g, the global head's Bradley-Terry logit."""  # (n,)
-        logit: Tensor = self.global_head(self.trunks[0](z))
-        return logit.squeeze(1)
+        """g, the global head's Bradley-Terry logit."""  # (members, n)
+        logit: Tensor = self.global_head(self.trunks[0](self._for_each(z)))
+        return logit.squeeze(2)
 
     def potentials(self, z: Tensor) -> Tensor:
-        """l, the smoothed log-density up to a constant, at every noise scale."""  # (n, k)
-        potentials: Tensor = self.local_head(self.trunks[-1](z))
+        """l, the smoothed log-density up to a constant, at every noise scale."""  # (members, n, k)
+        potentials: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
         return potentials
 
     def forward(self, z: Tensor) -> Tensor:
-        """Global logit and potentials side by side."""  # (n, 1 + k)
+        """Global logit and potentials side by side."""  # (members, n, 1 + k)
+        z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self.local_head(local)], dim=1)
+        return torch.cat([self.global_head(features), self.local_head(local)], dim=2)
+
+    def _for_each(self, z: Tensor) -> Tensor:
+        """The same rows (n, p) for every member; rows that differ between them (members, n, p) as they are."""
+        return z.expand(self.members, *z.shape) if z.dim() == 2 else z
 
 
 class Scorer:
-    """A trained network for scoring alone: each projection, being linear, is folded into the head above it."""
+    """A trained network for scoring alone.
+
+    Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
+    first layers are one matrix product.
+    """
 
     def __init__(self, network: Network) -> None:
-        self.network = network
+        self.network, self.members = network, network.members
         self.device = next(network.parameters()).device
-        self._chains: list[tuple[list[nn.Linear], Tensor, Tensor]] = []  # layers, head weight, head bias
         if network.standard:
-            apart = len(network.trunks) == 2
-            heads = (
-                [[network.global_head], [network.local_head]] if apart else [[network.global_head, network.local_head]]
+            self._fold(network)
+
+    @torch.no_grad()
+    def _fold(self, network: Network) -> None:
+        layers = [[module for module in trunk.modules() if isinstance(module, Linear)] for trunk in network.trunks]
+        first, *middle, projection = [  # each of every member and trunk, global ones before local ones
+            (torch.cat([layer.weight for layer in same]), torch.cat([layer.bias for layer in same]))
+            for same in zip(*layers, strict=True)
+        ]
+        self._first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
+        self._middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
+        self._heads = [
+            (weight.mT.float().contiguous(), bias[:, None].float().contiguous())
+            for weight, bias in (
+                _folded(network.global_head, *(part[: self.members] for part in projection)),
+                _folded(network.local_head, *(part[-self.members :] for part in projection)),
             )
-            self._chains = [_folded(trunk, own) for trunk, own in zip(network.trunks, heads, strict=True)]
+        ]
+        self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
+        if self._together:
+            self._heads = [tuple(torch.cat(parts, dim=2) for parts in zip(*self._heads, strict=True))]  # type: ignore[misc]
 
     @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
-        """What the network's forward pass gives."""  # (n, 1 + k)
-        if not self._chains:
+        """What the network's forward pass gives."""  # (members, n, 1 + k)
+        if not self.network.standard:
             own: Tensor = self.network(z)
             return own
-        outputs = []
-        for layers, weight, bias in self._chains:
-            a = z
-            for layer in layers:
-                a = nn.functional.gelu(torch.addmm(layer.bias, a, layer.weight.T))
-            outputs.append(torch.addmm(bias, a, weight.T))
-        return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+        weight, bias = self._first
+        a = nn.functional.gelu(torch.addmm(bias, z, weight))
+        a = a.view(len(z), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
+        for weight, bias in self._middle:
+            a = nn.functional.gelu(torch.baddbmm(bias, a, weight))
+        if self._together:
+            weight, bias = self._heads[0]
+            return torch.baddbmm(bias, a, weight)
+        (to_global, bias_global), (to_local, bias_local) = self._heads
+        return torch.cat(
+            [
+                torch.baddbmm(bias_global, a[: self.members], to_global),
+                torch.baddbmm(bias_local, a[self.members :], to_local),
+            ],
+            dim=2,
+        )
+
+    def _trunk_width(self) -> int:
+        return self._middle[0][0].shape[1] if self._middle else self._heads[0][0].shape[1]
 
 
-@torch.no_grad()
-def _folded(trunk: nn.Module, heads: list[nn.Linear]) -> tuple[list[nn.Linear], Tensor, Tensor]:
-    *layers, projection = [module for module in trunk.modules() if isinstance(module, nn.Linear)]
-    weight = torch.cat([head.weight for head in heads]).double()
-    bias = torch.cat([head.bias for head in heads]).double() + weight @ projection.bias.double()
-    return layers, (weight @ projection.weight.double()).float(), bias.float()
+def _folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """The head after the projection, as one linear layer; in float64, since the product rounds twice."""
+    own = head.weight.double()  # (members, out, q)
+    return own @ weight.double(), head.bias.double() + (own @ bias.double()[:, :, None])[:, :, 0]
 
 
-def _linear(width: int, wide: int) -> nn.Linear:
-    """A layer without values: those come from our own generator, or from a file."""
-    at = torch.get_default_device()  # "meta", without memory, when `restore` asks for it
-    return nn.utils.skip_init(nn.Linear, width, wide, device=at)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def mlp(width: int, hidden: Sequence[int]) -> nn.Sequential:
+def mlp(width: int, hidden: Sequence[int], members: int = 1) -> nn.Sequential:
     """GELU layers of the given widths, then a linear projection as wide as the last; not yet initialised."""
     layers: list[nn.Module] = []
     for wide in hidden:
-        layers += [_linear(width, wide), nn.GELU()]
+        layers += [Linear(members, width, wide), nn.GELU()]
         width = wide
-    return nn.Sequential(*layers, _linear(width, width))
+    return nn.Sequential(*layers, Linear(members, width, width))
 
 
 def build(
@@ -100,19 +160,13 @@ def build(
     shared: bool,
     potentials: int,
     generator: torch.Generator,
+    members: int = 1,
 ) -> Network:
-    """A fresh network for rows of this width. The user's encoder is copied, never trained in place."""
-    copies = 1 if shared else 2
-    if encoder is None:
-        network = Network([mlp(width, hidden) for _ in range(copies)], hidden[-1], potentials, standard=True)
-        fresh = network.modules()
-    else:
-        features = encoder_features(encoder, width)
-        network = Network([copy.deepcopy(encoder) for _ in range(copies)], features, potentials, standard=False)
-        fresh = iter([network.global_head, network.local_head])
-    for module in fresh:
-        if isinstance(module, nn.Linear):
-            _initialise(module, generator)
+    """A fresh network for rows of this width."""
+    network = _layout(width, hidden, encoder, shared, potentials, members)
+    for module in network.modules():
+        if isinstance(module, Linear):
+            module.initialise(generator)
     return network
 
 
@@ -123,21 +177,29 @@ def restore(
     encoder: nn.Module | None,
     shared: bool,
     potentials: int,
+    members: int = 1,
 ) -> Network:
     """The network these weights belong to; an error if they do not fit it.
 
     It is laid out without memory first, so that a file cannot ask for more than it brings.
     """
-    copies = 1 if shared else 2
-    features = hidden[-1] if encoder is None else encoder_features(encoder, width)
     with torch.device("meta"):
-        trunks = [mlp(width, hidden) if encoder is None else copy.deepcopy(encoder) for _ in range(copies)]
-        network = Network(trunks, features, potentials, standard=encoder is None)
+        network = _layout(width, hidden, encoder, shared, potentials, members)
     try:
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the network: {error}") from None
     return network.eval()
+
+
+def _layout(
+    width: int, hidden: Sequence[int], encoder: nn.Module | None, shared: bool, potentials: int, members: int
+) -> Network:
+    trunks = range(1 if shared else 2)
+    if encoder is None:
+        return Network([mlp(width, hidden, members) for _ in trunks], members, hidden[-1], potentials)
+    features = encoder_features(encoder, width)
+    return Network([Copies(encoder, members) for _ in trunks], members, features, potentials)
 
 
 def encoder_features(encoder: nn.Module, width: int) -> int:
@@ -155,11 +217,3 @@ def encoder_features(encoder: nn.Module, width: int) -> int:
         came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
         raise ValueError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
     return out.shape[1]
-
-
-@torch.no_grad()
-def _initialise(linear: nn.Linear, generator: torch.Generator) -> None:
-    """PyTorch's own default, uniform within ±1/sqrt(fan-in), drawn from our generator."""
-    bound = linear.in_features**-0.5
-    linear.weight.uniform_(-bound, bound, generator=generator)
-    linear.bias.uniform_(-bound, bound, generator=generator)

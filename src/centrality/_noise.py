@@ -15,7 +15,7 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     Noise of this size blurs neighbours into each other and leaves larger structure standing.
     """
     index = np.sort(rng.permutation(len(rows))[:SAMPLE])
-    z = rows.take(index).cpu().numpy()
+    z = rows.z[index].cpu().numpy()
     k = min(NEIGHBOUR, len(z) - 1)
     distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
     typical = float(np.median(distances))

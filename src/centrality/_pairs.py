@@ -1,7 +1,8 @@
 """Comparisons for the global head: which of two rows is nearer to the anchors.
 
-A comparison answers with a margin: positive where the first row is nearer, negative where the second is,
-zero where they tie. The sampling schemes of the paper's Supplement say who is compared, before whom.
+A comparison answers with margins: positive where the first row is nearer, negative where the second is, zero where
+they tie. Rows are named by their position among those that training holds. The sampling schemes of the paper's
+Supplement say who is compared, before whom.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from centrality._rows import Rows
+from centrality._losses import opponents
+from centrality._rows import Rows, take
 
 Index = NDArray[np.intp]
 METRICS = ("euclidean", "manhattan", "cosine")
@@ -23,11 +25,17 @@ ANCHOR_BLOCK = 4096  # anchors compared at once when a scheme uses all of them
 
 
 class Comparison(Protocol):
-    def margin(self, first: Index, second: Index, anchors: Index) -> Tensor:
-        """(b,) and (b,) row numbers before shared (m,) or own (b, m) anchors -> (b, m)."""
+    on_device: bool  # tensors in, tensors out, nothing asked of the host: a step can hold it
+
+    def margin(self, candidates: Tensor, anchors: Tensor, meetings: int) -> Tensor:
+        """First candidates, then as many second ones (members, 2b), before the anchors that they all share
+        (members, m) or that each pair has to itself (members, b, m) -> (members, meetings, b, m)."""
 
     def panel(self, count: int, rng: np.random.Generator) -> Index | None:
         """The only anchors to be used when a batch shares them, or None where any row will do."""
+
+    def renew(self) -> None:
+        """Training holds other rows now."""
 
 
 @dataclass(frozen=True)
@@ -76,121 +84,183 @@ class Partition:
             shift, row = np.divmod(np.arange(k, min(k + batch_size, stop)), size)
             yield self.first[row], self.second[(row + shift) % size]
 
-    def judges(self, count: int, pairs: int | None) -> Index:
-        """Anchors: (m,) shared by a batch, or (pairs, m) drawn for each pair; no more than there are.
+    def matchings(self, b: int) -> Iterator[Index]:
+        """The same pairs as whole batches only, one matching at a time: (batches, 2b), first candidates first."""
+        count = len(self.first)
+        shifts = range(0 if self.scheme.split else 1, count) if self.scheme.all_pairs else range(1)
+        whole = count - count % b
+        for shift in shifts:
+            second = self.second[(np.arange(whole) + shift) % count]
+            yield np.concatenate([self.first[:whole].reshape(-1, b), second.reshape(-1, b)], axis=1)
+
+    def judges(self, count: int, *shape: int) -> Index:
+        """(*shape, m) anchors, no more than there are; all of them, in order, if the scheme says so.
 
         S0 is shuffled, so any window of it is a random subset without repetition.
         """
         size = len(self.anchors)
         if self.scheme.all_anchors or count >= size:
-            return self.anchors
-        start = self._rng.integers(size, size=pairs)
+            return np.broadcast_to(self.anchors, (*shape, size))
+        start = self._rng.integers(size, size=shape)
         return np.asarray(self.anchors[(np.asarray(start)[..., None] + np.arange(count)) % size])
 
 
-def preference(comparison: Comparison, first: Index, second: Index, anchors: Index) -> Tensor:
-    """π̂: the share of anchors that find the first row nearer. Ties do not vote; without a vote it is 1/2."""
-    lead = votes = torch.zeros(())
-    for start in range(0, anchors.shape[-1], ANCHOR_BLOCK):
-        vote = comparison.margin(first, second, anchors[..., start : start + ANCHOR_BLOCK]).sign()  # (b, m)
-        lead = lead + vote.sum(1)  # wins - losses
-        votes = votes + vote.abs().sum(1)  # wins + losses
-    return (lead / votes.clamp(min=1)).add_(1).mul_(0.5)  # (b,)
+def preference(comparison: Comparison, candidates: Tensor, anchors: Tensor, meetings: int = 1) -> Tensor:
+    """π̂ (members, meetings, b): the share of anchors that find the first row nearer.
+
+    Ties do not vote; without a vote it is 1/2.
+    """
+    lead = votes = None
+    for block in anchors.split(ANCHOR_BLOCK, dim=-1):
+        vote = comparison.margin(candidates, block, meetings).sign_()
+        won = vote.sum(-1)  # wins - losses
+        cast = vote.abs_().sum(-1)  # wins + losses
+        lead, votes = (won, cast) if lead is None or votes is None else (lead + won, votes + cast)
+    assert lead is not None and votes is not None  # noqa: PT018  there is an anchor
+    return lead.div_(votes.clamp_(min=1)).add_(1).mul_(0.5).to(torch.float32)
 
 
 class OfVectors:
-    """Rows compared by a metric: a named one on the rows, or the user's function of two batches.
+    """Rows compared by a named metric.
 
-    Euclidean and Manhattan distances see the scaled rows, as the network does. The cosine and a user's
-    function see the rows as they were given: centring would turn every angle, and only the user knows the
-    units of a function.
+    Euclidean and Manhattan distances see the scaled rows, as the network does. The cosine sees the rows as they were
+    given: centring would turn every angle.
     """
 
-    def __init__(self, rows: Rows, metric: str | Callable[..., Any]) -> None:
-        if not callable(metric) and metric not in METRICS:
+    on_device = True
+
+    def __init__(self, rows: Rows, metric: str) -> None:
+        if metric not in METRICS:
             raise ValueError(
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {metric!r}."
             )
-        self.rows, self.metric = rows, metric
-        self._tie: float | None = None
-        if callable(metric):
-            _try_metric(metric, rows)
+        self.rows, self.metric, self.manhattan = rows, metric, metric == "manhattan"
+        self.vectors = rows.z
+        if metric == "cosine" or rows.z.mean(0).abs().max() > 1:
+            self.vectors = torch.empty_like(rows.z)
+        self.renew()
+        few = self.vectors[:1000]
+        size = few.abs().sum(1) if self.manhattan else few.square().sum(1)
+        self._tie = TIE * float(size.mean())
+
+    def renew(self) -> None:
+        if self.metric == "cosine":
+            given = torch.from_numpy(self.rows.as_given()).to(self.rows.device)
+            self.vectors.copy_(functional.normalize(given, dim=1))
+        elif self.vectors is not self.rows.z:  # distances do not feel a shift, but squares of large numbers round badly
+            torch.sub(self.rows.z, self.rows.z.mean(0), out=self.vectors)
 
     def panel(self, count: int, rng: np.random.Generator) -> Index | None:
         return None
 
-    def margin(self, first: Index, second: Index, anchors: Index) -> Tensor:
-        if anchors.ndim == 2:  # one product with all the anchors of the batch, then each pair's own
-            every, own = np.unique(anchors, return_inverse=True)
-            margin = self.margin(first, second, every)
-            return margin.gather(1, torch.from_numpy(own.reshape(anchors.shape)).to(margin.device))
-        if callable(self.metric):
-            before = self.rows.as_given(anchors)
-            distances = [_called(self.metric, self.rows.as_given(index), before) for index in (first, second)]
-            return torch.from_numpy(distances[1] - distances[0])
-        x, y, a = (self._vectors(index) for index in (first, second, anchors))
-        if self._tie is None:  # any batch can tell
-            self._tie = TIE * self._size(x, y, a)
-        if self.metric == "manhattan":
-            margin = torch.cdist(y, a, p=1) - torch.cdist(x, a, p=1)
-        else:
-            # |x - a|² < |y - a|²  <=>  (x - y)·a > (x - y)·(x + y) / 2: no distance is ever formed
-            difference = x - y
-            level = torch.linalg.vecdot(difference, x + y)[:, None]
-            margin = torch.addmm(level, difference, a.T, beta=-0.5)
-        return functional.hardshrink(margin, self._tie)  # exactly 0 where it is no more than rounding
+    def margin(self, candidates: Tensor, anchors: Tensor, meetings: int) -> Tensor:
+        if anchors.dim() == 3:
+            return self._before_own(candidates, anchors)
+        x, a = take(self.vectors, candidates), take(self.vectors, anchors)
+        if self.manhattan:
+            far = torch.cdist(x, a, p=1)
+        else:  # half of |x - a|², less |a|², which no difference feels: one product, no distance is ever formed
+            far = torch.baddbmm(torch.linalg.vecdot(x, x)[:, :, None], x, a.mT, beta=0.5, alpha=-1)
+        first, second = far.chunk(2, dim=1)
+        margin = opponents(second, meetings).sub_(first[:, None])
+        # Exactly 0 where it is no more than rounding. In place: fresh memory costs more than the arithmetic.
+        return torch.ops.aten.hardshrink.out(margin, self._tie, out=margin)  # type: ignore[no-any-return]
 
-    def _size(self, x: Tensor, y: Tensor, a: Tensor) -> float:
-        """How large the numbers are whose rounding is left in a margin."""
-        if self.metric == "manhattan":
-            return float(torch.cdist(x, a, p=1).mean())
-        return float((x - y).norm(dim=1).mean() * (x.norm(dim=1).mean() + a.norm(dim=1).mean()))
-
-    def _vectors(self, index: Index) -> Tensor:
-        if self.metric != "cosine":
-            return self.rows.take(index)
-        given = torch.from_numpy(self.rows.as_given(index).astype(np.float32)).to(self.rows.device)
-        return functional.normalize(given, dim=1)  # of unit length, the nearer is the one of smaller angle
+    def _before_own(self, candidates: Tensor, anchors: Tensor) -> Tensor:
+        """One product with all the anchors of the batch, then each pair's own."""
+        found = []
+        for own, judges in zip(candidates, anchors, strict=True):
+            every, place = judges.unique(return_inverse=True)
+            found.append(self.margin(own[None], every[None], 1)[0, 0].gather(1, place))
+        return torch.stack(found)[:, None]
 
 
-class OfMatrix:
-    """Rows compared by a dissimilarity matrix that the user brings."""
+class ByNumber:
+    """Rows compared by something that is asked for distances between row numbers, on the host."""
 
-    def __init__(self, matrix: Any, n: int) -> None:
+    on_device = False
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def panel(self, count: int, rng: np.random.Generator) -> Index | None:
+        return None
+
+    def renew(self) -> None:
+        """Nothing to do: rows are asked for by their numbers in X."""
+
+    def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
+        """(b,) row numbers and (m,) or (b, m) anchors -> (b, m)."""
+        raise NotImplementedError
+
+    def margin(self, candidates: Tensor, anchors: Tensor, meetings: int) -> Tensor:
+        found = []
+        for own, judges in zip(self._numbers(candidates), self._numbers(anchors), strict=True):
+            first, second = (self.distances(half, judges) for half in np.split(own, 2))
+            found.append([np.roll(second, -shift, 0) - first for shift in range(meetings)])
+        return torch.from_numpy(np.asarray(found)).to(candidates.device)
+
+    def _numbers(self, positions: Tensor) -> Index:
+        return np.asarray(self.rows.numbers[positions.cpu().numpy()])
+
+
+class OfFunction(ByNumber):
+    """By the user's function of two batches of rows, as they were given: only the user knows its units."""
+
+    def __init__(self, rows: Rows, metric: Callable[..., Any]) -> None:
+        super().__init__(rows)
+        self.metric = metric
+        few = np.arange(min(3, len(rows)))
+        self.distances(few[:2], few)  # a function of the wrong kind says so before training
+
+    def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
+        if anchors.ndim == 2:
+            every, place = np.unique(anchors, return_inverse=True)
+            return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape), axis=1)
+        a, b = self.rows.given(rows), self.rows.given(anchors)
+        distances = np.asarray(self.metric(a, b), dtype=np.float64)
+        if distances.shape != (len(a), len(b)):
+            raise ValueError(
+                f"metric must give a ({len(a)}, {len(b)}) array of dissimilarities for batches of {len(a)} and "
+                f"{len(b)} rows, got shape {distances.shape}."
+            )
+        if not np.isfinite(distances).all():
+            raise ValueError("metric must give finite dissimilarities, got NaN or infinity.")
+        return distances
+
+
+class OfMatrix(ByNumber):
+    """By a dissimilarity matrix that the user brings."""
+
+    def __init__(self, rows: Rows, matrix: Any) -> None:
+        super().__init__(rows)
         self.matrix = np.asarray(matrix)
-        _require_dissimilarity(self.matrix, n)
+        _require_dissimilarity(self.matrix, rows.total)
 
-    def panel(self, count: int, rng: np.random.Generator) -> Index | None:
-        return None
-
-    def margin(self, first: Index, second: Index, anchors: Index) -> Tensor:
-        near, far = (self.matrix[index[:, None], anchors] for index in (first, second))
-        return torch.from_numpy(np.subtract(far, near, dtype=np.float64))
+    def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
+        return np.asarray(self.matrix[rows[:, None], anchors], dtype=np.float64)
 
 
-class OfRowNumbers:
-    """Rows compared by the user's function of two row numbers.
+class OfRowNumbers(ByNumber):
+    """By the user's function of two row numbers.
 
     Such functions are slow (an alignment, a shortest path), so batches share one fixed panel of anchors,
     and what was asked once about a row is remembered: n × panel calls at most.
     """
 
-    def __init__(self, function: Callable[..., Any], n: int) -> None:
-        self.n = n
+    def __init__(self, rows: Rows, function: Callable[..., Any]) -> None:
+        super().__init__(rows)
         self._function = _elementwise(function)
         self._panel: Index | None = None
         self._known: dict[int, NDArray[np.float64]] = {}
 
     def panel(self, count: int, rng: np.random.Generator) -> Index | None:
         if self._panel is None:
-            self._panel = rng.permutation(self.n)[:count]
+            self._panel = rng.permutation(len(self.rows))[:count]
         return self._panel
 
-    def margin(self, first: Index, second: Index, anchors: Index) -> Tensor:
-        return torch.from_numpy(self._distances(second, anchors) - self._distances(first, anchors))
-
-    def _distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
-        if self._panel is None or not np.array_equal(anchors, self._panel):
+    def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
+        if self._panel is None or not np.array_equal(anchors, self.rows.numbers[self._panel]):
             return self._ask(rows[:, None], anchors)
         for row in set(rows.tolist()) - self._known.keys():
             self._known[row] = self._ask(np.full(len(anchors), row), anchors)
@@ -210,28 +280,11 @@ class OfRowNumbers:
 
 def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) -> Comparison:
     """The comparison the user asked for: a given dissimilarity if there is one, else the metric."""
-    if dissimilarity is None:
-        return OfVectors(rows, metric)
     if callable(dissimilarity):
-        return OfRowNumbers(dissimilarity, len(rows))
-    return OfMatrix(dissimilarity, len(rows))
-
-
-def _try_metric(metric: Callable[..., Any], rows: Rows) -> None:
-    few = np.arange(min(3, len(rows)))
-    _called(metric, rows.as_given(few[:2]), rows.as_given(few))
-
-
-def _called(metric: Callable[..., Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    distances = np.asarray(metric(a, b), dtype=np.float64)
-    if distances.shape != (len(a), len(b)):
-        raise ValueError(
-            f"metric must give a ({len(a)}, {len(b)}) array of dissimilarities for batches of {len(a)} and "
-            f"{len(b)} rows, got shape {distances.shape}."
-        )
-    if not np.isfinite(distances).all():
-        raise ValueError("metric must give finite dissimilarities, got NaN or infinity.")
-    return distances
+        return OfRowNumbers(rows, dissimilarity)
+    if dissimilarity is not None:
+        return OfMatrix(rows, dissimilarity)
+    return OfFunction(rows, metric) if callable(metric) else OfVectors(rows, metric)
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:

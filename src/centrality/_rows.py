@@ -1,9 +1,10 @@
-"""The user's rows as the network sees them: scaled float32 batches, cut on demand.
+"""The user's rows as the network sees them: scaled, in float32, on the device.
 
-Large data is never copied whole: dense, integer and sparse rows are converted batch by batch.
+Large data is never copied whole: dense, integer and sparse rows are converted block by block.
 """
 
-from collections.abc import Iterator
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,24 @@ from torch import Tensor
 
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
+HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
-KEPT_VALUES = 1 << 23  # data of up to this many values is scaled once and kept: 32 MiB in float32
+SAMPLE_VALUES = 1 << 20  # values that tell whether tails are heavy
+FEWEST = 1024  # rows held, however wide they are
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """z = (x - center) * weight, column by column. A constant column has weight 0."""
+    """u = (x - center) * weight, column by column; where tails are heavy, z = (asinh(u) - shift) * gain, else z = u.
+
+    A constant column has weight 0.
+    """
 
     center: NDArray[np.float64]  # (p,)
     weight: NDArray[np.float64]  # (p,)
+    heavy: NDArray[np.int64]  # (h,) numbers of the columns with heavy tails
+    shift: NDArray[np.float64]  # (h,)
+    gain: NDArray[np.float64]  # (h,)
 
     @classmethod
     def fit(cls, X: Any, kind: str) -> "Scaling":
@@ -39,52 +48,91 @@ class Scaling:
                 f"All {X.shape[0]} rows are equal, so none is more central than another: "
                 "rows that differ in at least one column were wanted."
             )
+        none = np.empty(0)
         if kind == "none":
-            return cls(np.zeros_like(mean), np.ones_like(mean))
+            return cls(np.zeros_like(mean), np.ones_like(mean), none.astype(np.int64), none, none)
         varies = deviation > 0
-        if kind == "auto" and deviation.max() <= ALIKE * deviation[varies].min():
+        standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
+        if kind == "standard":
+            return standard
+        heavy = standard._with_heavy_tails(X)
+        if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
             # One scale for all keeps distances and angles what they were.
-            deviation = np.full_like(deviation, np.sqrt(np.square(deviation[varies]).mean()))
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
+            common = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), 0.0)
+            return cls(mean, _inverse(common), none.astype(np.int64), none, none)
+        return heavy
+
+    def _with_heavy_tails(self, X: Any) -> "Scaling":
+        """asinh for columns that ask for it: a few huge values would make all others look alike."""
+        step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
+        u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
+        spread = np.square(u).mean(0)
+        kurtosis = np.divide(np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0)
+        heavy = np.flatnonzero(kurtosis > HEAVY)
+        bent = np.arcsinh(u[:, heavy])
+        return Scaling(self.center, self.weight, heavy, bent.mean(0), _inverse(bent.std(0)))
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         # In float64 first: a float32 column around 1e6 would lose its small differences.
         scaled: NDArray[np.float64] = (block - self.center) * self.weight
+        if len(self.heavy):
+            scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
         return scaled.clip(-1e15, 1e15).astype(np.float32)
 
 
-class Rows:
-    """Rows of a dense array or CSR matrix, served as scaled float32 tensors on one device."""
+def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
-    def __init__(self, X: Any, scaling: Scaling, device: torch.device, keep: bool = False) -> None:
-        self.X, self.scaling, self.device = X, scaling, device
-        self._kept: Tensor | None = None
-        if keep and len(self) * self.width <= KEPT_VALUES:
-            self._kept = torch.cat(list(self.blocks(rows_per_block(self.width))))
+
+class Rows:
+    """The rows that training works on, scaled, as one float32 tensor on one device.
+
+    All of them if they fit into `room` values, else as many as fit, drawn at random; `renew` draws others.
+    """
+
+    def __init__(
+        self, X: Any, scaling: Scaling, device: torch.device, rng: np.random.Generator, room: int, most: int | None = None
+    ) -> None:
+        self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
+        self.total, self.width = int(X.shape[0]), int(X.shape[1])
+        self.size = min(self.total, max(room // self.width, FEWEST), most or self.total)
+        self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
+        self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
+        self.renew()
 
     def __len__(self) -> int:
-        return int(self.X.shape[0])
+        return self.size
 
     @property
-    def width(self) -> int:
-        return int(self.X.shape[1])
+    def whole(self) -> bool:
+        return self.size == self.total
 
-    def as_given(self, index: Any) -> NDArray[Any]:
-        """These rows in the user's units, as a dense array."""
-        block = self.X[index]
-        return block.toarray() if sparse.issparse(block) else np.asarray(block)
+    def renew(self) -> None:
+        """Other random rows in place of those held; all rows, in their order, where all are held."""
+        if not self.whole:  # sorted: memory is read from one end to the other
+            self.numbers = np.sort(self._rng.integers(self.total, size=self.size))
+        step = rows_per_block(self.width)
+        for start in range(0, self.size, step):
+            at = slice(start, start + step) if self.whole else self.numbers[start : start + step]
+            self.z[start : start + step] = torch.from_numpy(self.scaling.apply(self.given(at)))
 
-    def take(self, index: Any) -> Tensor:
-        """These rows as the network sees them."""  # (len(index), p)
-        if self._kept is not None:
-            return self._kept[index] if isinstance(index, slice) else self._kept[torch.from_numpy(index)]
-        return torch.from_numpy(self.scaling.apply(self.as_given(index))).to(self.device)
+    def given(self, numbers: Any) -> NDArray[Any]:
+        """Rows of X in the user's units, as a dense array."""
+        return dense(self.X[numbers])
 
-    def blocks(self, size: int) -> Iterator[Tensor]:
-        """All rows in order, `size` at a time."""
-        for start in range(0, len(self), size):
-            yield self.take(slice(start, start + size))
+    def as_given(self) -> NDArray[np.float32]:
+        """The rows held, in the user's units."""
+        return self.given(slice(None) if self.whole else self.numbers).astype(np.float32)
+
+
+def take(rows: Tensor, index: Tensor) -> Tensor:
+    """rows[index], in a fraction of the time: (n, p) and (...,) -> (..., p)."""
+    return rows.index_select(0, index.reshape(-1)).view(*index.shape, rows.shape[1])
+
+
+def dense(block: Any) -> NDArray[Any]:
+    return block.toarray() if sparse.issparse(block) else np.asarray(block)
 
 
 def rows_per_block(width: int) -> int:
@@ -96,24 +144,22 @@ def rows_per_block(width: int) -> int:
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation of each column in float64; the latter exactly 0 where a column is constant.
 
-    Two passes over blocks: stable for columns far from zero, and no copy of the data.
+    One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
+    put together (Chan, Golub and LeVeque): stable for columns far from zero.
     """
     n, p = X.shape
     size = rows_per_block(p)
-    total, low, high = np.zeros(p), np.full(p, np.inf), np.full(p, -np.inf)
-    for block in _dense_blocks(X, size):
-        total += block.sum(0)
-        low, high = np.minimum(low, block.min(0)), np.maximum(high, block.max(0))
-    mean = total / n
-    squares = np.zeros(p)
-    for block in _dense_blocks(X, size):
-        squares += np.square(block - mean).sum(0)
-    deviation = np.sqrt(squares / n)
-    deviation[high == low] = 0.0
+
+    def of_block(start: int) -> tuple[int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        block = dense(X[start : start + size]).astype(np.float64)
+        low, high, mean = block.min(0), block.max(0), block.mean(0)
+        block -= mean
+        return len(block), mean, np.einsum("ij,ij->j", block, block), low, high
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
+        counts, means, squares, lows, highs = map(np.stack, zip(*pool.map(of_block, range(0, n, size)), strict=True))
+    mean = np.average(means, axis=0, weights=counts)
+    between = (counts[:, None] * np.square(means - mean)).sum(0)
+    deviation = np.sqrt((squares.sum(0) + between) / n)
+    deviation[highs.max(0) == lows.min(0)] = 0.0
     return mean, deviation
-
-
-def _dense_blocks(X: Any, size: int) -> Iterator[NDArray[np.float64]]:
-    for start in range(0, X.shape[0], size):
-        block = X[start : start + size]
-        yield (block.toarray() if sparse.issparse(block) else np.asarray(block)).astype(np.float64)

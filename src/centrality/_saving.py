@@ -23,10 +23,9 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Everything needed to score, and to see how the model came about: JSON values, and arrays."""
     arrays = {f"network.{name}": value.cpu().numpy() for name, value in model.network_.state_dict().items()}
     arrays |= {
-        "scaling.center": model._scaling.center,
-        "scaling.weight": model._scaling.weight,
+        **{f"scaling.{name}": array for name, array in vars(model._scaling).items()},
         "calibration.potentials": model._calibration.potentials,
-        "calibration.local": model._calibration.local,
+        "calibration.ends": model._calibration.ends,
     }
     if model._inliers is not None:
         arrays["conformal.inliers"] = model._inliers
@@ -63,12 +62,12 @@ def put_together(
     if header["feature_names"] is not None:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.noise_scale_ = tuple(header["noise_scale"])
-    k = len(model.noise_scale_)
+    k, members = len(model.noise_scale_), int(model.ensemble)
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
     model._report = Report(**header["report"]) if header.get("report") else None
-    model._scaling = Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)))
-    quantiles = _shaped(arrays, "calibration.potentials", (k, 2)), _shaped(arrays, "calibration.local", (2,))
+    model._scaling = _scaling(arrays, p)
+    quantiles = _shaped(arrays, "calibration.potentials", (members, k, 2)), _shaped(arrays, "calibration.ends", (2, 2))
     model._calibration = Calibration(parameters["calibration"], *quantiles)
     model._inliers = None
     if "conformal.inliers" in arrays:
@@ -79,9 +78,17 @@ def put_together(
         for name, array in arrays.items()
         if name.startswith("network.")
     }
-    model.network_ = restore(weights, p, widths(model.hidden), encoder, model.shared_encoder, k).to(device)
+    model.network_ = restore(weights, p, widths(model.hidden), encoder, model.shared_encoder, k, members).to(device)
     model._scorer = Scorer(model.network_)
     return model
+
+
+def _scaling(arrays: Arrays, p: int) -> Scaling:
+    heavy = arrays["scaling.heavy"]
+    if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
+        raise ValueError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
+    bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
+    return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
 
 
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

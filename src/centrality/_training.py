@@ -1,8 +1,8 @@
 """Training: two schedules that combine the two losses.
 
-`by_epochs` is Algorithm 1 of the paper: each epoch one pass of comparisons, then R noise passes over the rows.
-`by_steps` is ours: every step takes one batch for each head, under a budget that does not grow with the
-number of rows, with a learning rate that falls to zero over the second half.
+`by_steps` is ours: every step takes one batch for each head, under a budget that does not grow with the number of
+rows, with a learning rate that falls to zero over the second half. `by_epochs` is Algorithm 1 of the paper: each
+epoch one pass of comparisons, then R noise passes over the rows.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from centrality._adam import Adam, rates
 from centrality._closed_form import ClosedForm
-from centrality._device import threads
-from centrality._losses import Autograd, Noised, Pairs
+from centrality._device import Recorded, threads
+from centrality._draws import Sampler
+from centrality._losses import Autograd, Batch, Noise
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
-from centrality._rows import Rows
+from centrality._rows import Rows, rows_per_block, take
 
+TRIM_AFTER = 0.4  # of the budget: the heads know enough by then to name suspects
 ENTRIES = 50  # lines a budget of steps leaves in the history
 WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
 
@@ -40,6 +43,7 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
+    suspects: float  # share of the rows that may be outliers: the local head learns its second half without them
 
 
 class Training:
@@ -55,30 +59,18 @@ class Training:
         generator: torch.Generator,
     ) -> None:
         self.network, self.rows, self.comparison, self.plan = network, rows, comparison, plan
-        self.rng, self.generator = rng, generator
-        self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=rows.device)
-        turns = torch.arange(plan.batch_size, device=rows.device) % len(self.scales)
-        self._turns = turns[:, None]  # rows take turns over the noise scales
+        self.rng, self.generator, self.device = rng, generator, rows.device
+        self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=self.device)
         self.step = ClosedForm(network) if network.standard else Autograd(network)
-        self.optimizer = torch.optim.Adam(
-            self.step.parameters,
-            lr=plan.learning_rate,
-            weight_decay=plan.weight_decay,
-            fused=rows.device.type in ("cpu", "cuda"),
-        )
+        self.optimizer = Adam(self.step.parameters, plan.weight_decay)
         self.history: History = {"step": [], "global": [], "local": []}
-        self._since: dict[str, list[Tensor]] = {"global": [], "local": []}
-        self._steps = 0
 
     def run(self) -> History:
         self.network.train()
-        weights = sum(parameter.numel() for parameter in self.network.parameters())
+        weights = sum(parameter.numel() for parameter in self.network.parameters()) // self.network.members
         with threads(weights // WEIGHTS_PER_THREAD), _bar(self.planned_steps(), self.plan.progress) as bar:
-            for _ in self.by_epochs() if self.plan.epochs is not None else self.by_steps():
-                bar.update()
-                if self._steps == self.plan.max_steps:
-                    break
-        self._record()
+            for steps in self.by_steps() if self.plan.epochs is None else self.by_epochs():
+                bar.update(steps)
         self.step.finish()
         self.network.eval()
         return self.history
@@ -94,92 +86,161 @@ class Training:
         steps = plan.epochs * (-(-pairs // plan.batch_size) + plan.resamples * -(-n // plan.batch_size))
         return min(steps, plan.max_steps or steps)
 
-    def by_steps(self) -> Iterator[None]:
-        """One batch for each head in every step, one update from their sum."""
+    # One batch for each head in every step, one update from their sum.
+
+    def by_steps(self) -> Iterator[int]:
         plan, budget = self.plan, self.planned_steps()
-        entry = max(1, budget // ENTRIES)
-        pairs, batches = self._endless_pairs(), self._endless_rows()
-        for step in range(budget):
-            self.optimizer.param_groups[0]["lr"] = plan.learning_rate * min(1.0, 2.0 * (1.0 - step / budget))
-            first, second, partition = next(pairs)
-            anchors = self.comparison.panel(plan.anchors, self.rng)
-            if anchors is None:
-                anchors = partition.judges(plan.anchors, None)  # (m,): the batch shares them
-            self._update(self._pairs(first, second, anchors), self._noised(next(batches), balanced=True))
-            if step % entry == 0:
-                self._record()
-            yield
+        sampler = Sampler(
+            self.rows,
+            self.comparison,
+            SCHEMES[plan.scheme],
+            plan.anchors,
+            plan.batch_size,
+            len(self.scales),
+            self.network.members,
+            self.rng,
+            self.generator,
+        )
+        falling = plan.learning_rate * (2 - 2 * torch.arange(budget) / budget).clamp(max=1)
+        self._rates = rates(falling).to(self.device)
+        self._losses = torch.zeros(budget, 2, device=self.device)
+        self._number = torch.zeros(1, dtype=torch.long, device=self.device)  # of the step, counted on the device
+        self._drawn = torch.zeros_like(self._number)  # its number among the draws
+        self._noise = self._noise_for(sampler.r, balanced=True)
+        self._parts = 2 * sampler.b, sampler.r
+        self._meetings = sampler.meetings
+        self._draws = sampler.draw(min(sampler.ahead, budget))
+        take_step = Recorded(self._step, self.device, able=self.network.standard)
+        used, done, trimmed = 0, 0, False
+        while done < budget:
+            if plan.suspects and done >= TRIM_AFTER * budget and not trimmed:
+                sampler.keep(self._unsuspected())
+                trimmed = True
+            count = min(sampler.ahead, budget - done)
+            if done:
+                self._draws.take_over(sampler.draw(count))
+                self._drawn.zero_()
+            for _ in range(count):
+                take_step()
+                yield 1
+            done, used = done + count, used + count * sampler.rows_per_step
+            self._require_finite(self._losses[done - count : done], done)
+            if used >= len(self.rows) and not self.rows.whole:
+                used = 0
+                self.rows.renew()
+                self.comparison.renew()
+                trimmed = False
+        self._remember(self._losses)
 
-    def by_epochs(self) -> Iterator[None]:
-        """Algorithm 1: R noise passes follow one pass over the pairs, each batch an update of its own."""
-        plan, n = self.plan, len(self.rows)
+    @torch.no_grad()
+    def _unsuspected(self) -> Any:
+        """Positions of the rows held, without the least central ones: half global, half local, of all members."""
+        blocks = [self.network(block) for block in self.rows.z.split(rows_per_block(self.rows.width))]
+        outputs = torch.cat(blocks, 1)  # (members, n, 1 + k)
+        low, high = _quantiles(outputs, (0.01, 0.99))
+        scores = (outputs - low) / (high - low).clamp(min=1e-12)
+        central = (scores[:, :, 0] + scores[:, :, 1:].mean(2)).mean(0)
+        few = int(self.plan.suspects * len(central))
+        return central.argsort()[few:].cpu().numpy()
+
+    def _step(self) -> None:
+        """Everything is where the last step left it, on the device; nothing is asked of the host."""
+        candidates, noised = self._parts
+        index, drawn, preferred = (part.index_select(0, self._drawn)[0] for part in vars(self._draws).values())
+        if not preferred.numel():
+            preferred = preference(
+                self.comparison, index[:, :candidates], index[:, candidates + noised :], self._meetings
+            )
+        rows = take(self.rows.z, index[:, : candidates + noised])  # (members, 2b + r, p)
+        rows[:, candidates:].addcmul_(self._noise.eta, drawn)
+        losses = self.step.losses(Batch(rows, preferred, drawn, self._noise))
+        self._losses.index_copy_(0, self._number, losses[None])
+        self.optimizer.step(self._rates.index_select(0, self._number))
+        self._number.add_(1)
+        self._drawn.add_(1)
+
+    # Algorithm 1: R noise passes follow one pass over the pairs, each batch an update of its own.
+
+    def by_epochs(self) -> Iterator[int]:
+        plan, n, members = self.plan, len(self.rows), range(self.network.members)
         assert plan.epochs is not None
+        done, budget = 0, self.planned_steps()
         for _ in range(plan.epochs):
-            partition = Partition(n, SCHEMES[plan.scheme], self.rng)
-            for first, second in partition.pairs(plan.batch_size):
-                anchors = partition.judges(plan.anchors, len(first))  # (b, m): each pair has its own
-                self._update(self._pairs(first, second, anchors), None)
-                yield
-            for _ in range(plan.resamples):
-                for batch in _batches(self.rng.permutation(n), plan.batch_size):
-                    self._update(None, self._noised(batch, balanced=False))
-                    yield
-            self._record()
+            seen: list[Tensor] = []
+            for batch in self._epoch([Partition(n, SCHEMES[plan.scheme], self.rng) for _ in members]):
+                losses = self.step.losses(batch)
+                seen.append(torch.stack([*losses, *losses.new_tensor([batch.preferred is not None, batch.noise is not None])]))
+                done += 1
+                self.optimizer.step(rates(torch.full((1,), plan.learning_rate), done).to(self.device))
+                yield 1
+                if done == budget:
+                    break
+            total = torch.stack(seen).sum(0)
+            self._require_finite(total[None, :2], done)
+            self._record(done, *(total[:2] / total[2:]).tolist())
+            if done == budget:
+                return
 
-    def _pairs(self, first: Any, second: Any, anchors: Any) -> Pairs:
-        preferred = preference(self.comparison, first, second, anchors).to(self.rows.device, torch.float32)
-        return Pairs(self.rows.take(first), self.rows.take(second), preferred)
+    def _epoch(self, partitions: list[Partition]) -> Iterator[Batch]:
+        plan, n = self.plan, len(self.rows)
+        for each in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
+            b = len(each[0][0])
+            candidates = self._placed([np.concatenate(pair) for pair in each])
+            anchors = self._placed([partition.judges(plan.anchors, b) for partition in partitions])  # each pair its own
+            preferred = preference(self.comparison, candidates, anchors)
+            yield Batch(take(self.rows.z, candidates), preferred, None, None)
+        for _ in range(plan.resamples):
+            orders = np.stack([self.rng.permutation(n) for _ in partitions])
+            for start in range(0, n, plan.batch_size):
+                z = take(self.rows.z, self._placed(orders[:, start : start + plan.batch_size]))
+                drawn = torch.randn(z.shape, generator=self.generator, device=self.generator.device).to(self.device)
+                noise = self._noise_for(z.shape[1], balanced=False)
+                yield Batch(z.addcmul_(noise.eta, drawn), None, drawn, noise)
 
-    def _noised(self, batch: Any, *, balanced: bool) -> Noised:
-        """`balanced` weighs each noise scale by η², so that all of them, and the global loss, count alike."""
-        z = self.rows.take(batch)
-        noise = torch.randn(z.shape, generator=self.generator).to(z.device)
-        which = self._turns[: len(z)]  # (b, 1)
-        eta = self.scales[which]
-        return Noised(z, noise, eta, which, eta.square() if balanced else torch.ones_like(eta))
+    def _placed(self, index: Any) -> Tensor:
+        return torch.from_numpy(np.stack(index)).to(self.device)
 
-    def _update(self, pairs: Pairs | None, noised: Noised | None) -> None:
-        for head, loss in self.step.losses(pairs, noised).items():
-            self._since[head].append(loss)
-        self.optimizer.step()
-        self._steps += 1
+    def _noise_for(self, rows: int, *, balanced: bool) -> Noise:
+        """Scale, owner and weight of each of a batch's rows, which take turns over the noise scales.
 
-    def _record(self) -> None:
-        """Close a line of the history: the mean losses since the last one."""
-        if not any(self._since.values()):
-            return
-        self.history["step"].append(self._steps)
-        for head, seen in self._since.items():
-            loss = float(torch.stack(seen).mean()) if seen else np.nan
-            if seen and not np.isfinite(loss):
-                raise FloatingPointError(
-                    f"Training diverged: the {head} loss is {loss} after {self._steps} steps. A smaller "
-                    f"learning_rate than {self.plan.learning_rate} or a larger noise_scale than "
-                    f"{self.plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
-                )
-            self.history[head].append(loss)
-            seen.clear()
+        `balanced` weighs each scale by η², so that all of them, and the global loss, count alike.
+        """
+        owner = torch.eye(len(self.scales), device=self.device).repeat(-(-rows // len(self.scales)), 1)[:rows]
+        eta = owner @ self.scales[:, None]
+        return Noise(eta, owner, eta.square() if balanced else torch.ones_like(eta))
 
-    def _endless_pairs(self) -> Iterator[tuple[Any, Any, Partition]]:
-        while True:
-            partition = Partition(len(self.rows), SCHEMES[self.plan.scheme], self.rng)
-            for first, second in partition.pairs(self.plan.batch_size):
-                yield first, second, partition
+    # The history of losses.
 
-    def _endless_rows(self) -> Iterator[Any]:
-        """Full batches from one shuffle of the rows after another; a batch may span several."""
-        size = self.plan.batch_size
-        waiting = np.empty(0, dtype=np.intp)
-        while True:
-            waiting = np.concatenate([waiting, self.rng.permutation(len(self.rows))])
-            while len(waiting) >= size:
-                yield waiting[:size]
-                waiting = waiting[size:]
+    def _remember(self, losses: Tensor) -> None:
+        """The first step's losses, those of the untrained network, then means over equal stretches."""
+        seen = losses.cpu()
+        ends = np.unique(np.linspace(0, len(seen), min(ENTRIES, len(seen)) + 1).astype(int)[1:])
+        self._record(1, *seen[0].tolist())
+        for start, end in zip([0, *ends], ends, strict=False):
+            if end > 1:
+                self._record(int(end), *seen[start:end].mean(0).tolist())
+
+    def _record(self, step: int, of_global: float, of_local: float) -> None:
+        for column, value in zip(self.history.values(), (step, of_global, of_local), strict=True):
+            column.append(value)
+
+    def _require_finite(self, losses: Tensor, step: int) -> None:
+        bad = ~losses.isfinite()
+        if bad.any():
+            row = int(bad.any(1).nonzero()[0])
+            head = "global" if bad[row, 0] else "local"
+            loss = float(losses[row, 0 if bad[row, 0] else 1])
+            raise FloatingPointError(
+                f"Training diverged: the {head} loss is {loss} after {step} steps. A smaller "
+                f"learning_rate than {self.plan.learning_rate} or a larger noise_scale than "
+                f"{self.plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
+            )
 
 
-def _batches(order: Any, size: int) -> Iterator[Any]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
+def _quantiles(outputs: Tensor, shares: tuple[float, ...]) -> list[Tensor]:
+    """Along the rows; by sorting, since torch.quantile refuses long ones."""
+    ordered = outputs.sort(dim=1).values
+    return [ordered[:, [int(share * (ordered.shape[1] - 1))]] for share in shares]
 
 
 def _bar(total: int, visible: bool) -> Any:

@@ -21,43 +21,56 @@ LOGIT_BEND = 6.0  # global: "soft" is the sigmoid up to |g| = 6, that is on [0.0
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fixed at fit: where each potential's 1st and 99th percentiles lay, and those of their average."""
+    """Fixed at fit: where each potential's 1st and 99th percentiles lay, and those of the raw heads."""
 
     kind: str
-    potentials: NDArray[np.float64]  # (k, 2) low and high of each noise scale's potential
-    local: NDArray[np.float64]  # (2,) low and high of the raw local score
+    potentials: NDArray[np.float64]  # (members, k, 2) low and high of each noise scale's potential
+    ends: NDArray[np.float64]  # (2, 2) low and high of the raw global score, and of the raw local one
 
     @classmethod
     def fit(cls, kind: str, outputs: NDArray[Any]) -> "Calibration":
-        """`outputs` (n, 1 + k): the network's global logit and its k potentials on training rows."""
+        """`outputs` (members, n, 1 + k): the networks' global logits and k potentials on training rows."""
         checked_calibration(kind)
-        potentials = np.quantile(outputs[:, 1:].astype(np.float64), QUANTILES, axis=0).T
+        potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
         raw = average(outputs, potentials)
-        return cls(kind, potentials, np.quantile(raw[:, 1], QUANTILES))
+        return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T)
 
     def raw(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        """(n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
+        """(members, n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
         return average(outputs, self.potentials)
 
     def heads_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        """(n, 1 + k) network outputs -> (n, 2) calibrated to [0, 1]."""
+        """(members, n, 1 + k) network outputs -> (n, 2) calibrated to [0, 1]."""
         return self.heads(self.raw(outputs))
+
+    def heads_of_each(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+        """(members, n, 1 + k) network outputs -> (members, n, 2): what each member says by itself."""
+        alone = (average(outputs[[i]], self.potentials[[i]], rescaled=True) for i in range(len(outputs)))
+        return np.stack([self.heads(raw) for raw in alone])
 
     def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2) calibrated to [0, 1]."""
-        local = _rescale(raw[:, 1], self.local)
+        local = _rescale(raw[:, 1], self.ends[1])
         if self.kind == "clip":
             return np.column_stack([_sigmoid(raw[:, 0]), local.clip(0.0, 1.0)])
         return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
 
 
-def average(outputs: NDArray[Any], potentials: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Global logit beside the local score: one potential as it is, several rescaled and averaged."""
-    outputs = outputs.astype(np.float64)
-    local = outputs[:, 1:]
-    if len(potentials) > 1:
-        local = _rescale(local, potentials.T).mean(1, keepdims=True)
-    return np.column_stack([outputs[:, 0], local[:, 0]])
+    def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, 2) raw scores -> (n, 2) between 0 and 1 for most of the training rows, and without end for others.
+
+        In [0, 1] there is little room below the oddest training rows, so among points beyond them a mixture follows
+        the head that has more of it. Here both keep their stride. "clip" has clipped, as the paper does.
+        """
+        return self.heads(raw) if self.kind == "clip" else _rescale(raw, self.ends.T)
+
+
+def average(outputs: NDArray[Any], potentials: NDArray[np.float64], rescaled: bool = False) -> NDArray[np.float64]:
+    """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged."""
+    local = outputs[:, :, 1:].astype(np.float64)  # (members, n, k)
+    if rescaled or potentials[..., 0].size > 1:
+        local = _rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None])
+    return np.column_stack([outputs[:, :, 0].mean(0, dtype=np.float64), local.mean((0, 2))])
 
 
 def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,15 +27,18 @@ from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
-from centrality._rows import Rows, Scaling, rows_per_block
+from centrality._rows import Rows, Scaling, dense, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
 from centrality.report import Report, examine
 
-STEPS, STEPS_WHEN_CLEAN = 2000, 4000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 1000, 2000  # clean data wants longer training, contaminated data shorter
+SUSPECTS = 0.1  # the share of rows that are taken for outliers when the user does not say
+NOISE = 0.5  # the automatic noise scale, in units of the spacing of the rows
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
+HELD_VALUES = 1 << 23  # values that training holds at once: 32 MiB in float32
 ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
 
@@ -110,18 +114,19 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         encoder: nn.Module | None = None,
         shared_encoder: bool = True,
         scheme: int = 1,
-        anchors: int = 512,
+        anchors: int = 256,
         resamples: int = 8,
         epochs: int | None = None,
         max_steps: int | None = None,
-        batch_size: int = 128,
-        learning_rate: float = 2e-3,
+        batch_size: int = 256,
+        learning_rate: float = 8e-3,
         weight_decay: float = 0.0,
         scaling: str = "auto",
         calibration: str = "soft",
         contamination: float | str = "auto",
         novelty: bool = False,
         holdout: float | None = None,
+        ensemble: int = 1,
         device: str = "auto",
         random_state: Any = None,
         progress: bool = False,
@@ -145,6 +150,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         self.contamination = contamination
         self.novelty = novelty
         self.holdout = holdout
+        self.ensemble = ensemble
         self.device = device
         self.random_state = random_state
         self.progress = progress
@@ -185,16 +191,17 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
         checked_calibration(self.calibration)  # now, not when training is over
-        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
+        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else SUSPECTS)
         device = find_device(self.device)
-        seed = check_random_state(self.random_state).randint(2**31)
+        seed = int(check_random_state(self.random_state).randint(2**31))
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
         self._scaling = Scaling.fit(X, self.scaling)
-        rows = Rows(X, self._scaling, device, keep=True)
+        plan, members = self._plan(), whole("ensemble", self.ensemble)
+        rows = Rows(X, self._scaling, device, rng, room=self._room(device))
         comparison = compare(rows, self.metric, dissimilarity)
         self.noise_scale_ = self._noise_scales(rows, rng)
-        plan = self._plan()
+        plan = replace(plan, noise_scales=self.noise_scale_)
         network = build(
             rows.width,
             widths(self.hidden),
@@ -202,19 +209,22 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
             self.shared_encoder,
             len(self.noise_scale_),
             generator,
+            members,
         ).to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
             if self.encoder is not None:
                 torch.manual_seed(seed)
-            self.history_ = Training(network, rows, comparison, plan, rng, generator).run()
+            noise = torch.Generator(device).manual_seed(seed + 1)
+            self.history_ = Training(network, rows, comparison, plan, rng, noise).run()
         self.network_, self._scorer = network, Scorer(network)
-        seen = X if len(rows) <= CALIBRATION_ROWS else X[np.sort(rng.permutation(len(rows))[:CALIBRATION_ROWS])]
-        outputs = self._in_blocks(seen, np.asarray)
+        n = X.shape[0]
+        seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
+        outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
         self._report = self._examined(X, 0 if held is None else held.shape[0])
         self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
-        self.offset_ = float(np.quantile(blend(self._calibration.heads_of(outputs), self.t), share))
+        self.offset_ = float(np.quantile(self._scores_of(outputs), share))
 
     def _examined(self, X: Any, held_aside: int) -> Report:
         # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
@@ -245,7 +255,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         if steps is None and self.epochs is None:
             steps = STEPS_WHEN_CLEAN if self.novelty else STEPS
         return Plan(
-            noise_scales=self.noise_scale_,
+            noise_scales=(),  # they depend on the rows
             scheme=self.scheme,
             anchors=whole("anchors", self.anchors),
             resamples=whole("resamples", self.resamples),
@@ -255,13 +265,20 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
             learning_rate=positive("learning_rate", self.learning_rate),
             weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
             progress=self.progress,
+            suspects=0.0 if self.novelty else share_of_outliers(self.contamination, auto=SUSPECTS),
         )
+
+    def _room(self, device: torch.device) -> int:
+        """How many values training may hold at once: on a GPU half of what is free there."""
+        if self.epochs is not None:
+            return 1 << 62  # the paper's schedule passes over all rows
+        return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
 
     def _noise_scales(self, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
         if isinstance(self.noise_scale, str):
             if self.noise_scale != "auto":
                 raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
-            return (neighbour_distance(rows, rng),)
+            return (NOISE * neighbour_distance(rows, rng),)
         scales = np.atleast_1d(np.asarray(self.noise_scale, dtype=object))
         if scales.ndim != 1 or scales.size == 0:
             raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
@@ -285,8 +302,15 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         return self._in_blocks(X, lambda outputs: blend(self._calibration.heads_of(outputs), t))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Centrality at the model's own t: larger means more normal."""
-        return self.centrality(X)
+        """The heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
+
+        Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
+        """
+        X = rows_to_score(self, X)
+        return self._in_blocks(X, self._scores_of)
+
+    def _scores_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
+        return blend(self._calibration.unbent(self._calibration.raw(outputs)), self.t)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The heads as two columns, "global" and "local"."""
@@ -302,25 +326,25 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         order, and a row's score must not depend on how many rows came with it. Threads take whole blocks: on a
         busy machine, threads that share each product would mostly wait for one another.
         """
-        rows = Rows(X, self._scaling, self._scorer.device)
-        size = rows_per_block(rows.width)
+        n, device = X.shape[0], self._scorer.device
+        size = rows_per_block(X.shape[1])
 
         def score(start: int) -> NDArray[Any]:
-            block = rows.take(slice(start, start + size))
+            block = torch.from_numpy(self._scaling.apply(dense(X[start : start + size]))).to(device)
             outputs = self._scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
-            return finish(outputs[: len(block)].cpu().numpy())
+            return finish(outputs[:, : len(block)].cpu().numpy())
 
-        starts = range(0, len(rows), size)
+        starts = range(0, n, size)
         if len(starts) == 1:
             with threads(1):
                 return score(0)
         result: NDArray[Any] | None = None
-        one_by_one = rows.device.type != "cpu"
+        one_by_one = device.type != "cpu"
         with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
             try:
                 for start, part in zip(starts, pool.map(score, starts), strict=True):
                     if result is None:
-                        result = np.empty((len(rows), *part.shape[1:]), dtype=part.dtype)
+                        result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
                     result[start : start + size] = part
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead

@@ -1,0 +1,122 @@
+"""Who takes part in each step of training: drawn ahead on the host for many steps at once, used on the device."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from centrality._pairs import Comparison, Partition, Scheme, preference
+from centrality._rows import Rows
+
+Arrays = tuple[NDArray[Any], ...]
+MEETINGS = 4  # seconds that each first candidate of a batch is compared with: labels are cheaper than rows
+BLOCK = 32  # batches cut from a partition at once
+AHEAD = {"cpu": 1 << 20}  # values of noise drawn at once: 4 MiB; elsewhere, where a copy costs a wait:
+AHEAD_ELSEWHERE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Positions among the rows held, for `count` steps."""
+
+    index: Tensor  # (count, members, 2b + r + m): first candidates, second ones, rows to be noised, judges
+    noise: Tensor  # (count, members, r, p) standard normal
+    preferred: Tensor  # (count, members, meetings, b), already known where the host has to find it; else empty
+
+    def take_over(self, other: "Draws") -> None:
+        """Other draws in the same memory, where a recorded step looks for them."""
+        for own, new in zip(vars(self).values(), vars(other).values(), strict=True):
+            own[: len(new)].copy_(new, non_blocking=True)
+
+
+class Sampler:
+    def __init__(
+        self,
+        rows: Rows,
+        comparison: Comparison,
+        scheme: Scheme,
+        anchors: int,
+        batch_size: int,
+        scales: int,
+        members: int,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+    ) -> None:
+        self.rows, self.comparison, self.scheme, self.anchors = rows, comparison, scheme, anchors
+        self.members, self.rng, self.generator = members, rng, generator
+        n = len(rows)
+        self.b = max(1, min(batch_size // 2, n // 3 if scheme.split else n))
+        self.r = -(-batch_size // scales) * scales  # each noise scale has as many rows as any other
+        self.meetings = min(MEETINGS, self.b)
+        room = AHEAD.get(rows.device.type, AHEAD_ELSEWHERE)
+        self.ahead = int(np.clip(room // (members * self.r * rows.width), 1, 512))
+        self.kept: NDArray[np.intp] | None = None  # rows to be noised, if not all of those held
+        self._matches = [_Queue(self._endless_matches()) for _ in range(members)]
+        self._batches = [_Queue(self._endless_batches()) for _ in range(members)]
+
+    @property
+    def rows_per_step(self) -> int:
+        return self.members * (2 * self.b + self.r)
+
+    def draw(self, count: int) -> Draws:
+        matches = [queue.take(count) for queue in self._matches]
+        candidates, judges = (self._placed(np.stack(part, axis=1)) for part in zip(*matches, strict=True))
+        batch = self._placed(np.stack([queue.take(count)[0] for queue in self._batches], axis=1))
+        shape = (*batch.shape, self.rows.width)
+        index = torch.cat([candidates, batch, judges], dim=2)
+        noise = torch.randn(shape, generator=self.generator, device=self.generator.device).to(self.rows.device)
+        preferred = torch.empty(count, 0, device=self.rows.device)
+        if not self.comparison.on_device:
+            each = zip(candidates, judges, strict=True)
+            preferred = torch.stack([preference(self.comparison, *pair, self.meetings) for pair in each])
+        return Draws(index, noise, preferred)
+
+    def keep(self, kept: NDArray[np.intp]) -> None:
+        """From now on, only these rows are noised."""
+        self.kept = kept
+        self._batches = [_Queue(self._endless_batches()) for _ in range(self.members)]
+
+    def _placed(self, index: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(index).to(self.rows.device)
+
+    def _endless_matches(self) -> Iterator[Arrays]:
+        while True:
+            partition = Partition(len(self.rows), self.scheme, self.rng)
+            for matching in partition.matchings(self.b):
+                for start in range(0, len(matching), BLOCK):
+                    block = matching[start : start + BLOCK]
+                    panel = self.comparison.panel(self.anchors, self.rng)
+                    judges = partition.judges(self.anchors, len(block)) if panel is None else panel
+                    yield block, np.broadcast_to(judges, (len(block), judges.shape[-1]))
+
+    def _endless_batches(self) -> Iterator[Arrays]:
+        """Full batches from one shuffle of the rows after another; a batch may span several."""
+        waiting = np.empty(0, dtype=np.intp)
+        while True:
+            rows = len(self.rows) if self.kept is None else self.kept
+            waiting = np.concatenate([waiting, self.rng.permutation(rows)])
+            full = len(waiting) - len(waiting) % self.r
+            if full:
+                yield (waiting[:full].reshape(-1, self.r),)
+                waiting = waiting[full:]
+
+
+class _Queue:
+    """Arrays that come in blocks, taken in any number."""
+
+    def __init__(self, blocks: Iterator[Arrays]) -> None:
+        self._blocks, self._waiting = blocks, next(blocks)
+
+    def take(self, count: int) -> Arrays:
+        parts, missing = [], count
+        while missing:
+            parts.append(tuple(part[:missing] for part in self._waiting))
+            missing -= len(parts[-1][0])
+            self._waiting = tuple(part[len(parts[-1][0]) :] for part in self._waiting)
+            if not len(self._waiting[0]):
+                self._waiting = next(self._blocks)
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
