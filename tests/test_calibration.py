@@ -10,7 +10,8 @@ finite = st.floats(-1e9, 1e9)
 
 
 def outputs_of(*potentials: np.ndarray) -> np.ndarray:
-    return np.column_stack([np.zeros(len(potentials[0])), *potentials])
+    """What one member's network gives: a flat logit, and these potentials."""
+    return np.column_stack([np.zeros(len(potentials[0])), *potentials])[None]
 
 
 def test_the_local_score_is_0_at_the_first_percentile_and_1_at_the_99th_when_clipped():

@@ -60,7 +60,12 @@ def test_in_float32_gradients_stay_within_rounding_of_float64_autograd(hidden):
     network = build(WIDTH, hidden, None, True, 3, generator())
     exact = copy.deepcopy(network).double()
     given = batch(32, 48, scales=3, meetings=4)
-    single = Batch(given.rows.float(), given.preferred.float(), given.drawn.float(), Noise(*map(torch.Tensor.float, vars(given.noise).values())))
+    single = Batch(
+        given.rows.float(),
+        given.preferred.float(),
+        given.drawn.float(),
+        Noise(*map(torch.Tensor.float, vars(given.noise).values())),
+    )
     ClosedForm(network).losses(single)
     Autograd(exact).losses(given)
     for ours, theirs in zip(network.parameters(), exact.parameters(), strict=True):
@@ -133,7 +138,9 @@ def test_each_noise_scale_teaches_only_its_own_potential():
     given = batch(0, 9, scales=3)
     only_first = torch.zeros_like(given.noise.owner)
     only_first[:, 0] = 1
-    Autograd(network).losses(Batch(given.rows, None, given.drawn, Noise(given.noise.eta, only_first, given.noise.weight)))
+    Autograd(network).losses(
+        Batch(given.rows, None, given.drawn, Noise(given.noise.eta, only_first, given.noise.weight))
+    )
     gradient = network.local_head.weight.grad[0]
     assert gradient[0].abs().max() > 0
     assert gradient[1:].abs().max() == 0

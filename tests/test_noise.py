@@ -7,7 +7,7 @@ from centrality._rows import Rows, Scaling
 
 
 def found(X: np.ndarray) -> float:
-    rows = Rows(X, Scaling.fit(X, "none"), torch.device("cpu"))
+    rows = Rows(X, Scaling.fit(X, "none"), torch.device("cpu"), np.random.default_rng(0), room=1 << 20)
     return neighbour_distance(rows, np.random.default_rng(0))
 
 

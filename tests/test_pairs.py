@@ -1,4 +1,5 @@
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,14 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import pairwise_distances
 
-from centrality._pairs import SCHEMES, Partition, compare, preference
+from centrality._pairs import SCHEMES, Comparison, Partition, compare, preference
 from centrality._rows import Rows, Scaling
 
 CPU = torch.device("cpu")
 
 
 def rows_of(X: np.ndarray, scaling: str = "none") -> Rows:
-    return Rows(X, Scaling.fit(X, scaling), CPU)
+    return Rows(X, Scaling.fit(X, scaling), CPU, np.random.default_rng(0), room=1 << 20)
+
+
+def asked(comparison: Comparison, first: Any, second: Any, anchors: Any) -> np.ndarray:
+    """π̂ of one member's pairs, each of which meets once."""
+    candidates = torch.from_numpy(np.concatenate([first, second]))[None]
+    return preference(comparison, candidates, torch.from_numpy(np.asarray(anchors))[None])[0, 0].numpy()
 
 
 def share_nearer(D: np.ndarray, i: int, j: int, anchors: np.ndarray) -> float:
@@ -36,7 +43,7 @@ def test_preference_is_the_share_of_anchors_nearer_to_the_first(cloud, metric, o
     rng = np.random.default_rng(0)
     first, second = rng.permutation(40)[:20], rng.permutation(40)[:20]
     anchors = rng.integers(40, size=(20, 16) if own else 16)
-    found = preference(compare(rows_of(cloud), metric, None), first, second, anchors)
+    found = asked(compare(rows_of(cloud), metric, None), first, second, anchors)
     expected = [
         share_nearer(D, i, j, anchors[k] if own else anchors)
         for k, (i, j) in enumerate(zip(first, second, strict=True))
@@ -48,57 +55,55 @@ def test_a_matrix_a_function_of_rows_and_a_function_of_batches_judge_like_the_me
     D = pairwise_distances(cloud)
     rows, rng = rows_of(cloud), np.random.default_rng(0)
     first, second, anchors = np.arange(0, 20), np.arange(20, 40), rng.permutation(40)[:11]
-    expected = preference(compare(rows, "euclidean", None), first, second, anchors)
+    expected = asked(compare(rows, "euclidean", None), first, second, anchors)
     for comparison in (
         compare(rows, "euclidean", D),
         compare(rows, "euclidean", lambda i, j: D[i, j]),
         compare(rows, "euclidean", lambda i, j: float(np.linalg.norm(cloud[i] - cloud[j]))),
         compare(rows, pairwise_distances, None),
     ):
-        np.testing.assert_allclose(preference(comparison, first, second, anchors), expected, atol=1e-6)
+        np.testing.assert_allclose(asked(comparison, first, second, anchors), expected, atol=1e-6)
 
 
 def test_exact_ties_do_not_vote_and_no_vote_is_one_half():
     X = np.array([[0.0], [2.0], [1.0], [1.0], [0.0]])
     comparison = compare(rows_of(X), "euclidean", None)
     one, other = np.array([0]), np.array([1])
-    assert preference(comparison, one, other, np.array([2, 3])).item() == 0.5  # the anchors sit midway
-    assert preference(comparison, one, other, np.array([2, 4])).item() == 1.0  # one is midway, one decides
-    assert preference(comparison, one, np.array([4]), np.array([1, 2])).item() == 0.5  # equal rows
+    assert asked(comparison, one, other, np.array([2, 3])) == 0.5  # the anchors sit midway
+    assert asked(comparison, one, other, np.array([2, 4])) == 1.0  # one is midway, one decides
+    assert asked(comparison, one, np.array([4]), np.array([1, 2])) == 0.5  # equal rows
 
 
 def test_discrete_data_far_from_the_origin_still_ties():
     X = np.array([[1000.1], [1000.3], [1000.2]])
-    assert (
-        preference(compare(rows_of(X, "auto"), "euclidean", None), *np.eye(2, dtype=int)[:, :1], np.array([2])) == 0.5
-    )
+    assert asked(compare(rows_of(X, "auto"), "euclidean", None), *np.eye(2, dtype=int)[:, :1], np.array([2])) == 0.5
 
 
 def test_unscaled_data_far_from_the_origin_still_has_preferences():
     X = np.random.default_rng(0).normal(size=(60, 3)) + 1000
     D = pairwise_distances(X)
     first, second, anchors = np.arange(20), np.arange(20, 40), np.arange(40, 60)
-    found = preference(compare(rows_of(X), "euclidean", None), first, second, anchors)
+    found = asked(compare(rows_of(X), "euclidean", None), first, second, anchors)
     expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
     np.testing.assert_allclose(found, expected, atol=0.06)  # one vote in twenty may fall to rounding
 
 
 def test_a_function_on_row_numbers_is_asked_about_each_row_and_panel_anchor_only_once():
-    asked: Counter[tuple[int, int]] = Counter()
+    questions: Counter[tuple[int, int]] = Counter()
 
     def gap(i: int, j: int) -> float:
         if isinstance(i, np.ndarray):
             raise TypeError("plain numbers only")
-        asked[i, j] += 1
+        questions[i, j] += 1
         return abs(i - j)
 
     comparison = compare(rows_of(np.arange(30.0)[:, None]), "euclidean", gap)
-    asked.clear()
+    questions.clear()
     panel = comparison.panel(8, np.random.default_rng(0))
     for _ in range(3):
-        preference(comparison, np.arange(15), np.arange(15, 30), panel)
-    assert len(asked) == 30 * 8
-    assert set(asked.values()) == {1}
+        asked(comparison, np.arange(15), np.arange(15, 30), panel)
+    assert len(questions) == 30 * 8
+    assert set(questions.values()) == {1}
 
 
 def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
@@ -110,9 +115,9 @@ def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
 
     scaled = rows_of(cloud, "auto")
     first, second, anchors = np.arange(10), np.arange(10, 20), np.arange(20, 40)
-    given_function = preference(compare(scaled, metric, None), first, second, anchors)
+    given_function = asked(compare(scaled, metric, None), first, second, anchors)
     np.testing.assert_array_equal(seen[1], cloud[:10])  # the first call only tried the function out
-    named = preference(compare(scaled, "cosine", None), first, second, anchors)
+    named = asked(compare(scaled, "cosine", None), first, second, anchors)
     np.testing.assert_allclose(named, given_function, atol=1e-6)
 
 
@@ -128,6 +133,34 @@ def test_split_schemes_keep_anchors_and_candidates_apart(n, scheme, seed):
 def pairs_of(scheme: int, n: int, batch_size: int = 7) -> list[tuple[int, int]]:
     partition = Partition(n, SCHEMES[scheme], np.random.default_rng(0))
     return [pair for i, j in partition.pairs(batch_size) for pair in zip(i.tolist(), j.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("scheme", [1, 2, 3, 4])
+def test_whole_batches_hold_the_same_pairs_but_for_what_is_left_of_each_matching(scheme):
+    partition = Partition(30, SCHEMES[scheme], np.random.default_rng(0))
+    batches = [batch for matching in partition.matchings(5) for batch in matching]
+    pairs = [pair for batch in batches for pair in zip(batch[:5].tolist(), batch[5:].tolist(), strict=True)]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == set(pairs_of(scheme, 30))  # 5 divides every matching of 30 rows: nothing is left
+
+
+def test_in_later_meetings_seconds_move_up_by_one(cloud):
+    comparison = compare(rows_of(cloud), "euclidean", None)
+    first, second, anchors = np.arange(5), np.arange(5, 10), np.arange(10, 40)
+    candidates = torch.from_numpy(np.concatenate([first, second]))[None]
+    found = preference(comparison, candidates, torch.from_numpy(anchors)[None], meetings=3)[0]
+    for shift in range(3):
+        np.testing.assert_allclose(found[shift], asked(comparison, first, np.roll(second, -shift), anchors))
+
+
+def test_members_are_judged_apart(cloud):
+    comparison = compare(rows_of(cloud), "manhattan", None)
+    candidates = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]])
+    anchors = torch.tensor([[8, 9, 10], [11, 12, 13]])
+    together = preference(comparison, candidates, anchors)
+    for member in range(2):
+        alone = preference(comparison, candidates[[member]], anchors[[member]])
+        torch.testing.assert_close(together[[member]], alone)
 
 
 def test_scheme_1_matches_each_candidate_once():
@@ -148,7 +181,7 @@ def test_scheme_4_compares_every_row_with_every_other_row():
     assert len(pairs) == 12 * 11
 
 
-@pytest.mark.parametrize(("scheme", "shape"), [(1, (5, 8)), (2, (5, 8)), (3, (20,)), (4, (60,))])
+@pytest.mark.parametrize(("scheme", "shape"), [(1, (5, 8)), (2, (5, 8)), (3, (5, 20)), (4, (5, 60))])
 def test_schemes_1_and_2_draw_anchors_for_each_pair_and_3_and_4_use_them_all(scheme, shape):
     partition = Partition(60, SCHEMES[scheme], np.random.default_rng(0))
     judges = partition.judges(8, 5)
@@ -161,9 +194,9 @@ def test_schemes_1_and_2_draw_anchors_for_each_pair_and_3_and_4_use_them_all(sch
 def test_all_anchors_in_blocks_count_like_all_at_once(cloud, monkeypatch):
     comparison = compare(rows_of(cloud), "euclidean", None)
     arguments = np.arange(10), np.arange(10, 20), np.arange(20, 40)
-    whole = preference(comparison, *arguments)
+    whole = asked(comparison, *arguments)
     monkeypatch.setattr("centrality._pairs.ANCHOR_BLOCK", 3)
-    torch.testing.assert_close(preference(comparison, *arguments), whole)
+    np.testing.assert_allclose(asked(comparison, *arguments), whole)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +212,7 @@ def test_all_anchors_in_blocks_count_like_all_at_once(cloud, monkeypatch):
 )
 def test_a_dissimilarity_that_is_none_says_why(cloud, D, message):
     with pytest.raises(ValueError, match=message):
-        preference(compare(rows_of(cloud), "euclidean", D), np.array([0]), np.array([1]), np.array([2]))
+        asked(compare(rows_of(cloud), "euclidean", D), np.array([0]), np.array([1]), np.array([2]))
 
 
 def test_an_unknown_metric_names_those_that_exist(cloud):

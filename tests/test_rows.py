@@ -4,7 +4,7 @@ import torch
 from scipy import sparse
 
 from centrality import _rows
-from centrality._rows import Rows, Scaling
+from centrality._rows import Rows, Scaling, take
 
 CPU = torch.device("cpu")
 
@@ -39,17 +39,58 @@ def test_an_unknown_scaling_is_refused():
         Scaling.fit(np.eye(3), "robust")
 
 
-@pytest.mark.parametrize("keep", [True, False])
+def held(X: object, scaling: Scaling, room: int = 1 << 20) -> Rows:
+    return Rows(X, scaling, CPU, np.random.default_rng(0), room)
+
+
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
-def test_dense_and_sparse_rows_are_served_alike(make, keep):
-    dense = np.random.default_rng(0).poisson(0.5, size=(50, 4)).astype(float)
-    scaling = Scaling.fit(make(dense), "standard")
-    expected = (dense - dense.mean(0)) / dense.std(0)
-    rows = Rows(make(dense), scaling, CPU, keep=keep)
+def test_dense_and_sparse_rows_are_held_alike(make):
+    drawn = np.random.default_rng(0).poisson(0.5, size=(50, 4)).astype(float)
+    scaling = Scaling.fit(make(drawn), "standard")
+    rows = held(make(drawn), scaling)
+    np.testing.assert_allclose(rows.z, (drawn - drawn.mean(0)) / drawn.std(0), rtol=1e-5, atol=1e-6)
     index = np.array([7, 3, 3, 49])
-    np.testing.assert_allclose(rows.take(index), expected[index], rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(rows.as_given(index), dense[index])
-    np.testing.assert_allclose(torch.cat(list(rows.blocks(16))), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(rows.given(index), drawn[index])
+    np.testing.assert_allclose(take(rows.z, torch.from_numpy(index)), rows.z[index])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_of_more_rows_than_there_is_room_for_a_random_part_is_held_and_renewed(make, monkeypatch):
+    monkeypatch.setattr(_rows, "FEWEST", 1)
+    X = np.arange(6000.0).reshape(3000, 2)
+    rows = held(make(X), Scaling.fit(make(X), "none"), room=1000)
+    assert len(rows) == 500
+    assert not rows.whole
+    first = rows.numbers
+    np.testing.assert_array_equal(rows.z, X[first])
+    np.testing.assert_array_equal(rows.as_given(), X[first])
+    # a uniform sample of 500 from 3000: its mean is within five standard errors, 3000/√12/√500 = 39 each
+    assert abs(first.mean() - 1500) < 5 * 39
+    memory = rows.z
+    rows.renew()
+    assert rows.z is memory  # a recorded step looks for them there
+    assert (rows.numbers != first).any()
+    np.testing.assert_array_equal(rows.z, X[rows.numbers])
+
+
+def test_heavy_tails_are_bent_and_others_left_as_they_are():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=4000), rng.standard_cauchy(size=4000), rng.uniform(size=4000)])
+    scaling = Scaling.fit(X, "auto")
+    assert scaling.heavy.tolist() == [1]
+    z = scaling.apply(X)
+    np.testing.assert_allclose(z.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(z.std(0), 1, rtol=1e-4)
+    np.testing.assert_allclose(z[:, 0], (X[:, 0] - X[:, 0].mean()) / X[:, 0].std(), rtol=1e-4, atol=1e-5)
+    assert np.abs(z[:, 1]).max() < np.abs((X[:, 1] - X[:, 1].mean()) / X[:, 1].std()).max()
+    order = X[:, 1].argsort()
+    assert (np.diff(z[order, 1]) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["standard", "none"])
+def test_only_auto_bends(kind):
+    X = np.random.default_rng(0).standard_cauchy(size=(500, 2))
+    assert len(Scaling.fit(X, kind).heavy) == 0
 
 
 def test_moments_found_in_blocks_equal_those_of_the_whole(monkeypatch):

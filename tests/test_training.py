@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE
+from centrality._rows import Rows
 from tests.conftest import quick
 
 
@@ -30,6 +31,49 @@ def test_the_papers_presets_are_its_settings():
     assert FUSE.as_in_paper("outlier", noise_scale=0.5).noise_scale == 0.5
     with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
         FUSE.as_in_paper("table 3")
+
+
+def test_rows_that_may_be_outliers_are_left_out_of_the_local_heads_second_half(blob):
+    """A far clump of 5% is learned as typical, unless it may be suspected."""
+    X = np.concatenate([blob, np.random.default_rng(1).normal(8, 0.05, size=(30, 2))])
+    trusting, wary = (FUSE(random_state=0, novelty=clean, max_steps=1000).fit(X) for clean in (True, False))
+    clump, rest = X[-30:], X[:-30]
+    low = [
+        (np.median(m.raw(rest)[:, 1]) - np.median(m.raw(clump)[:, 1])) / np.ptp(m.raw(rest)[:, 1])
+        for m in (trusting, wary)
+    ]
+    assert low[1] > low[0] + 0.2
+
+
+@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
+def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, changes, tmp_path):
+    from centrality import load
+
+    model = quick(ensemble=3, max_steps=200, **changes).fit(blob)
+    assert model.network_.members == 3
+    error = model.standard_error(blob)
+    assert error.shape == (len(blob),)
+    assert (error > 0).all()
+    assert np.median(error) < 0.1
+    model.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "model.safetensors").raw(blob), model.raw(blob))
+
+
+def test_a_single_network_has_no_standard_error(fitted, blob):
+    with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=5\)"):
+        fitted.standard_error(blob)
+
+
+def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    monkeypatch.setattr("centrality.fuse.HELD_VALUES", 6000)
+    renewed = []
+    renew = Rows.renew
+    monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
+    model = FUSE(random_state=0, max_steps=100).fit(X)
+    assert set(renewed) == {2000}
+    assert len(renewed) >= 100 * 512 // 2000 - 4  # each sample serves until it was passed over once
+    assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
 
 
 def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
@@ -71,9 +115,7 @@ def test_global_generators_are_left_as_they_were(blob, encoder):
 
 def test_a_copy_of_the_standard_encoder_learns_like_the_standard_encoder(blob):
     """The same network through autograd instead of the written-out gradients."""
-    from centrality._network import build
-
-    inner = build(2, (16, 16), None, True, 1, torch.Generator().manual_seed(0)).trunks[0]
+    inner = nn.Sequential(nn.Linear(2, 16), nn.GELU(), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 16))
     ours, theirs = quick(max_steps=300).fit(blob), quick(max_steps=300, encoder=inner).fit(blob)
     for head in ("global", "local"):
         assert ours.history_[head][-1] == pytest.approx(theirs.history_[head][-1], abs=0.03)
@@ -169,6 +211,21 @@ def test_a_setting_out_of_range_says_what_was_wanted_and_what_came(blob, changes
 def test_a_device_that_is_not_there_is_an_error_not_a_fallback(blob):
     with pytest.raises(ValueError, match="device 'cuda:1' was asked for, but this machine has only: cpu"):
         quick(device="cuda:1").fit(blob)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"ensemble": 3, "noise_scale": [0.3, 1.0], "shared_encoder": False}, {"metric": "cosine"}, {"epochs": 1}],
+)
+def test_training_on_a_gpu_is_repeatable_and_learns_like_the_cpu(changes):
+    X = np.random.default_rng(0).normal(size=(2000, 4)) + 1
+    settings = {"random_state": 0, "max_steps": 400} | changes
+    first, again = (FUSE(device="cuda", **settings).fit(X).raw(X) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    on_cpu = FUSE(device="cpu", **settings).fit(X).raw(X)
+    for head in range(2):  # other noise, the same task
+        assert np.corrcoef(first[:, head], on_cpu[:, head])[0, 1] > 0.9
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

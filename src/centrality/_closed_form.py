@@ -134,7 +134,7 @@ class ClosedForm:
     def _local(
         self, layers: list[Layer], projection: Layer, slopes: list[Tensor], batch: Batch, losses: Tensor
     ) -> list[Tensor]:
-        """What φ'' of each layer is to be multiplied by, to be the loss's derivative by h as far as it runs through φ'."""
+        """What φ'' of each layer is to be multiplied by, for the loss's derivative by h where it runs through φ'."""
         head, noise = self._local_head, batch.noise
         assert noise is not None and batch.drawn is not None  # noqa: PT018  as `losses` saw to it
         members, size = len(batch.drawn), batch.drawn[0].numel()

@@ -58,7 +58,8 @@ class Recorded:
             self._step()
         elif self._calls < self.PLAIN_CALLS:
             self._calls += 1
-            aside = torch.cuda.Stream(self._device)  # recording wants its memory from another stream than the default
+            # Recording wants its memory from another stream than the default.
+            aside = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
             aside.wait_stream(torch.cuda.current_stream(self._device))
             with torch.cuda.stream(aside):
                 self._step()

@@ -43,6 +43,7 @@ class Sampler:
         batch_size: int,
         scales: int,
         members: int,
+        budget: int,
         rng: np.random.Generator,
         generator: torch.Generator,
     ) -> None:
@@ -53,7 +54,8 @@ class Sampler:
         self.r = -(-batch_size // scales) * scales  # each noise scale has as many rows as any other
         self.meetings = min(MEETINGS, self.b)
         room = AHEAD.get(rows.device.type, AHEAD_ELSEWHERE)
-        self.ahead = int(np.clip(room // (members * self.r * rows.width), 1, 512))
+        passing = budget if rows.whole else len(rows) // self.rows_per_step  # then others are to be held
+        self.ahead = max(1, min(room // (members * self.r * rows.width), budget // 10, passing))
         self.kept: NDArray[np.intp] | None = None  # rows to be noised, if not all of those held
         self._matches = [_Queue(self._endless_matches()) for _ in range(members)]
         self._batches = [_Queue(self._endless_batches()) for _ in range(members)]

@@ -109,7 +109,8 @@ class Scorer:
         ]
         self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
         if self._together:
-            self._heads = [tuple(torch.cat(parts, dim=2) for parts in zip(*self._heads, strict=True))]  # type: ignore[misc]
+            (to_global, bias_global), (to_local, bias_local) = self._heads
+            self._heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
 
     @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:

@@ -111,8 +111,8 @@ def preference(comparison: Comparison, candidates: Tensor, anchors: Tensor, meet
     Ties do not vote; without a vote it is 1/2.
     """
     lead = votes = None
-    for block in anchors.split(ANCHOR_BLOCK, dim=-1):
-        vote = comparison.margin(candidates, block, meetings).sign_()
+    for start in range(0, anchors.shape[-1], ANCHOR_BLOCK):
+        vote = comparison.margin(candidates, anchors[..., start : start + ANCHOR_BLOCK], meetings).sign_()
         won = vote.sum(-1)  # wins - losses
         cast = vote.abs_().sum(-1)  # wins + losses
         lead, votes = (won, cast) if lead is None or votes is None else (lead + won, votes + cast)

@@ -67,7 +67,9 @@ class Scaling:
         step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
         u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
         spread = np.square(u).mean(0)
-        kurtosis = np.divide(np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0)
+        kurtosis = np.divide(
+            np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0
+        )
         heavy = np.flatnonzero(kurtosis > HEAVY)
         bent = np.arcsinh(u[:, heavy])
         return Scaling(self.center, self.weight, heavy, bent.mean(0), _inverse(bent.std(0)))
@@ -92,7 +94,13 @@ class Rows:
     """
 
     def __init__(
-        self, X: Any, scaling: Scaling, device: torch.device, rng: np.random.Generator, room: int, most: int | None = None
+        self,
+        X: Any,
+        scaling: Scaling,
+        device: torch.device,
+        rng: np.random.Generator,
+        room: int,
+        most: int | None = None,
     ) -> None:
         self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])

@@ -98,6 +98,7 @@ class Training:
             plan.batch_size,
             len(self.scales),
             self.network.members,
+            budget,
             self.rng,
             self.generator,
         )
@@ -135,7 +136,8 @@ class Training:
     @torch.no_grad()
     def _unsuspected(self) -> Any:
         """Positions of the rows held, without the least central ones: half global, half local, of all members."""
-        blocks = [self.network(block) for block in self.rows.z.split(rows_per_block(self.rows.width))]
+        z, step = self.rows.z, rows_per_block(self.rows.width)
+        blocks = [self.network(z[start : start + step]) for start in range(0, len(z), step)]
         outputs = torch.cat(blocks, 1)  # (members, n, 1 + k)
         low, high = _quantiles(outputs, (0.01, 0.99))
         scores = (outputs - low) / (high - low).clamp(min=1e-12)
@@ -169,7 +171,9 @@ class Training:
             seen: list[Tensor] = []
             for batch in self._epoch([Partition(n, SCHEMES[plan.scheme], self.rng) for _ in members]):
                 losses = self.step.losses(batch)
-                seen.append(torch.stack([*losses, *losses.new_tensor([batch.preferred is not None, batch.noise is not None])]))
+                seen.append(
+                    torch.stack([*losses, *losses.new_tensor([batch.preferred is not None, batch.noise is not None])])
+                )
                 done += 1
                 self.optimizer.step(rates(torch.full((1,), plan.learning_rate), done).to(self.device))
                 yield 1

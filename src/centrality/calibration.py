@@ -55,7 +55,6 @@ class Calibration:
             return np.column_stack([_sigmoid(raw[:, 0]), local.clip(0.0, 1.0)])
         return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
 
-
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2) between 0 and 1 for most of the training rows, and without end for others.
 

@@ -301,6 +301,22 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         X = rows_to_score(self, X)
         return self._in_blocks(X, lambda outputs: blend(self._calibration.heads_of(outputs), t))
 
+    def standard_error(self, X: Any, t: float | None = None) -> NDArray[np.float64]:
+        """(n,) how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
+        X = rows_to_score(self, X)
+        t = self.t if t is None else t
+        checked_t(t)
+        if (members := self.network_.members) < 2:
+            raise ValueError(
+                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=5), say."
+            )
+
+        def error(outputs: NDArray[Any]) -> NDArray[np.float64]:
+            each = np.stack([blend(heads, t) for heads in self._calibration.heads_of_each(outputs)])
+            return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
+
+        return self._in_blocks(X, error)
+
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """The heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
 
