@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {"FUSE": "fuse", "load": "fuse", "blend": "calibration"}
-_ROOMS = ("calibration", "datasets", "depths", "metrics", "plots", "regions", "tables")
+_ROOMS = ("calibration", "conformal", "datasets", "depths", "metrics", "plots", "pyod", "regions", "report", "tables")
 
 __all__ = ["FUSE", "__version__", "blend", "load"]
 

@@ -1,6 +1,7 @@
 """A fitted FUSE model as a header and arrays, and back; `model_file` puts these into a file."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from centrality._network import Scorer, restore
 from centrality._numbers import widths
 from centrality._rows import Scaling
 from centrality.calibration import Calibration
+from centrality.report import Report
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -26,6 +28,8 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.ends": model._calibration.ends,
         "calibration.halves": model._calibration.halves,
     }
+    if model._inliers is not None:
+        arrays["conformal.inliers"] = model._inliers
     names = getattr(model, "feature_names_in_", None)
     header = {
         "model": type(model).__name__,
@@ -35,6 +39,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "feature_names": None if names is None else [str(name) for name in names],
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
+        "report": None if model._report is None else asdict(model._report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
     }
     return header, arrays
@@ -61,10 +66,15 @@ def put_together(
     k, members = len(model.noise_scale_), int(model.ensemble)
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
+    model._report = Report(**header["report"]) if header.get("report") else None
     model._scaling = _scaling(arrays, p)
     shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
     quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    model._inliers = None
+    if "conformal.inliers" in arrays:
+        count = len(arrays["conformal.inliers"])
+        model._inliers = _shaped(arrays, "conformal.inliers", (max(count, 1), 2))
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
         for name, array in arrays.items()

@@ -136,6 +136,8 @@ def _show_score(result: dict[str, Any]) -> str:
 
 
 def _show_inspect(result: dict[str, Any]) -> str:
+    from centrality.report import Report
+
     names = result["feature_names"] or [f"{result['features']} columns without names"]
     steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
     lines = {
@@ -147,7 +149,8 @@ def _show_inspect(result: dict[str, Any]) -> str:
         "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
     }
-    return "\n".join(f"{name:>15}  {text}" for name, text in lines.items())
+    page = "\n".join(f"{name:>15}  {text}" for name, text in lines.items())
+    return f"{page}\n{Report(**result['report'])}" if result.get("report") else page
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -30,6 +30,8 @@ from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, dense, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
+from centrality.conformal import Conformal, kept, set_aside
+from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 2000  # clean data wants longer training, contaminated data shorter
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
@@ -39,7 +41,7 @@ HELD_VALUES = 1 << 23  # values that training holds at once: 32 MiB in float32
 ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
 
-class FUSE(TransformerMixin, CentralityEstimator):
+class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
@@ -72,6 +74,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
     novelty : the training rows are clean. Otherwise they may hold outliers.
+    holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
     random_state : a seed makes fits identical on the same machine and device.
     progress : show a bar while fitting.
@@ -96,6 +99,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
     network_: Network
     history_: History
+    _report: Report | None
     noise_scale_: tuple[float, ...]
     n_features_in_: int
 
@@ -120,6 +124,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         calibration: str = "soft",
         contamination: float | str = "auto",
         novelty: bool = False,
+        holdout: float | None = None,
         ensemble: int = 1,
         device: str = "auto",
         random_state: Any = None,
@@ -143,6 +148,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         self.calibration = calibration
         self.contamination = contamination
         self.novelty = novelty
+        self.holdout = holdout
         self.ensemble = ensemble
         self.device = device
         self.random_state = random_state
@@ -188,6 +194,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+        X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
         self._scaling = Scaling.fit(X, self.scaling)
         plan, members = self._plan(), whole("ensemble", self.ensemble)
         rows = Rows(X, self._scaling, device, rng, room=self._room(device), most=plan.rows_used())
@@ -214,7 +221,31 @@ class FUSE(TransformerMixin, CentralityEstimator):
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
+        self._report = self._examined(X, 0 if held is None else held.shape[0])
+        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
         self.offset_ = float(np.quantile(self._scores_of(outputs), share))
+
+    def _examined(self, X: Any, held_aside: int) -> Report:
+        # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
+        weights = [1.0 if self.epochs is None else eta**-2 for eta in self.noise_scale_]
+        return examine(
+            X,
+            lambda rows: self._in_blocks(rows, self._calibration.heads_of),
+            held_aside=held_aside,
+            history=self.history_,
+            nothing={"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))},
+            names=getattr(self, "feature_names_in_", None),
+        )
+
+    def report(self) -> Report:
+        """Did the fit go well: was something learned, do scores tell rows apart, which columns matter, are rows enough.
+
+        Print it, or show it in a notebook; its `warnings` say what to do.
+        """
+        check_is_fitted(self)
+        if self._report is None:
+            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
+        return self._report
 
     def _plan(self) -> Plan:
         if self.scheme not in SCHEMES:
