@@ -33,7 +33,7 @@ from centrality.calibration import Calibration, blend, checked_calibration, chec
 from centrality.conformal import Conformal, kept, set_aside
 from centrality.report import Report, examine
 
-STEPS, STEPS_WHEN_CLEAN = 1000, 2000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contaminated data shorter
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
 CALIBRATION_ROWS = 50_000  # rows that fix the quantiles: their rank error is then below 0.001
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
@@ -106,7 +106,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     def __init__(
         self,
         *,
-        t: float = 0.75,
+        t: float = 0.5,
         metric: str | Callable[..., Any] = "euclidean",
         noise_scale: float | Sequence[float] | str = "auto",
         hidden: Sequence[int] = (128, 128),
