@@ -58,7 +58,8 @@ def test_soft_calibration_has_no_kink(soft, bends):
 def test_several_potentials_are_each_rescaled_by_their_own_percentiles_and_averaged():
     ramp = np.linspace(0, 1, 1001)
     calibration = Calibration.fit("clip", outputs_of(100 * ramp, 7 - ramp))  # rescaled they cancel out
-    np.testing.assert_allclose(calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1], 0.5, atol=1e-12)
+    raw = calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1]
+    np.testing.assert_allclose(raw[30:-30], 0.5, atol=1e-12)  # where neither is capped
 
 
 def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
