@@ -38,6 +38,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.depths
 	$(BIN)/python -m benchmarks.false_discoveries
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "method.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "method.md", ROOT / "docs" / "speed.md")
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -112,7 +112,27 @@ def detection() -> str:
     return markdown(["method", *(f"{protocol}, {metric}" for protocol, metric in tables)], body)
 
 
+def speed() -> str:
+    """Ratios on one thread and on all cores; above 1, ours is the quicker."""
+    found = rows("speed")
+    settings = list(dict.fromkeys(r["threads"] for r in found))
+    cells = {(r["what"], r["against"], r["threads"]): r for r in found}
+    body = []
+    for what, against in dict.fromkeys((r["what"], r["against"]) for r in found):
+        each = [cells[what, against, threads] for threads in settings]
+        body.append([what, against, *(r["ratio"] for r in each), each[0]["bar"], each[0]["note"]])
+    heads = [f"{threads} thread{'s' * (threads != '1')}" for threads in settings]
+    return markdown(["what", "against", *heads, "wanted", ""], body)
+
+
+def speed_gpu() -> str:
+    body = [[r["what"], f"{float(r['value']):.3g} {r['unit']}", r["bar"], r["device"]] for r in rows("speed_gpu")]
+    return markdown(["what", "seen", "wanted", "on"], body)
+
+
 TABLES = {
+    "speed": speed,
+    "speed_gpu": speed_gpu,
     "detection": detection,
     "summary": summary,
     "mixture": mixture,
