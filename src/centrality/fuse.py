@@ -70,7 +70,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         Algorithm 1 for that many epochs instead.
     max_steps : the budget of steps; None means 1000, or 4000 with `novelty`, whatever the number of rows. With
         `epochs`, an upper limit, None meaning none.
-    batch_size : rows a step, for each head; with `epochs`, pairs and rows.
+    batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
     scaling : "auto" standardises columns and passes those with heavy tails (kurtosis above 6) through asinh; columns
         of like scale (deviations within a factor of ten) without heavy tails share one scale, so that distances keep
