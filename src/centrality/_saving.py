@@ -13,6 +13,7 @@ from centrality._network import Scorer, restore
 from centrality._numbers import widths
 from centrality._rows import Scaling
 from centrality.calibration import Calibration
+from centrality.drift import TrainingScores
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -25,6 +26,8 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.potentials": model._calibration.potentials,
         "calibration.ends": model._calibration.ends,
     }
+    if model._training_scores is not None:
+        arrays["training.quantiles"] = model._training_scores.quantiles
     names = getattr(model, "feature_names_in_", None)
     header = {
         "model": type(model).__name__,
@@ -34,6 +37,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "feature_names": None if names is None else [str(name) for name in names],
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
+        "training_rows": None if model._training_scores is None else model._training_scores.rows,
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
     }
     return header, arrays
@@ -63,6 +67,7 @@ def put_together(
     model._scaling = _scaling(arrays, p)
     quantiles = _shaped(arrays, "calibration.potentials", (members, k, 2)), _shaped(arrays, "calibration.ends", (2, 2))
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    model._training_scores = _training_scores(header, arrays)
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
         for name, array in arrays.items()
@@ -79,6 +84,14 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
         raise ValueError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
     bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
     return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
+
+
+def _training_scores(header: dict[str, Any], arrays: Arrays) -> TrainingScores | None:
+    """Absent from files written before they were kept."""
+    if header.get("training_rows") is None:
+        return None
+    k = arrays["training.quantiles"].shape[-1]
+    return TrainingScores(_shaped(arrays, "training.quantiles", (2, k)), int(header["training_rows"]))
 
 
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling, dense, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
+from centrality.drift import Drift, TrainingScores
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 2000  # clean data wants longer training, contaminated data shorter
 SUSPECTS = 0.1  # the share of rows that are taken for outliers when the user does not say
@@ -215,6 +216,7 @@ class FUSE(TransformerMixin, CentralityEstimator):
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
+        self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
         self.offset_ = float(np.quantile(self._scores_of(outputs), share))
 
     def _plan(self) -> Plan:
@@ -303,6 +305,13 @@ class FUSE(TransformerMixin, CentralityEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
+
+    def drift(self, X: Any) -> Drift:
+        """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
+        heads = self.heads(X)
+        if self._training_scores is None:
+            raise ValueError("This model was saved before training scores were kept: fit it again to ask for drift.")
+        return self._training_scores.compare(heads)
 
     def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
         """`finish` of the network's (n, 1 + k) outputs, block by block: only the result is as long as X.
