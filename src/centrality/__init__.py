@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from centrality.calibration import blend as blend
     from centrality.chain import Chain as Chain
-    from centrality.fuse import FUSE as FUSE
     from centrality.chain import load as load
+    from centrality.fuse import FUSE as FUSE
 
 __version__ = "0.1.0"
 
 _HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "calibration"}
-_ROOMS = ("calibration", "chain", "datasets", "depths", "drift", "metrics", "planar", "plots", "regions", "representations", "tables")
+_ROOMS = (
+    "calibration",
+    "chain",
+    "datasets",
+    "depths",
+    "drift",
+    "metrics",
+    "planar",
+    "plots",
+    "regions",
+    "representations",
+    "tables",
+)
 
-__all__ = ["Chain", "FUSE", "__version__", "blend", "load"]
+__all__ = ["FUSE", "Chain", "__version__", "blend", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from centrality._columns import TableError, is_number, numbers
+from centrality._columns import numbers
 from centrality._files import written_whole
 from centrality._lines import SEPARATORS
 from centrality._sources import kind_of
@@ -30,13 +30,11 @@ class Sink:
 
 
 class CsvSink(Sink):
-    def __init__(self, file: Any, schema: pa.Schema, separator: str) -> None:
+    def __init__(self, file: Any, schema: pa.Schema, kind: str) -> None:
         from pyarrow import csv
 
-        self._options = csv.WriteOptions(delimiter=separator, include_header=False)
-        # Without quotation marks where a name needs none, as people write them.
-        names = (_quoted(name, separator) for name in schema.names)
-        file.write((separator.join(names) + "\n").encode())
+        self._options = csv.WriteOptions(delimiter=SEPARATORS[kind], include_header=False)
+        file.write(header_line(kind, schema.names))
         self._file = file
 
     def write(self, table: pa.Table) -> None:
@@ -136,7 +134,7 @@ class NpzSink(Sink):
 def make(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:
     """A sink of this kind into an open binary file."""
     if kind in SEPARATORS:
-        return CsvSink(file, schema, SEPARATORS[kind])
+        return CsvSink(file, schema, kind)
     if kind == ".jsonl":
         return JsonSink(file)
     if kind == ".parquet":
@@ -147,7 +145,7 @@ def make(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Si
 
 
 @contextmanager
-def opened(path: str | Path, kind: str | None = None) -> Iterator[Any]:
+def opened(path: str | Path) -> Iterator[Any]:
     """A binary file that takes the place of `path` only if the block succeeds; "-" is stdout."""
     if str(path) == "-":
         yield sys.stdout.buffer
@@ -171,17 +169,21 @@ def write(table: pa.Table, path: str | Path) -> None:
         sink.close()
 
 
-def as_text(kind: str, values: dict[str, Any]) -> list[str]:
-    """What each record of a text table gets at its end for these new columns of numbers."""
-    columns = [["" if v != v else repr(v) for v in column.tolist()] for column in values.values()]
+def header_line(kind: str, names: list[str]) -> bytes:
+    """The first line of a CSV file, without quotation marks where a name needs none, as people write them."""
+    mark = SEPARATORS[kind]
+    return (mark.join(_quoted(name, mark) for name in names) + "\n").encode()
+
+
+def as_text(kind: str, values: dict[str, Any]) -> list[bytes]:
+    """What each record of a text table gets at its end for these new columns of numbers, line end included."""
+    missing = "" if kind in SEPARATORS else "null"
+    columns = [[missing if v != v else repr(v) for v in column.tolist()] for column in values.values()]
     if kind in SEPARATORS:
-        mark = SEPARATORS[kind]
-        return [mark + mark.join(row) for row in zip(*columns, strict=True)]
-    keys = [json.dumps(name) for name in values]
-    return [
-        "".join(f", {key}: {value or 'null'}" for key, value in zip(keys, row, strict=True)) + "}"
-        for row in zip(*columns, strict=True)
-    ]
+        shape = (SEPARATORS[kind] + "%s") * len(columns) + "\n"
+    else:
+        shape = "".join(f", {json.dumps(name).replace('%', '%%')}: %s" for name in values) + "}\n"
+    return [(shape % row).encode() for row in zip(*columns, strict=True)]
 
 
 def _flat(table: pa.Table) -> pa.Table:
@@ -200,6 +202,3 @@ def _quoted(name: str, separator: str) -> str:
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
     """JSON knows no NaN: such a number is missing."""
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
-
-
-__all__ = ["TableError", "as_text", "is_number", "make", "opened", "write"]

@@ -4,8 +4,8 @@ import gzip
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from io import BufferedReader
+from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
@@ -63,7 +63,9 @@ class Source:
 class TextSource(Source):
     """CSV, TSV or JSON lines, of a file or a stream."""
 
-    def __init__(self, name: str, kind: str, file: BufferedReader, *, size: int | None = None, live: bool = False) -> None:
+    def __init__(
+        self, name: str, kind: str, file: BufferedReader, *, size: int | None = None, live: bool = False
+    ) -> None:
         self.name, self.kind, self.live = name, kind, live
         self._format, self._file = TextFormat(kind, name), file
         self._blocks = _lines.blocks(file, quoted=self._format.quoted, live=live, size=size or _lines.BLOCK)
@@ -87,9 +89,7 @@ class TextSource(Source):
     def header(self) -> list[str] | None:
         return self._format.header
 
-    def lines(
-        self, columns: Sequence[str], types: Types | None = None
-    ) -> Iterator[tuple[pa.Table, list[bytes]]]:
+    def lines(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
         """These columns of the rows, and the rows as they were written."""
         require(self.schema.names, columns)
         schema = wanted(pa.schema([self.schema.field(name) for name in columns]), types)

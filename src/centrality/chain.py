@@ -1,4 +1,4 @@
-"""A representation and FUSE as one estimator, saved in one file: mixed tables, texts, images or series in, scores out."""
+"""A representation and FUSE as one estimator in one file: mixed tables, texts, images or series in, scores out."""
 
 import os
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Chain(TransformerMixin, CentralityEstimator):
         """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out."""
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
-            Z = self.representation_.fit(X).transform(X)
+            Z = self.representation_.fit_transform(X)
             model = FUSE() if self.model is None else clone(self.model)
             if model.scaling == "auto" and self.representation_.scaled:
                 model.set_params(scaling="none")
@@ -131,9 +131,7 @@ class Chain(TransformerMixin, CentralityEstimator):
         return result
 
 
-def load(
-    path: str | os.PathLike[str], *, encoder: Any = None, representation: Any = None, device: str = "auto"
-) -> Any:
+def load(path: str | os.PathLike[str], *, encoder: Any = None, representation: Any = None, device: str = "auto") -> Any:
     """The FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
@@ -171,4 +169,4 @@ def _put_together(header: Any, arrays: Any, encoder: Any, representation: Any, d
 
 def _there(Z: NDArray[Any]) -> NDArray[np.bool_]:
     """(n,) the rows that have been represented: one that could not be is all NaN."""
-    return ~np.isnan(Z).all(1)
+    return np.asarray(~np.isnan(Z).all(1))

@@ -216,7 +216,9 @@ class Words:
         svd = getattr(encoder, "tsvd_", None)
         identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
         components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
-        made = cls(vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, pc.count_distinct(texts).as_py())
+        made = cls(
+            vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, pc.count_distinct(texts).as_py()
+        )
         raw = made._projected(texts)
         made.center, made.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
         return made
@@ -253,8 +255,8 @@ def to_state(encoder: Any) -> tuple[dict[str, Any], Arrays]:
 
 
 def from_state(state: dict[str, Any], arrays: Arrays) -> Any:
-    values = {name: value for name, value in state.items() if name != "kind"}
-    return KINDS[state["kind"]](**values, **arrays)
+    values: dict[str, Any] = {name: value for name, value in state.items() if name != "kind"} | arrays
+    return KINDS[state["kind"]](**values)
 
 
 def _floats(name: str, values: Any) -> NDArray[np.float64]:

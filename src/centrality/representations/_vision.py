@@ -84,7 +84,9 @@ def content_of(item: Any) -> tuple[str, Any]:
         return hashlib.sha256(item).hexdigest(), bytes(item)
     array = np.asarray(item)
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3, 4)):
-        raise ValueError(f"pixels of uint8 and shape (h, w) or (h, w, 1, 3 or 4) were wanted, got {array.dtype} {array.shape}")
+        raise ValueError(
+            f"pixels of uint8 and shape (h, w) or (h, w, 1, 3 or 4) were wanted, got {array.dtype} {array.shape}"
+        )
     array = array[:, :, 0] if array.ndim == 3 and array.shape[2] == 1 else array
     return hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest(), array
 

@@ -5,20 +5,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import unchanged_on_failure
 from centrality._numbers import whole
-from centrality.representations._base import Arrays, Representation, State, chosen_column
+from centrality.representations._base import Arrays, State
+from centrality.representations._embedding import Embedding
 from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded
-from centrality.representations._weights import require_same
 
 CORRUPT = ("refuse", "skip")
 
 
-class Images(Representation):
+class Images(Embedding):
     """Images as vectors. Items are paths, PIL images, arrays (h, w[, c]) of uint8, or the bytes of an image file.
 
     Parameters
@@ -26,6 +23,7 @@ class Images(Representation):
     model : "clip"; a folder or an "owner/name" that transformers knows; a name that timm knows; or any
         torch.nn.Module from (n, 3, size, size) to (n, d) or to maps (n, d, h, w), which are averaged.
     size, mean, std : how images are prepared for a module of your own; named models bring theirs.
+    normalize : bring vectors to unit length before they are scaled together.
     column : which column holds the images, when tables are given.
     corrupt : "refuse" raises and names the file, "skip" warns and leaves its row missing (NaN).
     cache : a folder that keeps vectors, keyed by the image's content and the model: a second run, or one after a
@@ -44,6 +42,7 @@ class Images(Representation):
         size: int = 224,
         mean: Sequence[float] = (0.485, 0.456, 0.406),
         std: Sequence[float] = (0.229, 0.224, 0.225),
+        normalize: bool = True,
         column: str | None = None,
         corrupt: str = "refuse",
         cache: str | Path | None = None,
@@ -56,6 +55,7 @@ class Images(Representation):
         self.size = size
         self.mean = mean
         self.std = std
+        self.normalize = normalize
         self.column = column
         self.corrupt = corrupt
         self.cache = cache
@@ -64,29 +64,11 @@ class Images(Representation):
         self.device = device
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Load the model; there is nothing to learn."""
-        with unchanged_on_failure(self):
-            if self.corrupt not in CORRUPT:
-                raise ValueError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
-            name, _ = chosen_column(X, self.column)
-            self.columns_ = None if name is None else [name]
-            self._encoder = self._loaded()
-            self.fingerprint_ = self._encoder.fingerprint
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """(n, d) one vector an image; NaN for one that could not be read, if those are to be skipped."""
-        check_is_fitted(self)
-        _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
-        if not hasattr(self, "_encoder"):
-            self._encoder = self._loaded()
-            require_same(self.fingerprint_, self._encoder.fingerprint, self._name())
-        return self._in_batches(items)
-
-    def _in_batches(self, items: Sequence[Any]) -> NDArray[np.float32]:
+    def _vectors(self, items: Any) -> NDArray[np.float32]:
         from tqdm import tqdm
 
+        if self.corrupt not in CORRUPT:
+            raise ValueError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
         size, skipped = whole("batch_size", self.batch_size), Unreadable(self.corrupt)
         cache = Cache(self.cache, self.fingerprint_)
         vectors: list[NDArray[np.float32] | None] = []
@@ -131,13 +113,9 @@ class Images(Representation):
     def describe(self) -> dict[str, str]:
         return {self.columns_[0] if self.columns_ else "image": f"image, as {self._name()} sees it"}
 
-    def types(self) -> dict[str, pa.DataType]:
-        return {name: pa.string() for name in self.columns_ or []}
-
     def state(self) -> tuple[State, Arrays]:
-        check_is_fitted(self)
-        own = not isinstance(self.model, str)
-        return {"columns": self.columns_, "fingerprint": self.fingerprint_, "own_module": own}, {}
+        plain, arrays = super().state()
+        return plain | {"own_module": not isinstance(self.model, str)}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         if state["own_module"] and isinstance(self.model, str):
@@ -145,5 +123,4 @@ class Images(Representation):
                 f"the images were encoded by a module of your own ({self.model}), which the file does not hold: "
                 "pass it again, load(path, representation=Images(module))."
             )
-        self.columns_, self.fingerprint_ = state["columns"], state["fingerprint"]
-        return self
+        return super().restore(state, arrays)

@@ -89,9 +89,7 @@ class Table(Representation):
         check_is_fitted(self)
         parts = {name: columns.to_state(encoder) for name, encoder in self._encoders.items()}
         arrays = {
-            f"{number}.{key}": array
-            for number, (_, held) in enumerate(parts.values())
-            for key, array in held.items()
+            f"{number}.{key}": array for number, (_, held) in enumerate(parts.values()) for key, array in held.items()
         }
         return {"columns": {name: plain for name, (plain, _) in parts.items()}}, arrays
 
@@ -117,9 +115,7 @@ class Table(Representation):
             return columns.Dates.fit(name, values, None)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             return self._decided_text(name, values)
-        raise TableError(
-            f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out."
-        )
+        raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
 
     def _decided_text(self, name: str, values: Any) -> Any:
         texts = values.cast(pa.string())

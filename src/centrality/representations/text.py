@@ -1,24 +1,21 @@
 """Texts as vectors, by a language model that somebody else trained."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import unchanged_on_failure
 from centrality._numbers import whole
 from centrality._optional import optional
-from centrality.representations._base import Arrays, Representation, State, chosen_column
-from centrality.representations._weights import fingerprint, pretrained, require_same
+from centrality.representations._embedding import Embedding
+from centrality.representations._weights import fingerprint, pretrained
 
 DEFAULT = "distilbert-base-uncased-finetuned-sst-2-english"  # the paper's
 POOLINGS = ("auto", "cls", "mean", "max")
 
 
-class Text(Representation):
+class Text(Embedding):
     """Texts as vectors.
 
     Parameters
@@ -26,6 +23,7 @@ class Text(Representation):
     model : a name that transformers or sentence-transformers knows, or a folder with such a model.
     pooling : how a text's tokens become one vector: "cls", "mean", "max", or "auto": as a sentence-transformers
         model has it, "mean" for others. The paper takes "cls".
+    normalize : bring vectors to unit length before they are scaled together.
     column : which column holds the text, when tables are given.
     batch_size : texts encoded together.
     max_length : tokens after which a text is cut; None means as many as the model can take.
@@ -39,6 +37,7 @@ class Text(Representation):
         model: str = DEFAULT,
         *,
         pooling: str = "auto",
+        normalize: bool = True,
         column: str | None = None,
         batch_size: int = 64,
         max_length: int | None = None,
@@ -48,6 +47,7 @@ class Text(Representation):
     ) -> None:
         self.model = model
         self.pooling = pooling
+        self.normalize = normalize
         self.column = column
         self.batch_size = batch_size
         self.max_length = max_length
@@ -55,24 +55,14 @@ class Text(Representation):
         self.device = device
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Load the model; there is nothing to learn."""
-        with unchanged_on_failure(self):
-            name, _ = chosen_column(X, self.column)
-            self.columns_ = None if name is None else [name]
-            self._encoder = _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)
-            self.fingerprint_ = self._encoder.fingerprint
-        return self
+    def _loaded(self) -> "_Encoder":
+        return _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """(n, d) one vector a text."""
-        check_is_fitted(self)
-        _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
-        texts = [_checked(i, item) for i, item in enumerate(items)]
-        if not hasattr(self, "_encoder"):
-            self._encoder = _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)
-            require_same(self.fingerprint_, self._encoder.fingerprint, self.model)
-        return self._in_batches(texts)
+    def _name(self) -> str:
+        return self.model
+
+    def _vectors(self, items: Any) -> NDArray[np.float32]:
+        return self._in_batches([_checked(i, item) for i, item in enumerate(items)])
 
     def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:
         from tqdm import tqdm
@@ -93,17 +83,6 @@ class Text(Representation):
     def describe(self) -> dict[str, str]:
         name = self.columns_[0] if self.columns_ else "text"
         return {name: f"text, as {self.model} sees it (pooling: {self.pooling})"}
-
-    def types(self) -> dict[str, pa.DataType]:
-        return {name: pa.string() for name in self.columns_ or []}
-
-    def state(self) -> tuple[State, Arrays]:
-        check_is_fitted(self)
-        return {"columns": self.columns_, "fingerprint": self.fingerprint_}, {}
-
-    def restore(self, state: State, arrays: Arrays) -> Self:
-        self.columns_, self.fingerprint_ = state["columns"], state["fingerprint"]
-        return self
 
 
 class _Encoder:
