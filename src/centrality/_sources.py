@@ -3,6 +3,7 @@
 import gzip
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
@@ -50,7 +51,17 @@ class Source:
 
     def table(self) -> pa.Table:
         """All rows at once."""
-        return pa.Table.from_batches(list(self.batches()), self.schema)
+        with self:
+            return pa.Table.from_batches(list(self.batches()), self.schema)
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError
@@ -70,15 +81,26 @@ class TextSource(Source):
         self._format, self._file = TextFormat(kind, name), file
         self._blocks = _lines.blocks(file, quoted=self._format.quoted, live=live, size=size or _lines.BLOCK)
         try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        try:
             first = next(self._blocks, b"")
         except (EOFError, OSError) as error:
-            raise TableError(f"{name} cannot be read as {kind}: {error}") from None
+            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
         if not first.strip():
-            raise TableError(f"{name} is empty: it has 0 rows and 0 columns.")
+            raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
         self._first, self.schema = self._format.begin(first)
         if not self._first:
-            raise TableError(f"{name} is empty: it has 0 rows and {len(self.schema)} columns.")
+            raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.schema)} columns.")
         self._first_bytes = len(first)
+
+    def close(self) -> None:
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
 
     def expect(self, total: int) -> None:
         """Guess the number of rows of a file this long from its first block."""
@@ -110,9 +132,11 @@ class TextSource(Source):
             yield from self._format.parse(block, schema, strict).to_batches(max_chunksize=BATCH)
 
     def _all_blocks(self) -> Iterator[bytes]:
-        with self._file:
-            yield self._first
+        yield self._first
+        try:
             yield from self._blocks
+        except (EOFError, OSError) as error:  # gzip cut short
+            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
 
 class ParquetSource(Source):
@@ -172,6 +196,9 @@ class ArrowSource(Source):
         if isinstance(file, pa.MemoryMappedFile):
             file.seek(0)
         self._reader = pa.ipc.open_stream(file)
+
+    def close(self) -> None:
+        self._reader = None
 
     def _stored(self) -> Iterator[pa.RecordBatch]:
         return (self._reader.get_batch(i) for i in range(self._reader.num_record_batches))

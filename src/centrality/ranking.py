@@ -35,7 +35,11 @@ class Ranked:
 def rank(model: Any, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
     """The number of rows, the `top` most central ones and the `top` most peripheral ones."""
     checked_t(t)
-    source = tables.open_rows(data)
+    with tables.open_rows(data) as source:
+        return _ranked(model, source, t, top)
+
+
+def _ranked(model: Any, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
     reader = reader_of(model, source.schema)
     batches: Any = (pa.Table.from_batches([batch]) for batch in source.batches(types=reader.types))
     if reader.windowed:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality import _sinks, tables
+from centrality._base import require_finite
 from centrality._sources import TEXT, TextSource
 from centrality.calibration import blend, checked_t
 from centrality.chain import Chain
@@ -42,9 +43,8 @@ def reader_of(model: Any, schema: pa.Schema) -> Reader:
     else:
         names = getattr(model, "feature_names_in_", None)
         columns = schema.names if names is None else list(names)
-        plain = without_names(model)
         types = {name: pa.float64() for name in columns}
-        reader = Reader(columns, types, lambda table: plain.heads(tables.numbers(table)), False)
+        reader = Reader(columns, types, _of_numbers(model), False)
     tables.require(schema.names, reader.columns)
     return reader
 
@@ -54,6 +54,20 @@ def without_names(model: Any) -> Any:
     plain = copy(model)
     vars(plain).pop("feature_names_in_", None)
     return plain
+
+
+def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
+    plain = without_names(model)
+
+    def heads(table: pa.Table) -> Heads:
+        matrix = tables.numbers(table)
+        try:
+            return np.asarray(plain.heads(matrix))
+        except ValueError:
+            require_finite(matrix, table.column_names)  # the same complaint, with the column's name
+            raise
+
+    return heads
 
 
 def _moments(model: Chain) -> Callable[[pa.Table], Heads]:
@@ -123,7 +137,14 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
         return _score_each(job, Path(data), Path(output))
     if str(output) != "-":
         tables.kind_of(output)
-    source = tables.open_rows(data)
+    with tables.open_rows(data) as source:
+        rows = _score_source(job, source, output)
+    if job.watch is not None:
+        job.watch.end()
+    return rows
+
+
+def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     reader = reader_of(job.model, source.schema)
     kind = _kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
     new = [name_of(t) for t in job.ts]
@@ -136,12 +157,8 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
     with _sinks.opened(output) as file:
         if as_lines:
             assert isinstance(source, TextSource)
-            rows = _score_lines(job, source, reader, file)
-        else:
-            rows = _score_batches(job, source, reader, file, kind, str(output) == "-")
-    if job.watch is not None:
-        job.watch.end()
-    return rows
+            return _score_lines(job, source, reader, file)
+        return _score_batches(job, source, reader, file, kind, str(output) == "-")
 
 
 def _score_each(job: Job, data: Path, folder: Path) -> int:
@@ -149,7 +166,7 @@ def _score_each(job: Job, data: Path, folder: Path) -> int:
     files = tables.files_of(data)
     if not files:
         raise tables.TableError(f"{data}: .parquet files were wanted for a folder of scores, but it holds none.")
-    tables.open_rows(data)  # two schemas in one folder are said before the first file is scored
+    tables.open_rows(data).close()  # two schemas in one folder are said before the first file is scored
     rows = 0
     for file in files:
         target = folder / (file.relative_to(data) if data.is_dir() else file.name)
