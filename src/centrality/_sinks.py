@@ -16,7 +16,7 @@ from centrality._files import written_whole
 from centrality._lines import SEPARATORS
 from centrality._sources import kind_of
 
-ROW_GROUP = 262_144  # rows gathered before they are written as a Parquet row group
+ROW_GROUP = 131_072  # rows gathered before they are written as a Parquet row group
 
 
 class Sink:

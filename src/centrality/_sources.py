@@ -18,7 +18,7 @@ from centrality import _lines
 from centrality._columns import TableError, require, some
 from centrality._lines import TextFormat, wanted
 
-BATCH = 65_536  # rows read together, where the format lets us choose
+BATCH = 32_768  # rows read together, where the format lets us choose
 TEXT = (".csv", ".tsv", ".jsonl")
 SUFFIXES = (*TEXT, ".parquet", ".arrow", ".feather", ".npy", ".npz")
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
@@ -169,8 +169,8 @@ class ParquetSource(Source):
         from pyarrow import parquet
 
         for file in self.files:
-            with parquet.ParquetFile(file, pre_buffer=False) as opened:
-                for batch in opened.iter_batches(batch_size=BATCH, columns=list(names)):
+            with parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as opened:
+                for batch in opened.iter_batches(batch_size=BATCH, columns=list(names), use_threads=False):
                     yield batch.select(list(names)).replace_schema_metadata(None)
 
 

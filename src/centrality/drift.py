@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kstwo
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
@@ -77,6 +76,8 @@ class TrainingScores:
         return Drift(len(heads), *found)
 
     def _head(self, kept: NDArray[np.float64], new: NDArray[Any]) -> HeadDrift:
+        from scipy.stats import kstwo  # 40 MiB that scoring alone does not need
+
         new = np.sort(new)
         below, upto = _distribution(kept, new)  # of the training rows: P(X < x) and P(X <= x)
         m = len(new)

@@ -55,7 +55,7 @@ def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]
     """
     figure = _figure(2.6 * len(ts) + 0.9, 3.0)
     panels = figure.subplots(1, len(ts), squeeze=False)[0]
-    size = float(np.clip(4000 / len(points), 1.5, 18))
+    size = float(np.clip(12_000 / len(points), 2, 18))
     for panel, t, score in zip(panels, ts, scores.T, strict=True):
         order = np.argsort(-score)
         drawn = panel.scatter(

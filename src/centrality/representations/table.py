@@ -56,8 +56,8 @@ class Table(Representation):
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
             self._encoders = {name: self._decided(name, table[name]) for name in table.column_names}
-            self.columns_ = list(table.column_names)
-            self.n_features_in_ = len(self.columns_)
+            self.columns_ = self._used()
+            self.n_features_in_ = table.num_columns
             if not self.get_feature_names_out().size:
                 raise TableError(f"Nothing in this table varies: {self.describe()}.")
         return self
@@ -67,7 +67,7 @@ class Table(Representation):
         check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        blocks = [encoder.encode(name, table[name]) for name, encoder in self._encoders.items()]
+        blocks = [self._encoders[name].encode(name, table[name]) for name in self.columns_ or []]
         return np.concatenate(blocks, axis=1).astype(np.float32)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -99,9 +99,12 @@ class Table(Representation):
             mark = f"{number}."
             held = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
             self._encoders[name] = columns.from_state(plain, held)
-        self.columns_ = list(self._encoders)
-        self.n_features_in_ = len(self.columns_)
+        self.columns_ = self._used()
+        self.n_features_in_ = len(self._encoders)
         return self
+
+    def _used(self) -> list[str]:
+        return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
     def _decided(self, name: str, values: Any) -> Any:
         kind = values.type
