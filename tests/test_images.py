@@ -110,24 +110,6 @@ def test_the_cache_knows_content_and_model_and_survives_a_killed_run(files, tmp_
     assert Counting.seen == 25  # another model: its own vectors
 
 
-@pytest.fixture(scope="module")
-def clip(tmp_path_factory):
-    """A tiny CLIP with random weights, saved as the real one is."""
-    import transformers
-
-    folder = tmp_path_factory.mktemp("clip")
-    text = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    vision = {**text, "image_size": 32, "patch_size": 8}
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=12)
-        transformers.CLIPModel(config).save_pretrained(folder)
-    transformers.CLIPImageProcessorPil(
-        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
-    ).save_pretrained(folder)
-    return str(folder)
-
-
 def test_clip_gives_its_image_features(clip, files):
     import transformers
 

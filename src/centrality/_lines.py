@@ -133,6 +133,8 @@ class TextFormat:
         text = re.sub(r"Row #(\d+)", lambda found: f"row {int(found[1]) + self.rows}", text)
         if self.header:
             text = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self.header[int(found[1])]!r}", text)  # type: ignore[index]
+        text = re.sub(r"Column\(/(.*?)\)", r"column '\1'", text)  # as Arrow's JSON reader has it, rows from 0
+        text = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + self.rows + 1}", text)
         if types and "conversion error" in text:
             text += ". Earlier rows, or the rows the model was fitted on, held something else there"
         return f"{self.name} cannot be read as {self.kind}: {text}"

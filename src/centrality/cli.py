@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _note
             result = arguments.run(arguments)
     except KeyboardInterrupt:

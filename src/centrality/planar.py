@@ -1,5 +1,6 @@
 """Rows on the plane: a map of many columns, or scores over the square around two."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,10 @@ def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = No
     if method == "umap":
         # One thread where a seed is given, as UMAP needs it to be repeatable; said here, it need not warn.
         threads = -1 if random_state is None else 1
-        made = optional("umap", "maps").UMAP(n_components=2, random_state=random_state, n_jobs=threads)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
+            umap = optional("umap", "maps").UMAP
+        made = umap(n_components=2, random_state=random_state, n_jobs=threads)
         return np.asarray(made.fit_transform(Z), dtype=np.float64)
     from sklearn.decomposition import PCA
 

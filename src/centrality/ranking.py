@@ -102,4 +102,5 @@ def _short(text: str, width: int, *, keep_end: bool = False) -> str:
     if keep_end and " " not in text:
         return "…" + text[-(width - 1) :]
     cut = text[: width - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"
+    inside_a_word = text[width - 1] != " " and " " in cut
+    return (cut.rsplit(" ", 1)[0] if inside_a_word else cut) + "…"
