@@ -80,8 +80,8 @@ class Chain(TransformerMixin, CentralityEstimator):
         return blend(self.heads(X), t)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Centrality at the model's own t: larger means more normal."""
-        return self.centrality(X)
+        """FUSE's `score_samples` of what the representation makes of the rows: larger means more normal."""
+        return self._of_rows(self.represent(X), self.model_.score_samples)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The heads as two columns, "global" and "local"."""
@@ -125,9 +125,9 @@ class Chain(TransformerMixin, CentralityEstimator):
         there = _there(Z)
         if there.all():
             return np.asarray(score(Z))
-        result = np.full((len(Z), 2), np.nan)
-        if there.any():
-            result[there] = score(Z[there])
+        found = np.asarray(score(Z[there])) if there.any() else np.empty((0, 2))
+        result = np.full((len(Z), *found.shape[1:]), np.nan)
+        result[there] = found
         return result
 
 
