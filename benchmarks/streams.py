@@ -1,7 +1,7 @@
 """Scoring more rows than memory should hold: throughput and peak memory of `centrality score`.
 
-Ten million rows of 16 float32 columns, made in a temporary folder and deleted. Each line is one whole process, start
-and imports included. "from memory" reads the Parquet file whole and computes the same scores, and writes nothing; the
+Ten million rows of 16 float32 columns, made in a temporary folder and deleted. Each line is one process; the time it
+takes for 1000 rows is its start, and rows/s are those after it. "from memory" reads the Parquet file whole and computes the same scores, and writes nothing; the
 commands read, score and write. Peak memory is the process's, above that of a bare interpreter.
 
     python -m benchmarks.streams [rows]
@@ -21,6 +21,16 @@ from benchmarks._results import save
 from centrality import FUSE, tables
 
 COLUMNS, GROUP = 16, 500_000
+MODELS = {"128, 128": (128, 128), "32, 32": (32, 32)}  # the default, and the paper's for small problems
+MEMORY = "from memory, nothing written"
+RUNS = [
+    (MEMORY, "128, 128"),
+    ("parquet to parquet", "128, 128"),
+    ("stdin arrow to stdout", "128, 128"),
+    ("stdin arrow to stdout", "32, 32"),
+    ("stdin jsonl to stdout", "128, 128"),
+    ("stdin csv to stdout", "128, 128"),
+]
 FROM_MEMORY = """
 import sys
 from pyarrow import parquet
@@ -38,23 +48,26 @@ def batches(rows: int):
 
 
 def prepare(folder: Path, rows: int) -> None:
+    """The same rows in every format; the text formats get a twentieth of them."""
     first = next(batches(20_000))
-    FUSE(random_state=0).fit(pa.Table.from_batches([first])).save(folder / "model.safetensors")
+    for name, hidden in MODELS.items():
+        model = FUSE(hidden=hidden, random_state=0).fit(pa.Table.from_batches([first]))
+        model.save(folder / f"{name}.safetensors")
     with (
         parquet.ParquetWriter(folder / "rows.parquet", first.schema, use_dictionary=False) as whole,
-        pa.OSFile(str(folder / "rows.arrows"), "wb") as file,
+        pa.OSFile(str(folder / "rows.arrow"), "wb") as file,
         pa.ipc.new_stream(file, first.schema) as stream,
     ):
         for batch in batches(rows):
             whole.write_batch(batch)
             stream.write_table(pa.Table.from_batches([batch]), max_chunksize=65_536)
-    few = pa.Table.from_batches(batches(rows // 20))
+    few = pa.Table.from_batches(batches(max(rows // 20, 1)))
     tables.write(few, folder / "rows.jsonl")
     tables.write(few, folder / "rows.csv")
 
 
-def measured(what: str, command: list[str], rows: int, stdin: Path | None = None) -> dict[str, object]:
-    """One process, from its start to its end."""
+def process(command: list[str], stdin: Path | None) -> tuple[float, int]:
+    """Seconds from start to end, and the peak memory in MiB."""
     script = f"import resource, subprocess, sys\nsubprocess.run({command!r}, check=True)\n"
     script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
     before = time.perf_counter()
@@ -67,28 +80,36 @@ def measured(what: str, command: list[str], rows: int, stdin: Path | None = None
             text=True,
             check=True,
         )
-    seconds = time.perf_counter() - before
-    peak = int(done.stderr.split()[-1]) / 1024
-    return {"what": what, "rows": rows, "seconds": seconds, "rows_per_s": int(rows / seconds), "peak_mib": int(peak)}
+    return time.perf_counter() - before, int(done.stderr.split()[-1]) // 1024
+
+
+def command(what: str, model: Path, folder: Path) -> tuple[list[str], Path | None]:
+    """What to run, and what it finds on stdin."""
+    python, data = [sys.executable], str(folder / "rows.parquet")
+    score = [*python, "-m", "centrality.cli", "score", str(model)]
+    if what == MEMORY:
+        return [*python, "-c", FROM_MEMORY, str(model), data], None
+    if what == "parquet to parquet":
+        return [*score, data, "-o", str(folder / "out.parquet")], None
+    return [*score, "-"], folder / f"rows.{what.split()[1]}"
 
 
 def main(rows: int = 10_000_000) -> None:
-    python, found = [sys.executable], []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        prepare(folder, rows)
-        model = str(folder / "model.safetensors")
-        score = [*python, "-m", "centrality.cli", "score", model]
-        data, few = str(folder / "rows.parquet"), rows // 20
-        bare = measured("interpreter", [*python, "-c", "pass"], 0)
-        found.append(measured("from memory, nothing written", [*python, "-c", FROM_MEMORY, model, data], rows))
-        found.append(measured("parquet to parquet", [*score, data, "-o", str(folder / "out.parquet")], rows))
-        found.append(measured("stdin arrow to stdout", [*score, "-"], rows, folder / "rows.arrows"))
-        found.append(measured("stdin jsonl to stdout", [*score, "-"], few, folder / "rows.jsonl"))
-        found.append(measured("stdin csv to stdout", [*score, "-"], few, folder / "rows.csv"))
-    for row in found:
-        row["peak_mib"] -= bare["peak_mib"]
-        row["of_memory"] = row["rows_per_s"] / found[0]["rows_per_s"]
+    found: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as tiny:
+        prepare(Path(name), rows)
+        prepare(Path(tiny), 1000)
+        _, bare = process([sys.executable, "-c", "pass"], None)
+        for what, model in RUNS:
+            file = Path(name) / f"{model}.safetensors"
+            start, _ = process(*command(what, file, Path(tiny)))
+            seconds, peak = process(*command(what, file, Path(name)))
+            n = rows // 20 if what.split()[1] in ("jsonl", "csv") else rows
+            line = {"what": what, "model": model, "rows": n, "seconds": seconds, "start_seconds": start}
+            found.append(line | {"rows_per_s": int(n / (seconds - start)), "peak_mib": peak - bare})
+    for line in found:
+        same = line["model"] == found[0]["model"] and line["rows"] == rows
+        line["of_memory"] = line["rows_per_s"] / found[0]["rows_per_s"] if same else ""
     save("streams", found)
 
 
