@@ -1,8 +1,9 @@
 """Scoring more rows than memory should hold: throughput and peak memory of `centrality score`.
 
 Ten million rows of 16 float32 columns, made in a temporary folder and deleted. Each line is one process; the time it
-takes for 1000 rows is its start, and rows/s are those after it. "from memory" reads the Parquet file whole and computes the same scores, and writes nothing; the
-commands read, score and write. Peak memory is the process's, above that of a bare interpreter.
+takes for 1000 rows is its start, and rows/s are those after it. "from memory" reads the Parquet file whole and computes
+the same scores, and writes nothing; the commands read, score and write. Peak memory is the process's, above that of a
+bare interpreter.
 
     python -m benchmarks.streams [rows]
 """

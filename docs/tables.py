@@ -111,14 +111,8 @@ def modalities() -> str:
     return markdown(header, body)
 
 
-TABLES = {
-    "streams": streams,
-    "modalities": modalities,
-    "summary": summary,
-    "mixture": mixture,
-    "table1": table1,
-    "table3": table3,
-}
+MADE = (summary, mixture, table1, table3, streams, modalities)
+TABLES = {make.__name__: make for make in MADE}
 
 
 def filled(page: str) -> str:

@@ -127,14 +127,15 @@ def test_a_reader_that_leaves_early_ends_the_stream_quietly(rows, model, tmp_pat
     assert done.stderr == ""
 
 
-def test_a_failure_half_way_leaves_the_old_scores(rows, model, tmp_path):
-    good = "\n".join(f'{{"a": {i}, "b": 0.5, "pad": "{"x" * 90}"}}' for i in range(60_000))
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", ".csv.gz", ".npy"])
+def test_a_failure_half_way_leaves_the_old_scores(rows, model, tmp_path, suffix):
+    good = "\n".join(f'{{"a": {i}, "b": 0.5, "c": {i}{"1" * 80}.5}}' for i in range(60_000))
     (tmp_path / "in.jsonl").write_text(good + '\n{"a": "many", "b": 1}\n')
-    out = tmp_path / "out.jsonl"
+    out = tmp_path / f"out{suffix}"
     out.write_text("the old scores")
     assert main(["score", str(model), str(tmp_path / "in.jsonl"), "-o", str(out)]) == 2
     assert out.read_text() == "the old scores"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", f"out{suffix}"]
 
 
 def test_drift_on_a_stream_is_said_once_for_each_window_of_rows(rows, model, tmp_path, capsys):

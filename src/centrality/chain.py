@@ -57,7 +57,8 @@ class Chain(TransformerMixin, CentralityEstimator):
 
     @property
     def t(self) -> float:
-        return (self.model if self.model is not None else FUSE()).t if not hasattr(self, "model_") else self.model_.t
+        """The dial of the fitted FUSE."""
+        return self.model_.t
 
     def represent(self, X: Any) -> NDArray[Any]:
         """(n, p) the rows as FUSE sees them."""

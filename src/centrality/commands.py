@@ -135,12 +135,13 @@ def plot(arguments: argparse.Namespace) -> dict[str, Any]:
     elif arguments.kind == "profile":
         figure = plots.profile(_finite(reader.heads(rows)), t=model.t)
     else:
-        Z = model.represent(rows) if isinstance(model, Chain) else model._scaling.apply(tables.numbers(rows))
-        heads = (model.model_ if isinstance(model, Chain) else scoring.without_names(model)).heads
-        Z = _finite(Z)
-        scores = heads(Z) if isinstance(model, Chain) else _finite(reader.heads(rows))
+        if isinstance(model, Chain):
+            Z = _finite(model.represent(rows))
+            heads = model.model_.heads(Z)
+        else:
+            Z, heads = model._scaling.apply(tables.numbers(rows)), reader.heads(rows)
         points = planar.embed(Z, method=arguments.method, random_state=arguments.random_state)
-        figure = plots.homotopy_map(points, blend(scores, TS), TS)
+        figure = plots.homotopy_map(points, blend(heads, TS), TS)
     with written_whole(arguments.output) as beside:
         figure.savefig(beside)
     return {"figure": str(arguments.output), "rows": table.num_rows}
