@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test lint format pictures tables benchmarks clean
+.PHONY: demo test lint format pictures tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -39,7 +39,12 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.depths
 	$(BIN)/python -m benchmarks.modalities
 	$(BIN)/python -m benchmarks.streams
+	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python docs/tables.py
+
+JOBS ?= 2
+detection: .venv/.test
+	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo

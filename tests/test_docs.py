@@ -45,9 +45,9 @@ def test_links_between_pages_lead_somewhere():
 def test_docstring_examples_are_true():
     import doctest
 
-    from centrality import calibration, fuse
+    from centrality import calibration, conformal, fuse, pyod
 
-    for module in (calibration, fuse):
+    for module in (calibration, conformal, fuse, pyod):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

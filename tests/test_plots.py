@@ -43,3 +43,15 @@ def test_a_broken_package_is_not_called_missing(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="No module named 'nonesuch'"):
         optional("halfway", "plots")
+
+
+def test_the_runtime_figure_names_every_line_and_keeps_the_names_apart():
+    lines = {f"method {k}": ([1, 10, 100], [1.0, 2.0, 3.0 + 0.01 * k]) for k in range(5)} | {
+        "FUSE": ([1, 100], [0.5, 0.6])
+    }
+    figure = plots.runtime({"dimension": lines, "rows": lines})
+    assert [axes.get_xlabel() for axes in figure.axes] == ["dimension", "rows"]
+    names = figure.axes[0].texts
+    assert {name.get_text() for name in names} == set(lines)
+    heights = np.sort([np.log10(name.xyann[1]) for name in names])
+    assert np.diff(heights).min() >= 0.22 - 1e-9

@@ -33,18 +33,6 @@ def test_the_papers_presets_are_its_settings():
         FUSE.as_in_paper("table 3")
 
 
-def test_rows_that_may_be_outliers_are_left_out_of_the_local_heads_second_half(blob):
-    """A far clump of 5% is learned as typical, unless it may be suspected."""
-    X = np.concatenate([blob, np.random.default_rng(1).normal(8, 0.05, size=(30, 2))])
-    trusting, wary = (FUSE(random_state=0, novelty=clean, max_steps=1000).fit(X) for clean in (True, False))
-    clump, rest = X[-30:], X[:-30]
-    low = [
-        (np.median(m.raw(rest)[:, 1]) - np.median(m.raw(clump)[:, 1])) / np.ptp(m.raw(rest)[:, 1])
-        for m in (trusting, wary)
-    ]
-    assert low[1] > low[0] + 0.2
-
-
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
 def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, changes, tmp_path):
     from centrality import load
@@ -72,7 +60,7 @@ def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
     model = FUSE(random_state=0, max_steps=100).fit(X)
     assert set(renewed) == {2000}
-    assert len(renewed) >= 100 * 512 // 2000 - 4  # each sample serves until it was passed over once
+    assert len(renewed) >= 100 * 512 // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
     assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
 
 

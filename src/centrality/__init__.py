@@ -19,13 +19,16 @@ _HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "calibrati
 _ROOMS = (
     "calibration",
     "chain",
+    "conformal",
     "datasets",
     "depths",
     "drift",
     "metrics",
     "planar",
     "plots",
+    "pyod",
     "regions",
+    "report",
     "representations",
     "tables",
 )

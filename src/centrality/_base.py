@@ -69,7 +69,8 @@ def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
 
 def rows_to_score(estimator: Any, X: Any) -> Any:
     """Checked rows for a fitted estimator, as wide as those it was fitted on."""
-    check_is_fitted(estimator)
+    if not hasattr(estimator, "n_features_in_"):  # the quick look; then the one that knows what to say
+        check_is_fitted(estimator)
     return _checked(estimator, X, reset=False)
 
 

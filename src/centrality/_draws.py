@@ -56,7 +56,6 @@ class Sampler:
         room = AHEAD.get(rows.device.type, AHEAD_ELSEWHERE)
         passing = budget if rows.whole else len(rows) // self.rows_per_step  # then others are to be held
         self.ahead = max(1, min(room // (members * self.r * rows.width), budget // 10, passing))
-        self.kept: NDArray[np.intp] | None = None  # rows to be noised, if not all of those held
         self._matches = [_Queue(self._endless_matches()) for _ in range(members)]
         self._batches = [_Queue(self._endless_batches()) for _ in range(members)]
 
@@ -77,11 +76,6 @@ class Sampler:
             preferred = torch.stack([preference(self.comparison, *pair, self.meetings) for pair in each])
         return Draws(index, noise, preferred)
 
-    def keep(self, kept: NDArray[np.intp]) -> None:
-        """From now on, only these rows are noised."""
-        self.kept = kept
-        self._batches = [_Queue(self._endless_batches()) for _ in range(self.members)]
-
     def _placed(self, index: NDArray[Any]) -> Tensor:
         return torch.from_numpy(index).to(self.rows.device)
 
@@ -99,8 +93,7 @@ class Sampler:
         """Full batches from one shuffle of the rows after another; a batch may span several."""
         waiting = np.empty(0, dtype=np.intp)
         while True:
-            rows = len(self.rows) if self.kept is None else self.kept
-            waiting = np.concatenate([waiting, self.rng.permutation(rows)])
+            waiting = np.concatenate([waiting, self.rng.permutation(len(self.rows))])
             full = len(waiting) - len(waiting) % self.r
             if full:
                 yield (waiting[:full].reshape(-1, self.r),)

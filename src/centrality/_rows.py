@@ -80,7 +80,8 @@ class Scaling:
         if len(self.heavy):
             scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
-        return scaled.clip(-1e15, 1e15).astype(np.float32)
+        np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
+        return scaled.astype(np.float32)
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,7 +146,7 @@ def dense(block: Any) -> NDArray[Any]:
 
 def rows_per_block(width: int) -> int:
     """How many rows of this width make a block that stays small in memory."""
-    return int(np.clip(BLOCK_VALUES // max(width, 1), 256, 8192))
+    return min(max(BLOCK_VALUES // max(width, 1), 256), 8192)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite

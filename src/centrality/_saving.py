@@ -1,6 +1,7 @@
 """A fitted FUSE model as a header and arrays, and back; `model_file` puts these into a file."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from centrality._numbers import widths
 from centrality._rows import Scaling
 from centrality.calibration import Calibration
 from centrality.drift import TrainingScores
+from centrality.report import Report
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -25,9 +27,12 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         **{f"scaling.{name}": array for name, array in vars(model._scaling).items()},
         "calibration.potentials": model._calibration.potentials,
         "calibration.ends": model._calibration.ends,
+        "calibration.halves": model._calibration.halves,
     }
     if model._training_scores is not None:
         arrays["training.quantiles"] = model._training_scores.quantiles
+    if model._inliers is not None:
+        arrays["conformal.inliers"] = model._inliers
     names = getattr(model, "feature_names_in_", None)
     header = {
         "model": type(model).__name__,
@@ -38,6 +43,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
         "training_rows": None if model._training_scores is None else model._training_scores.rows,
+        "report": None if model._report is None else asdict(model._report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
     }
     return header, arrays
@@ -64,10 +70,16 @@ def put_together(
     k, members = len(model.noise_scale_), int(model.ensemble)
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
+    model._report = Report(**header["report"]) if header.get("report") else None
     model._scaling = _scaling(arrays, p)
-    quantiles = _shaped(arrays, "calibration.potentials", (members, k, 2)), _shaped(arrays, "calibration.ends", (2, 2))
+    shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
+    quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
     model._calibration = Calibration(parameters["calibration"], *quantiles)
     model._training_scores = _training_scores(header, arrays)
+    model._inliers = None
+    if "conformal.inliers" in arrays:
+        count = len(arrays["conformal.inliers"])
+        model._inliers = _shaped(arrays, "conformal.inliers", (max(count, 1), 2))
     weights = {
         name.removeprefix("network."): torch.from_numpy(array)
         for name, array in arrays.items()

@@ -20,9 +20,8 @@ from centrality._draws import Sampler
 from centrality._losses import Autograd, Batch, Noise
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
-from centrality._rows import Rows, rows_per_block, take
+from centrality._rows import Rows, take
 
-TRIM_AFTER = 0.4  # of the budget: the heads know enough by then to name suspects
 ENTRIES = 50  # lines a budget of steps leaves in the history
 WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
 
@@ -43,7 +42,10 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
-    suspects: float  # share of the rows that may be outliers: the local head learns its second half without them
+
+    def rows_used(self) -> int | None:
+        """How many rows the budget of steps can look at: to hold more would be in vain. None is no limit."""
+        return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
 
 
 class Training:
@@ -112,11 +114,8 @@ class Training:
         self._meetings = sampler.meetings
         self._draws = sampler.draw(min(sampler.ahead, budget))
         take_step = Recorded(self._step, self.device, able=self.network.standard)
-        used, done, trimmed = 0, 0, False
+        used, done = 0, 0
         while done < budget:
-            if plan.suspects and done >= TRIM_AFTER * budget and not trimmed:
-                sampler.keep(self._unsuspected())
-                trimmed = True
             count = min(sampler.ahead, budget - done)
             if done:
                 self._draws.take_over(sampler.draw(count))
@@ -130,20 +129,7 @@ class Training:
                 used = 0
                 self.rows.renew()
                 self.comparison.renew()
-                trimmed = False
         self._remember(self._losses)
-
-    @torch.no_grad()
-    def _unsuspected(self) -> Any:
-        """Positions of the rows held, without the least central ones: half global, half local, of all members."""
-        z, step = self.rows.z, rows_per_block(self.rows.width)
-        blocks = [self.network(z[start : start + step]) for start in range(0, len(z), step)]
-        outputs = torch.cat(blocks, 1)  # (members, n, 1 + k)
-        low, high = _quantiles(outputs, (0.01, 0.99))
-        scores = (outputs - low) / (high - low).clamp(min=1e-12)
-        central = (scores[:, :, 0] + scores[:, :, 1:].mean(2)).mean(0)
-        few = int(self.plan.suspects * len(central))
-        return central.argsort()[few:].cpu().numpy()
 
     def _step(self) -> None:
         """Everything is where the last step left it, on the device; nothing is asked of the host."""
@@ -239,12 +225,6 @@ class Training:
                 f"learning_rate than {self.plan.learning_rate} or a larger noise_scale than "
                 f"{self.plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
             )
-
-
-def _quantiles(outputs: Tensor, shares: tuple[float, ...]) -> list[Tensor]:
-    """Along the rows; by sorting, since torch.quantile refuses long ones."""
-    ordered = outputs.sort(dim=1).values
-    return [ordered[:, [int(share * (ordered.shape[1] - 1))]] for share in shares]
 
 
 def _bar(total: int, visible: bool) -> Any:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
+UPPER_HALF = (0.5, 0.95)
 BEND = 0.02  # local: "soft" is the identity on [BEND, 1 - BEND]
 LOGIT_BEND = 6.0  # global: "soft" is the sigmoid up to |g| = 6, that is on [0.0025, 0.9975]
 
@@ -26,6 +27,7 @@ class Calibration:
     kind: str
     potentials: NDArray[np.float64]  # (members, k, 2) low and high of each noise scale's potential
     ends: NDArray[np.float64]  # (2, 2) low and high of the raw global score, and of the raw local one
+    halves: NDArray[np.float64]  # (2, 2) their medians and 95th percentiles
 
     @classmethod
     def fit(cls, kind: str, outputs: NDArray[Any]) -> "Calibration":
@@ -33,7 +35,7 @@ class Calibration:
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
         raw = average(outputs, potentials)
-        return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T)
+        return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
 
     def raw(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         """(members, n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
@@ -56,19 +58,21 @@ class Calibration:
         return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
 
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, 2) raw scores -> (n, 2) between 0 and 1 for most of the training rows, and without end for others.
+        """(n, 2) raw scores -> (n, 2), 0 at the median training row and without end below it.
 
         In [0, 1] there is little room below the oddest training rows, so among points beyond them a mixture follows
-        the head that has more of it. Here both keep their stride. "clip" has clipped, as the paper does.
+        the head that has more of it. Here both keep their stride, in units of the upper half of the training rows,
+        which outliers among them do not move. "clip" has clipped, as the paper does.
         """
-        return self.heads(raw) if self.kind == "clip" else _rescale(raw, self.ends.T)
+        return self.heads(raw) if self.kind == "clip" else _rescale(raw, self.halves.T)
 
 
 def average(outputs: NDArray[Any], potentials: NDArray[np.float64], rescaled: bool = False) -> NDArray[np.float64]:
     """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged."""
+    if not rescaled and potentials[..., 0].size == 1:
+        return np.asarray(outputs[0], dtype=np.float64)
     local = outputs[:, :, 1:].astype(np.float64)  # (members, n, k)
-    if rescaled or potentials[..., 0].size > 1:
-        local = _rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None])
+    local = _rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None])
     return np.column_stack([outputs[:, :, 0].mean(0, dtype=np.float64), local.mean((0, 2))])
 
 
@@ -80,10 +84,12 @@ def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.
     >>> blend(np.array([[0.2, 0.6]]), [0, 1])
     array([[0.2, 0.6]])
     """
-    dial = checked_t(t)
-    if dial.ndim == 0:
-        return (1 - dial) * heads[:, 0] + dial * heads[:, 1]
-    return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
+    if type(t) is not float or not 0 <= t <= 1:  # a request loop asks with one number: no ceremony for that
+        dial = checked_t(t)
+        if dial.ndim == 1:
+            return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
+        t = float(dial)
+    return np.asarray((1 - t) * heads[:, 0] + t * heads[:, 1])
 
 
 def checked_calibration(kind: str) -> str:
@@ -125,5 +131,7 @@ def _sigmoid(g: Any) -> Any:
 
 def _rescale(values: NDArray[np.float64], low_high: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = low_high
-    width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
+    width = high - low
+    if not width.all():
+        width = np.where(width > 0, width, 1.0)  # a flat potential stays flat instead of dividing by zero
     return np.asarray((values - low) / width)

@@ -71,6 +71,8 @@ def _show_plot(result: dict[str, Any]) -> str:
 
 
 def _show_inspect(result: dict[str, Any]) -> str:
+    from centrality.report import Report
+
     names = result["feature_names"] or [f"{result['features']} columns without names"]
     steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
     lines = {
@@ -87,7 +89,8 @@ def _show_inspect(result: dict[str, Any]) -> str:
         lines["representation"] = described["kind"]
         lines |= {f"· {name}"[:24]: said for name, said in described["columns"].items()}
     width = max(15, *map(len, lines))
-    return "\n".join(f"{name:>{width}}  {text}" for name, text in lines.items())
+    page = "\n".join(f"{name:>{width}}  {text}" for name, text in lines.items())
+    return f"{page}\n{Report(**result['report'])}" if result.get("report") else page
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,127 @@
+"""Who is learned from and who is scored; one cell of the benchmark; and how cells are run and kept.
+
+unsupervised: fit on all rows, score all rows.
+one-class: fit on a random half of the normal rows, score the other normal rows and all outliers.
+
+Sets of more than 50,000 rows are cut to a random 50,000 of them, new ones for each seed, with the same share of
+outliers.
+"""
+
+import csv
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from benchmarks.detection.methods import METHODS, quietly
+
+PROTOCOLS = ("unsupervised", "one-class")
+MAX_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    protocol: str
+    data: str
+    method: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Result(Cell):
+    rows: int  # learned from
+    columns: int
+    roc: float
+    ap: float
+    fit_s: float
+    score_s: float
+    note: str  # why it failed; it then counts as one that knows nothing
+
+
+@lru_cache(maxsize=1)
+def load(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(path) as archive:
+        return archive["X"].astype(np.float64), archive["y"].ravel().astype(int)
+
+
+def split(protocol: str, X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Training rows, rows to score (the very same array if unsupervised) and the labels of the latter."""
+    rng = np.random.default_rng(seed)
+    if len(y) > MAX_ROWS:
+        outliers = max(1, round(MAX_ROWS * y.mean()))
+        odd, normal = rng.permutation(np.flatnonzero(y)), rng.permutation(np.flatnonzero(y == 0))
+        kept = np.sort(np.concatenate([odd[:outliers], normal[: MAX_ROWS - outliers]]))
+        X, y = X[kept], y[kept]
+    if protocol == "unsupervised":
+        return X, X, y
+    normal = rng.permutation(np.flatnonzero(y == 0))
+    learned, left = normal[: len(normal) // 2], normal[len(normal) // 2 :]
+    scored = np.concatenate([left, np.flatnonzero(y)])
+    return X[learned], X[scored], y[scored]
+
+
+def run(cell: Cell, folder: Path) -> Result:
+    train, scored, y = split(cell.protocol, *load(folder / f"{cell.data}.npz"), cell.seed)
+    detector = METHODS[cell.method](cell.seed, cell.protocol == "one-class")
+    start = perf_counter()
+    try:
+        quietly(lambda: detector.fit(train))
+        fitted = perf_counter()
+        odd = quietly(lambda: detector.outlyingness(scored))
+        done = perf_counter()
+        odd = np.nan_to_num(np.asarray(odd, dtype=np.float64), posinf=1e300, neginf=-1e300)
+        quality, note = (float(roc_auc_score(y, odd)), float(average_precision_score(y, odd))), ""
+    except Exception as error:  # one cell must not end a night's run: it is written down, counted and shown
+        fitted = done = perf_counter()
+        quality, note = (0.5, float(y.mean())), f"{type(error).__name__}: {error}"[:200]
+    return Result(**asdict(cell), rows=train.shape[0], columns=train.shape[1], roc=quality[0], ap=quality[1],
+                  fit_s=fitted - start, score_s=done - fitted, note=note)  # fmt: skip
+
+
+def read(path: Path) -> dict[Cell, Result]:
+    """What is known already; a later line for the same cell replaces an earlier one."""
+    if not path.exists():
+        return {}
+    kinds = {field.name: field.type for field in fields(Result)}
+    with path.open(newline="") as file:
+        lines = [Result(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
+    return {Cell(line.protocol, line.data, line.method, line.seed): line for line in lines}
+
+
+def complete(cells: Iterable[Cell], folder: Path, path: Path, jobs: int) -> dict[Cell, Result]:
+    """Run what `path` does not know (or knows as failed), appending each result as it comes."""
+    known = read(path)
+    wanted = [cell for cell in cells if cell not in known or known[cell].note]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_text(",".join(field.name for field in fields(Result)) + "\n")
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for result in spread(wanted, folder, jobs):
+            values = asdict(result).values()
+            writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in values])
+            file.flush()
+    return read(path)
+
+
+def spread(cells: list[Cell], folder: Path, jobs: int) -> Iterator[Result]:
+    """Results in whatever order they come, from worker processes of one thread each, so that times compare."""
+    from tqdm import tqdm
+
+    if not cells:
+        return
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[variable] = "1"  # read by the workers' libraries when they are imported
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        found = pool.imap_unordered(_run, ((cell, folder) for cell in cells))
+        yield from tqdm(found, total=len(cells), unit="cell")
+
+
+def _run(work: tuple[Cell, Path]) -> Result:
+    return run(*work)

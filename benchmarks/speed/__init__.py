@@ -1,0 +1,1 @@
+"""How fast: against the paper's own way, against peers, against the bare arithmetic; and on a GPU."""

@@ -1,0 +1,296 @@
+"""python -m benchmarks.speed: ratios of time, all of one run, on one thread and on all cores.
+
+Fits: against the paper's own way (benchmarks/speed/reference.py), and IsolationForest's. Scoring, p = 32: against
+detectors, kernel densities and depths, and against the floor, which is the same matrix products and activations and
+nothing else. The better of a few repetitions counts, alternately of ours and theirs. Then memory, and a picture of the
+time a sample takes against the dimension and against n.
+
+Each of the two settings is a process of its own, since libraries fix their threads when they are imported.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks._results import RESULTS, save
+
+Row = dict[str, object]
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+N, P = 10_000, 32
+
+
+def main() -> None:
+    if len(sys.argv) > 1:  # the process that measures
+        print("\n" + json.dumps(globals()[sys.argv[1]]()))
+        return
+    cores = str(os.cpu_count())
+    rows = [dict(threads=threads, **row) for threads in ("1", cores) for row in measured("everything", threads)]
+    save("speed", rows)
+    save("speed_runtime", measured("per_sample", "1"))
+    draw()
+
+
+def measured(what: str, threads: str) -> list[Row]:
+    environment = os.environ | dict.fromkeys(THREADS, threads)
+    command = [sys.executable, "-m", "benchmarks.speed", what]
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    found: list[Row] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def everything() -> list[Row]:
+    return [*fits(), *scoring(), *one_row(), *growth(), *memory()]
+
+
+def quickest(*calls: Callable[[], Any], times: int = 3) -> list[float]:
+    """Seconds of each call, the better of several, in turn."""
+    found = [float("inf")] * len(calls)
+    for _ in range(times):
+        for k, call in enumerate(calls):
+            start = perf_counter()
+            call()
+            found[k] = min(found[k], perf_counter() - start)
+    return found
+
+
+def ratio(what: str, against: str, ours: float, theirs: float, bar: str, note: str = "") -> Row:
+    return {
+        "what": what,
+        "against": against,
+        "ours_s": f"{ours:.3g}",
+        "theirs_s": f"{theirs:.3g}",
+        "ratio": f"{theirs / ours:.3g}",
+        "bar": bar,
+        "note": note,
+    }
+
+
+def fits() -> list[Row]:
+    from scipy.spatial.distance import cdist
+    from scipy.stats import spearmanr
+    from sklearn.ensemble import IsolationForest
+
+    from benchmarks.speed import reference
+    from centrality import FUSE, datasets
+
+    rows = []
+    for n, p, width in ((5000, 2, 32), (N, P, 128)):
+        mixture = datasets.random_clusters(5, p, random_state=0)
+        X, queries, others = (mixture.sample(size, random_state=[1, size]) for size in (n, 2000, 4000))
+        depth, density = -cdist(queries, others).mean(1), mixture.log_density(queries, noise=1.0)
+
+        def agreement(raw: Any, depth: Any = depth, density: Any = density) -> str:
+            return f"{spearmanr(raw[:, 0], depth)[0]:.3f} / {spearmanr(raw[:, 1], density)[0]:.3f}"
+
+        import torch
+
+        start = perf_counter()
+        plain = reference.fit(X, width, 1.0, seed=0)
+        theirs = perf_counter() - start
+        with torch.no_grad():
+            known = agreement(plain(torch.tensor(queries, dtype=torch.float32)).numpy())
+        shape = f"n={n:,} p={p}"
+        for name, settings, bar in (("one noise scale", {"noise_scale": 1.0}, "25"), ("default", {}, "15")):
+            model = FUSE(random_state=0, scaling="none", **settings)
+            (ours,) = quickest(lambda model=model, X=X: model.fit(X), times=2)
+            note = f"Spearman global / local {agreement(model.raw(queries))}, the paper's way {known}"
+            rows.append(ratio(f"fit, {name}, {shape}", "the paper's way", ours, theirs, f">= {bar}", note))
+    X = np.random.default_rng(0).normal(size=(N, P))
+    ours, theirs = quickest(lambda: FUSE(random_state=0).fit(X), lambda: IsolationForest(random_state=0).fit(X))
+    rows.append(ratio(f"fit, default, n={N:,} p={P}", "IsolationForest", ours, theirs, ">= 1/15"))
+    return rows
+
+
+def peers(X: np.ndarray) -> dict[str, tuple[Callable[[np.ndarray], Any], int]]:
+    """Name: (fitted scorer, how many rows it is given: its time grows evenly with them)."""
+    from pyod.models.copod import COPOD
+    from pyod.models.ecod import ECOD
+    from pyod.models.knn import KNN
+    from sklearn.ensemble import IsolationForest
+    from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+    from sklearn.svm import OneClassSVM
+
+    found: dict[str, tuple[Callable[[np.ndarray], Any], int]] = {
+        "IsolationForest": (IsolationForest(random_state=0).fit(X).score_samples, 10_000),
+        "ECOD": (ECOD().fit(X).decision_function, 10_000),
+        "COPOD": (COPOD().fit(X).decision_function, 10_000),
+        "kNN": (KNN().fit(X).decision_function, 1000),
+        "LOF": (LocalOutlierFactor(novelty=True).fit(X).score_samples, 1000),
+        "OneClassSVM": (OneClassSVM().fit(X).score_samples, 1000),
+        "KernelDensity": (KernelDensity().fit(X).score_samples, 200),
+    }
+    try:
+        from depth.model.multivariate import mahalanobis, spatial
+    except ModuleNotFoundError:
+        return found
+    found["data-depth Mahalanobis"] = (lambda Q: mahalanobis(Q, X), 200)
+    found["data-depth spatial"] = (lambda Q: spatial(Q, X), 20)
+    return found
+
+
+def scoring() -> list[Row]:
+    from centrality import FUSE
+
+    bars = {
+        "IsolationForest": (6, 3),
+        "ECOD": (10, 5),
+        "kNN": (40, 20),
+        "KernelDensity": (1000, 500),
+    }
+    X = np.random.default_rng(0).normal(size=(N, P))
+    many = np.random.default_rng(1).normal(size=(100_000, P))
+    models = {
+        "paper's network": FUSE(noise_scale=1.0, shared_encoder=True, random_state=0, max_steps=50).fit(X),
+        "default": FUSE(random_state=0, max_steps=50).fit(X),
+    }
+    rows, theirs = [], {}
+    for name, (score, count) in peers(X).items():
+        theirs[name] = quickest(lambda score=score, count=count: score(many[:count]), times=2)[0] / count
+    for k, (model_name, model) in enumerate(models.items()):
+        ours, bare = (
+            seconds / len(many) for seconds in quickest(lambda m=model: m.score_samples(many), floor(model, many))
+        )
+        for name, seconds in theirs.items():
+            bar = f">= {bars[name][k]}" if name in bars else ""
+            rows.append(ratio(f"score, {model_name}, p={P}, a row", name, ours, seconds, bar))
+        rows.append(ratio(f"score, {model_name}, p={P}, a row", "the floor", ours, bare, ">= 1/1.5"))
+    return rows
+
+
+def floor(model: Any, many: np.ndarray) -> Callable[[], None]:
+    """The same products and activations in the same chunks on the same threads, and nothing else."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import torch
+
+    from centrality._device import threads
+    from centrality._rows import rows_per_block
+
+    blocks = torch.from_numpy(many.astype(np.float32)).split(rows_per_block(many.shape[1]))
+    score = model._scorer
+
+    def run() -> None:
+        with threads(1) as cores, ThreadPoolExecutor(cores) as pool:
+            list(pool.map(score, blocks))
+
+    return run
+
+
+def one_row() -> list[Row]:
+    from sklearn.ensemble import IsolationForest
+
+    from centrality import FUSE
+
+    X = np.random.default_rng(0).normal(size=(N, P))
+    model, forest = FUSE(random_state=0, max_steps=50).fit(X), IsolationForest(random_state=0).fit(X)
+
+    def hundred(score: Callable[[np.ndarray], Any]) -> Callable[[], None]:
+        return lambda: [score(X[k : k + 1]) for k in range(100)] and None
+
+    ours, theirs = (s / 100 for s in quickest(hundred(model.score_samples), hundred(forest.score_samples)))
+    return [ratio("score one row", "IsolationForest", ours, theirs, ">= 100")]
+
+
+def growth() -> list[Row]:
+    from centrality import FUSE
+
+    rng = np.random.default_rng(0)
+    small, large = rng.normal(size=(10_000, 64)), rng.normal(size=(1_000_000, 64))
+    few, many = quickest(lambda: FUSE(random_state=0).fit(small), lambda: FUSE(random_state=0).fit(large), times=2)
+    return [ratio("fit, n=1,000,000 p=64", "n=10,000", many, few, ">= 1/1.3")]
+
+
+def memory() -> list[Row]:
+    """What a fit and a bulk score add at their peak to a process that holds the data; in MiB."""
+    rows = []
+    for what in ("fit", "score"):
+        added = measured(f"peak_of_{what}", os.environ.get("OMP_NUM_THREADS", "1"))[0]
+        what = f"memory added by {what}, n=1,000,000 p=64, MiB"
+        empty = dict.fromkeys(("against", "ours_s", "theirs_s"), "")
+        rows.append({"what": what, **empty, "ratio": added["mib"], "bar": "<= 64", "note": ""})
+    return rows
+
+
+def peak_of_fit() -> list[Row]:
+    from centrality import FUSE
+
+    large = _large()
+    FUSE(random_state=0, max_steps=5).fit(large[:1000])  # libraries load what they load
+    return _added(lambda: FUSE(random_state=0).fit(large), 0)
+
+
+def peak_of_score() -> list[Row]:
+    from centrality import FUSE
+
+    large = _large()
+    model = FUSE(random_state=0, max_steps=5).fit(large[:1000])
+    model.score_samples(large[:20_000])
+    return _added(lambda: model.score_samples(large), 8 * len(large))
+
+
+def _large() -> np.ndarray:
+    large = np.empty((1_000_000, 64), dtype=np.float32)
+    np.random.default_rng(0).standard_normal(out=large, dtype=np.float32)
+    return large
+
+
+def _added(call: Callable[[], Any], result: int) -> list[Row]:
+    import resource
+    from pathlib import Path
+
+    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    result_of_call = call()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    del result_of_call
+    return [{"mib": f"{(peak - before - result) / 2**20:.1f}"}]
+
+
+def per_sample() -> list[Row]:
+    """Inference time per sample, n fitted rows that are scored again: against d at n=500, against n at d=5."""
+    from centrality import FUSE
+    from centrality.depths import Halfspace, KernelDensity, Mahalanobis, Potential, Projection, Spatial
+
+    rng = np.random.default_rng(0)
+    kinds = [KernelDensity, Mahalanobis, Potential, Projection, Spatial, Halfspace]
+    rows: list[Row] = []
+    for panel, n, d in [
+        *(("d", 500, d) for d in (2, 5, 10, 50, 100, 500)),
+        *(("n", n, 5) for n in (100, 500, 2000, 10_000)),
+    ]:
+        X = rng.normal(size=(n, d))
+        models: dict[str, Any] = {kind.__name__: kind() for kind in kinds}
+        models["FUSE"] = FUSE(max_steps=20, random_state=0)
+        for name, model in models.items():
+            model.fit(X)
+            (seconds,) = quickest(lambda model=model, X=X: model.score_samples(X), times=2)
+            rows.append({"panel": panel, "n": n, "d": d, "method": name, "microseconds": f"{1e6 * seconds / n:.4g}"})
+    return rows
+
+
+def draw() -> None:
+    """docs/pictures/runtime.png from the table."""
+    import csv
+
+    from centrality import plots
+
+    with (RESULTS / "speed_runtime.csv").open() as file:
+        table = list(csv.DictReader(file))
+    panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {"d": {}, "n": {}}
+    for row in table:
+        x, y = panels[row["panel"]].setdefault(row["method"], ([], []))
+        x.append(float(row[row["panel"]]))
+        y.append(float(row["microseconds"]))
+    titles = {"dimension d, at n = 500": panels["d"], "sample size n, at d = 5": panels["n"]}
+    target = RESULTS.parent.parent / "docs" / "pictures" / "runtime.png"
+    target.parent.mkdir(exist_ok=True)
+    plots.runtime(titles).savefig(target, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

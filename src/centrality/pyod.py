@@ -1,0 +1,81 @@
+"""FUSE as a PyOD detector: its words, its signs (larger is more abnormal), its base class.
+
+Needs PyOD: pip install 'centrality[pyod]'
+"""
+
+import inspect
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from centrality._optional import optional
+from centrality.fuse import FUSE
+
+BaseDetector: Any = optional("pyod.models.base", "pyod").BaseDetector
+
+
+class FUSEDetector(BaseDetector):
+    """FUSE for those who speak PyOD: how untypical each row is.
+
+    Takes every parameter of `centrality.FUSE`, by name, with the same defaults, except that `contamination` comes first
+    and is 0.1 as everywhere in PyOD (a PyThresh object is fine too).
+
+    Attributes
+    ----------
+    decision_scores_ : (n,) minus the centrality of the training rows: larger is more abnormal.
+    threshold_, labels_ : by `contamination`, as in every PyOD detector; labels are 1 for outliers.
+    detector_ : the fitted FUSE.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from centrality.pyod import FUSEDetector
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> detector = FUSEDetector(contamination=0.05, random_state=0, max_steps=200).fit(X)
+    >>> int(detector.labels_.sum())
+    10
+    >>> detector.predict(np.array([[0.0, 0.0], [9.0, 9.0]]))
+    array([0, 1])
+    """
+
+    decision_scores_: NDArray[np.float64]
+    labels_: NDArray[np.int_]
+    threshold_: float
+
+    def __init__(self, contamination: Any = 0.1, **settings: Any) -> None:
+        super().__init__(contamination=contamination)
+        given = inspect.signature(FUSE).bind(**settings)  # a TypeError for a name that FUSE does not know
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            if name != "contamination":
+                setattr(self, name, value)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what is typical of the rows of X; `y` is ignored."""
+        self._set_n_classes(y)
+        settings = self.get_params(deep=False)
+        if not isinstance(self.contamination, int | float):
+            settings["contamination"] = "auto"  # PyThresh decides afterwards
+        self.detector_ = FUSE(**settings).fit(X)
+        self.n_features_in_ = self.detector_.n_features_in_
+        self.decision_scores_ = -self.detector_.score_samples(X)
+        self._process_decision_scores()
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n,) minus the centrality of each row: larger is more abnormal."""
+        check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
+        return -self.detector_.score_samples(X)
+
+
+def _signature() -> inspect.Signature:
+    """FUSE's parameters, so that they are written down once; PyOD and scikit-learn read them here."""
+    init = inspect.signature(FUSEDetector.__init__)
+    own = [init.parameters["self"], init.parameters["contamination"]]
+    others = [p for name, p in inspect.signature(FUSE).parameters.items() if name != "contamination"]
+    return init.replace(parameters=[*own, *others])
+
+
+FUSEDetector.__init__.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -1,0 +1,248 @@
+"""Did the fit go well? Measured when a model is fitted, kept as plain data, shown as text or as a page.
+
+`examine` computes, `Report` is the data and the sentences that follow from it; it needs neither the model nor torch.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import rankdata
+
+SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
+HEADS = ("global", "local")
+SHOWN = 10  # columns listed for each head, those that move it the most
+MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
+PROBES = 40_000  # rows scored to find that out, about
+FLAT = 0.01  # a head whose middle half lies closer together tells few rows apart
+TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
+THROWN, TELLING = 3.0, 0.75  # so many deviations astray, a row can be told 80% of the time even in one dimension
+FEW_ROWS, ROWS_A_COLUMN = 50, 2
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it."""
+
+    rows: int  # trained on
+    held_aside: int
+    columns: int
+    constant_columns: int
+    copies: float  # share of (at most 20,000 of) the rows that repeat another one
+    losses: dict[str, dict[str, float]]  # head: at its "end", its standard "error", of one that knows "nothing"
+    told_apart: dict[str, float]  # head: how often it prefers a row to one thrown about by three deviations
+    spread: dict[str, float]  # head: how far apart its quartiles are on the training rows, of [0, 1]
+    distinct: dict[str, float]  # head: how many scores there are for each distinct row
+    saturated: float  # share of the rows at the ends of the global scale
+    influence: dict[str, dict[str, float]]  # head: the columns that move it the most, and their shares
+
+    @property
+    def learned(self) -> dict[str, bool]:
+        """Whether each head ended better than it began, knowing nothing.
+
+        By its loss, beyond chance; the global one must gain a hundredth, as a fresh network may by luck. With little
+        noise even a perfect local loss is hardly below that of knowing nothing: there, telling rows from noise will do,
+        if training has taught the global head, too.
+        """
+        bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
+        of_global = bound["global"] < 0.99 * self.losses["global"]["nothing"]
+        of_local = bound["local"] < self.losses["local"]["nothing"]
+        return {"global": of_global, "local": of_local or (of_global and self.told_apart["local"] >= TELLING)}
+
+    @property
+    def warnings(self) -> list[str]:
+        return [*self._about_training(), *self._about_scores(), *self._about_data()]
+
+    def _about_training(self) -> list[str]:
+        advice = {
+            "global": "Train longer (max_steps), or see whether the metric tells rows apart.",
+            "local": "Try a larger noise_scale, or train longer (max_steps).",
+        }
+        return [
+            f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, and knowing nothing "
+            f"costs {self.losses[head]['nothing']:.4g}. {advice[head]}"
+            for head, learned in self.learned.items()
+            if not learned
+        ]
+
+    def _about_scores(self) -> list[str]:
+        found = []
+        for head in HEADS:
+            if self.spread[head] < FLAT:
+                found.append(
+                    f"The {head} head has collapsed: half of the rows lie within {self.spread[head]:.2g}. Compare with "
+                    "raw(): a few extreme rows may stretch the scale (remove them), or training was too short."
+                )
+            if self.distinct[head] < 0.5:
+                found.append(
+                    f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different "
+                    "rows. Use calibration='soft', and an encoder that keeps rows apart."
+                )
+        if self.saturated > 0.2:
+            found.append(
+                f"The global head is saturated for {self.saturated:.0%} of the rows: their scores are close to 0 or 1. "
+                "Their order still holds; train for fewer steps to see more of it."
+            )
+        return found
+
+    def _about_data(self) -> list[str]:
+        found, varying = [], self.columns - self.constant_columns
+        for head, columns in self.influence.items():
+            name, share = next(iter(columns.items()))
+            if varying > 3 and share > 0.5:
+                found.append(
+                    f"Column {name} alone makes {share:.0%} of the {head} score's movement. If its unit is the reason, "
+                    "use scaling='standard'; if it is an identifier or a leak, drop it."
+                )
+        if self.copies > 0.2:
+            found.append(
+                f"{self.copies:.0%} of the rows repeat another row. The local head takes copies for density: "
+                "drop them if they are an accident of how the data was made."
+            )
+        if self.rows < FEW_ROWS:
+            found.append(
+                f"{self.rows} rows are few: scores would change with other rows. {FEW_ROWS} or more are wanted."
+            )
+        if self.rows < ROWS_A_COLUMN * varying:
+            found.append(
+                f"{self.rows} rows are few for {varying} columns: reduce the columns first, for example with "
+                "sklearn.decomposition.PCA, or bring more rows."
+            )
+        return found
+
+    def facts(self) -> dict[str, str]:
+        """The numbers in words, for a page or a terminal."""
+        aside = f", {self.held_aside:,} more held aside" if self.held_aside else ""
+        constant = f", {self.constant_columns} of them constant" if self.constant_columns else ""
+        lines = {"data": f"{self.rows:,} rows{aside}; {self.columns:,} columns{constant}; {self.copies:.1%} copies"}
+        for head in HEADS:
+            learned = "learned" if self.learned[head] else "NOT learned"
+            lines[f"{head} head"] = (
+                f"{learned} (loss {self.losses[head]['end']:.4g}, knowing nothing {self.losses[head]['nothing']:.4g}; "
+                f"tells rows from noise {self.told_apart[head]:.0%}); "
+                f"quartiles {self.spread[head]:.2g} apart; {self.distinct[head]:.0%} distinct"
+            )
+            if head in self.influence:
+                shown = list(self.influence[head].items())[:5]
+                lines[f"{head} columns"] = ", ".join(f"{name} {share:.1%}" for name, share in shown)
+        return lines
+
+    def __str__(self) -> str:
+        lines = [f"{name:>15}  {text}" for name, text in self.facts().items()]
+        return "\n".join([*lines, *(f"{'warning':>15}  {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in self.facts().items()
+        )
+        items = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        return f"<table>{cells}</table>" + (f"<p><b>Warnings</b></p><ul>{items}</ul>" if items else "")
+
+
+def examine(
+    X: Any,
+    score: Callable[[Any], NDArray[np.float64]],
+    *,
+    held_aside: int,
+    history: dict[str, list[float]],
+    nothing: dict[str, float],
+    names: Sequence[str] | None,
+) -> Report:
+    """A report on a model from the rows X that it was trained on, and its function from rows to heads."""
+    rows = X.shape[0]
+    X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
+    heads, deviation = score(X), _deviation(X)
+    copies = 1 - _distinct_rows(X) / X.shape[0]
+    quartiles = np.quantile(heads, [0.25, 0.75], axis=0)
+    scores = {head: heads[:, k] for k, head in enumerate(HEADS)}
+    return Report(
+        rows=rows,
+        held_aside=held_aside,
+        columns=X.shape[1],
+        constant_columns=int((deviation == 0).sum()),
+        copies=float(copies),
+        losses={head: _ending(history[head], nothing[head]) for head in HEADS},
+        told_apart=_told_apart(X, deviation, score),
+        spread={head: float(quartiles[1, k] - quartiles[0, k]) for k, head in enumerate(HEADS)},
+        distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
+        saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
+        influence=_influence(X, deviation, score, names),
+    )
+
+
+def _ending(losses: list[float], nothing: float) -> dict[str, float]:
+    """The mean of the last fifth of the losses, and its standard error; a head that was never trained knows nothing."""
+    known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
+    last = known[-max(3, len(known) // 5) :]
+    # From one to the next, so that a loss which still falls does not count as noise; of a single one, a guess.
+    error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
+    return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
+
+
+def _told_apart(
+    X: Any, deviation: NDArray[np.float64], score: Callable[[Any], NDArray[np.float64]]
+) -> dict[str, float]:
+    """How often a row is more central than another one with noise of three deviations in every column."""
+    rows = _few(X, int(np.clip((1 << 21) // X.shape[1], 50, 1000)))
+    noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that nobody has drawn his rows with
+    both = np.concatenate([score(rows), score(rows + THROWN * deviation * noise)])
+    n = len(rows)
+    wins = rankdata(both, axis=0)[:n].sum(0) - n * (n + 1) / 2  # ties count half
+    return {head: float(wins[k] / n**2) for k, head in enumerate(HEADS)}
+
+
+def _few(X: Any, count: int) -> NDArray[np.float64]:
+    """At most so many rows, evenly spaced, as dense numbers."""
+    few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
+    return (few.toarray() if sparse.issparse(few) else np.asarray(few)).astype(np.float64)
+
+
+def _distinct_rows(X: Any) -> int:
+    if sparse.issparse(X):
+        X = X.sorted_indices()
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in ends})
+    return len({row.tobytes() for row in np.ascontiguousarray(X)})
+
+
+def _deviation(X: Any) -> NDArray[np.float64]:
+    """(p,) of each column; exactly 0 where it is constant."""
+    if sparse.issparse(X):
+        X = X.astype(np.float64)
+        variance = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+        constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
+        return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
+    return np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64))
+
+
+def _influence(
+    X: Any,
+    deviation: NDArray[np.float64],
+    score: Callable[[Any], NDArray[np.float64]],
+    names: Sequence[str] | None,
+) -> dict[str, dict[str, float]]:
+    """How much each head changes, on average, when one column moves by a standard deviation; as shares."""
+    p = X.shape[1]
+    if p > MOST_COLUMNS:
+        return {}
+    probes = _few(X, int(np.clip(PROBES // (2 * p), 8, 64)))
+    moved = np.zeros((p, len(HEADS)))
+    at_once = max(1, (1 << 21) // (2 * probes.size))
+    for start in range(0, p, at_once):
+        block = np.arange(start, min(p, start + at_once))
+        shifted = np.tile(probes, (2, len(block), 1, 1))  # (2, columns, rows, p): half a deviation up, and down
+        for sign in (0, 1):
+            shifted[sign, np.arange(len(block)), :, block] += (0.5 - sign) * deviation[block, None]
+        up, down = score(shifted.reshape(-1, p)).reshape(2, len(block), len(probes), len(HEADS))
+        moved[block] = np.abs(up - down).mean(axis=1)
+    shares = moved / np.where(moved.sum(0) > 0, moved.sum(0), 1.0)
+    labels = [str(name) for name in names] if names is not None else [str(j) for j in range(p)]
+    return {
+        head: {labels[j]: float(shares[j, k]) for j in np.argsort(-shares[:, k], kind="stable")[:SHOWN]}
+        for k, head in enumerate(HEADS)
+    }
