@@ -22,7 +22,7 @@ def rows():
 @pytest.fixture(scope="module")
 def model(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m.safetensors"
-    quick().fit(rows.select(["b", "a"])).save(path)
+    quick(t=0.5).fit(rows.select(["b", "a"])).save(path)
     return path
 
 
