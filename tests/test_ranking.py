@@ -18,7 +18,7 @@ def made(tmp_path_factory):
     X = np.random.default_rng(0).normal(size=(70_000, 3))
     table = pa.table({"name": [f"row {i}" for i in range(len(X))], "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
     tables.write(table, folder / "t.parquet")
-    quick().fit(table.slice(0, 2000).select(["a", "b", "c"])).save(folder / "m.safetensors")
+    quick(t=0.5).fit(table.slice(0, 2000).select(["a", "b", "c"])).save(folder / "m.safetensors")
     return folder, table
 
 
