@@ -1,7 +1,8 @@
 """Scoring more rows than memory should hold: throughput and peak memory of `centrality score`.
 
 Ten million rows of 16 float32 columns, made in a temporary folder and deleted. Each line is one process; the time it
-takes for 1000 rows is its start, and rows/s are those after it. "from memory" reads the Parquet file whole and computes
+takes for 1000 rows is its start, and rows/s are those after it; on a busy machine, those for each second of a processor
+tell more. "from memory" reads the Parquet file whole and computes
 the same scores, and writes nothing; the commands read, score and write. Peak memory is the process's, above that of a
 bare interpreter.
 
@@ -67,10 +68,11 @@ def prepare(folder: Path, rows: int) -> None:
     tables.write(few, folder / "rows.csv")
 
 
-def process(command: list[str], stdin: Path | None) -> tuple[float, int]:
-    """Seconds from start to end, and the peak memory in MiB."""
+def process(command: list[str], stdin: Path | None) -> tuple[float, float, int]:
+    """Seconds from start to end, seconds of processors, and the peak memory in MiB."""
     script = f"import resource, subprocess, sys\nsubprocess.run({command!r}, check=True)\n"
-    script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
+    script += "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    script += "print(used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)"
     before = time.perf_counter()
     with (stdin or Path("/dev/null")).open("rb") as source:
         done = subprocess.run(
@@ -81,7 +83,8 @@ def process(command: list[str], stdin: Path | None) -> tuple[float, int]:
             text=True,
             check=True,
         )
-    return time.perf_counter() - before, int(done.stderr.split()[-1]) // 1024
+    used, peak = done.stderr.split()[-2:]
+    return time.perf_counter() - before, float(used), int(peak) // 1024
 
 
 def command(what: str, model: Path, folder: Path) -> tuple[list[str], Path | None]:
@@ -100,14 +103,15 @@ def main(rows: int = 10_000_000) -> None:
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as tiny:
         prepare(Path(name), rows)
         prepare(Path(tiny), 1000)
-        _, bare = process([sys.executable, "-c", "pass"], None)
+        _, _, bare = process([sys.executable, "-c", "pass"], None)
         for what, model in RUNS:
             file = Path(name) / f"{model}.safetensors"
-            start, _ = process(*command(what, file, Path(tiny)))
-            seconds, peak = process(*command(what, file, Path(name)))
+            start, start_cpu, _ = process(*command(what, file, Path(tiny)))
+            seconds, cpu, peak = process(*command(what, file, Path(name)))
             n = rows // 20 if what.split()[1] in ("jsonl", "csv") else rows
             line = {"what": what, "model": model, "rows": n, "seconds": seconds, "start_seconds": start}
-            found.append(line | {"rows_per_s": int(n / (seconds - start)), "peak_mib": peak - bare})
+            rates = {"rows_per_s": int(n / (seconds - start)), "rows_per_cpu_s": int(n / (cpu - start_cpu))}
+            found.append(line | rates | {"peak_mib": peak - bare})
     for line in found:
         same = line["model"] == found[0]["model"] and line["rows"] == rows
         line["of_memory"] = line["rows_per_s"] / found[0]["rows_per_s"] if same else ""

@@ -87,12 +87,21 @@ def streams() -> str:
             r["model"],
             f"{int(r['rows']):,}",
             f"{int(r['rows_per_s']):,}",
+            f"{int(r['rows_per_cpu_s']):,}",
             f"{float(r['of_memory']):.0%}" if r["of_memory"] else "",
             r["peak_mib"],
         ]
         for r in rows("streams")
     ]
-    header = ["", "hidden layers", "rows", "rows/s once started", "of the first line", "peak memory, MiB"]
+    header = [
+        "",
+        "hidden layers",
+        "rows",
+        "rows/s once started",
+        "for each CPU second",
+        "of the first line",
+        "peak MiB",
+    ]
     return markdown(header, body)
 
 
