@@ -1,7 +1,7 @@
 """A mixture of five Gaussians in 64 dimensions: does each head learn what it is meant to?
 
 n = 10,000, three mixtures. The global head is compared with minus the mean distance to the distribution, the local
-head with the true log-density smoothed by the noise it was trained with, both on 2,000 fresh points (Spearman).
+head with the true log-density smoothed by the least noise it was trained with, both on 2,000 fresh points (Spearman).
 """
 
 from collections.abc import Callable

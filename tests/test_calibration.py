@@ -58,7 +58,40 @@ def test_soft_calibration_has_no_kink(soft, bends):
 def test_several_potentials_are_each_rescaled_by_their_own_percentiles_and_averaged():
     ramp = np.linspace(0, 1, 1001)
     calibration = Calibration.fit("clip", outputs_of(100 * ramp, 7 - ramp))  # rescaled they cancel out
-    np.testing.assert_allclose(calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1], 0.5, atol=1e-12)
+    raw = calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1]
+    np.testing.assert_allclose(raw[30:-30], 0.5, atol=1e-12)  # where neither is capped
+
+
+def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
+    ramp = np.linspace(0, 1, 1001)
+    calibration = Calibration.fit("soft", outputs_of(ramp, ramp))
+    blown_up = outputs_of(np.array([1e6, 0.5]), np.array([-3.0, 0.5]))
+    odd, typical = calibration.raw(blown_up)[:, 1]
+    assert odd < typical  # a plain average would put the odd one far above
+
+
+def test_unbent_scores_are_zero_at_the_median_and_weigh_the_local_head_three_times():
+    logit, potential = np.linspace(-4, 4, 1001), np.linspace(0, 10, 1001)
+    calibration = Calibration.fit("soft", np.column_stack([logit, potential])[None])
+    units = 0.45 * 8, 0.45 * 10  # from the median to the 95th percentile
+    unbent = calibration.unbent(np.array([[0.0, 5.0], [-30.0, -40.0]]))
+    np.testing.assert_allclose(unbent, [[0, 0], [-30 / units[0] / 3, -45 / units[1]]], atol=1e-12)
+
+
+def test_clipped_scores_stay_clipped():
+    calibration = Calibration.fit("clip", outputs_of(np.arange(100.0)))
+    raw = np.array([[0.0, -50.0], [0.0, -60.0]])
+    np.testing.assert_array_equal(calibration.unbent(raw), calibration.heads(raw))
+
+
+def test_each_member_speaks_for_itself_and_together_they_are_the_mean():
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(3, 500, 2))
+    calibration = Calibration.fit("soft", outputs)
+    each = calibration.heads_of_each(outputs)
+    assert each.shape == (3, 500, 2)
+    np.testing.assert_allclose(calibration.raw(outputs)[:, 0], outputs[:, :, 0].mean(0))
+    assert np.abs(np.corrcoef(each[:, :, 1])[0, 1]) < 0.2  # independent ones do not agree
 
 
 def test_a_single_potential_is_given_back_as_it_is():
