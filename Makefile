@@ -37,6 +37,8 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.depths
+	$(BIN)/python -m benchmarks.modalities
+	$(BIN)/python -m benchmarks.streams
 	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python docs/tables.py

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from centrality import FUSE, datasets, demo, plots
+from centrality import FUSE, datasets, demo, planar, plots
 from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
 
@@ -25,7 +25,7 @@ def contours() -> None:
     models = [
         FUSE(noise_scale=0.25 if name == "Mixture" else 1.0, random_state=0).fit(X) for name, X in samples.items()
     ]
-    grids = [demo.plane(model, X, TS) for model, X in zip(models, samples.values(), strict=True)]
+    grids = [planar.grid(model, X, TS) for model, X in zip(models, samples.values(), strict=True)]
     figure = plots.contours(grids, TS, points=[X[:1000] for X in samples.values()], titles=list(samples))
     figure.savefig(FOLDER / "contours.png", dpi=100)
     with Image.open(FOLDER / "contours.png") as picture:  # a palette is enough, and a third of the size

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "method.md", ROOT / "docs" / "speed.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed")))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -80,6 +80,46 @@ def table3() -> str:
     return markdown(["data", "method", "AUC-ROC", "paper", "AUC-PRC", "paper"], body)
 
 
+def streams() -> str:
+    body = [
+        [
+            r["what"],
+            r["model"],
+            f"{int(r['rows']):,}",
+            f"{int(r['rows_per_s']):,}",
+            f"{int(r['rows_per_cpu_s']):,}",
+            f"{float(r['of_memory']):.0%}" if r["of_memory"] else "",
+            r["peak_mib"],
+        ]
+        for r in rows("streams")
+    ]
+    header = [
+        "",
+        "hidden layers",
+        "rows",
+        "rows/s once started",
+        "for each CPU second",
+        "of the first line",
+        "peak MiB",
+    ]
+    return markdown(header, body)
+
+
+def modalities() -> str:
+    names = ["fuse_local", "fuse_half", "fuse_global", "knn"]
+    body = [
+        [
+            r["data"],
+            f"{int(r['rows']):,} × {r['columns']}",
+            *(short(r[name]) if r[name] else "" for name in names),
+            f"{float(r['seconds']):.0f}",
+        ]
+        for r in rows("modalities")
+    ]
+    header = ["one class against others, AUC-ROC", "fitted on", "FUSE, t = 1", "t = 0.5", "t = 0", "kNN", "seconds"]
+    return markdown(header, body)
+
+
 def false_discoveries() -> str:
     body = [
         [
@@ -130,16 +170,8 @@ def speed_gpu() -> str:
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
-TABLES = {
-    "speed": speed,
-    "speed_gpu": speed_gpu,
-    "detection": detection,
-    "summary": summary,
-    "mixture": mixture,
-    "table1": table1,
-    "table3": table3,
-    "false_discoveries": false_discoveries,
-}
+MADE = (detection, summary, mixture, table1, table3, false_discoveries, streams, modalities, speed, speed_gpu)
+TABLES = {make.__name__: make for make in MADE}
 
 
 def filled(page: str) -> str:

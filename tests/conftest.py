@@ -37,3 +37,22 @@ def data() -> Path:
     if os.environ.get("CI"):
         pytest.fail("CENTRALITY_DATA is not set: CI must test on the real data sets.")
     pytest.skip("CENTRALITY_DATA does not point to the data sets.")
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory) -> str:
+    """A tiny CLIP with random weights, saved as the real one is."""
+    import torch
+    import transformers
+
+    folder = tmp_path_factory.mktemp("clip")
+    text = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision = {**text, "image_size": 32, "patch_size": 8}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=12)
+        transformers.CLIPModel(config).save_pretrained(folder)
+    transformers.CLIPImageProcessorPil(
+        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
+    ).save_pretrained(folder)
+    return str(folder)

@@ -147,7 +147,7 @@ def test_wrong_usage_exits_2(arguments):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["depth"], ["inspect"], ["demo"]])
+@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["rank"], ["depth"], ["plot"], ["inspect"], ["demo"]])
 def test_every_command_explains_itself_without_importing_torch(command):
     script = (
         "import sys\nfrom centrality.cli import main\n"

@@ -9,15 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from centrality.calibration import blend as blend
+    from centrality.chain import Chain as Chain
+    from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
-    from centrality.fuse import load as load
 
 __version__ = "0.1.0"
 
-_HOMES = {"FUSE": "fuse", "load": "fuse", "blend": "calibration"}
-_ROOMS = ("calibration", "conformal", "datasets", "depths", "metrics", "plots", "pyod", "regions", "report", "tables")
+_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "calibration"}
+_ROOMS = (
+    "calibration",
+    "chain",
+    "conformal",
+    "datasets",
+    "depths",
+    "drift",
+    "metrics",
+    "planar",
+    "plots",
+    "pyod",
+    "regions",
+    "report",
+    "representations",
+    "tables",
+)
 
-__all__ = ["FUSE", "__version__", "blend", "load"]
+__all__ = ["FUSE", "Chain", "__version__", "blend", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -83,7 +83,7 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
         if nw.dependencies.is_into_dataframe(X):
             _require_numbers(X)
         X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    _require_finite(X, getattr(estimator, "feature_names_in_", None))
+    require_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
 
 
@@ -115,7 +115,7 @@ def _require_numbers(frame: Any) -> None:
         )
 
 
-def _require_finite(rows: Any, names: Sequence[str] | None) -> None:
+def require_finite(rows: Any, names: Sequence[str] | None) -> None:
     """Raise if a value is NaN or infinite, naming the columns and counting the rows."""
     values = rows.data.reshape(-1, 1) if sparse.issparse(rows) else rows
     if values.dtype.kind != "f":

@@ -15,6 +15,7 @@ from centrality._network import Scorer, restore
 from centrality._numbers import widths
 from centrality._rows import Scaling
 from centrality.calibration import Calibration
+from centrality.drift import TrainingScores
 from centrality.report import Report
 
 Arrays = dict[str, NDArray[Any]]
@@ -29,6 +30,8 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.ends": model._calibration.ends,
         "calibration.halves": model._calibration.halves,
     }
+    if model._training_scores is not None:
+        arrays["training.quantiles"] = model._training_scores.quantiles
     if model._inliers is not None:
         arrays["conformal.inliers"] = model._inliers
     names = getattr(model, "feature_names_in_", None)
@@ -41,6 +44,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
         "rows_seen": model._memory.seen,
+        "training_rows": None if model._training_scores is None else model._training_scores.rows,
         "report": None if model._report is None else asdict(model._report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
     }
@@ -74,6 +78,7 @@ def put_together(
     shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
     quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    model._training_scores = _training_scores(header, arrays)
     model._inliers = None
     if "conformal.inliers" in arrays:
         count = len(arrays["conformal.inliers"])
@@ -94,6 +99,14 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
         raise ValueError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
     bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
     return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
+
+
+def _training_scores(header: dict[str, Any], arrays: Arrays) -> TrainingScores | None:
+    """Absent from files written before they were kept."""
+    if header.get("training_rows") is None:
+        return None
+    k = arrays["training.quantiles"].shape[-1]
+    return TrainingScores(_shaped(arrays, "training.quantiles", (2, k)), int(header["training_rows"]))
 
 
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

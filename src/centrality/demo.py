@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from centrality import plots
+from centrality import planar, plots
 from centrality._files import written_whole
 from centrality.datasets import four_clusters
 from centrality.fuse import FUSE
@@ -23,7 +22,7 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
     points = four_clusters().sample(3000, random_state=random_state)
     mixture = FUSE(noise_scale=0.25, random_state=random_state, progress=progress).fit(points)
-    grid = plane(mixture, points, TS)
+    grid = planar.grid(mixture, points, TS)
     _save(plots.contours([grid], TS, points=[points], titles=["mixture"]), folder / "contours.png")
 
     digits = load_digits()
@@ -44,15 +43,6 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     say(
         f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
     )
-
-
-def plane(model: FUSE, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:
-    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it."""
-    centre = np.median(points, axis=0)
-    reach = 1.2 * np.quantile(np.abs(points - centre), 0.995)
-    x, y = (np.linspace(centre[k] - reach, centre[k] + reach, size) for k in (0, 1))
-    corners = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    return x, y, model.centrality(corners, t=list(ts)).reshape(size, size, len(ts))
 
 
 def _table(heading: str, rows: Any, labels: Any, heads: Any, score: Any) -> str:

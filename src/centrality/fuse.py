@@ -33,6 +33,7 @@ from centrality._rows import Rows, Scaling, dense, rows_per_block
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
+from centrality.drift import Drift, TrainingScores
 from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contaminated data shorter
@@ -197,7 +198,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
         checked_calibration(self.calibration)  # now, not when training is over
-        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
+        share_of_outliers(self.contamination, auto=0.1)
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -227,12 +228,18 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         self.network_, self._scorer = network, Scorer(network)
         n = X.shape[0]
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
+        self._settle(seen, X, 0 if held is None else held.shape[0])
+        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
+        self._memory = Memory.of(X, rng)
+
+    def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
+        """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
-        self._report = self._examined(X, 0 if held is None else held.shape[0])
-        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
+        self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
+        self._report = self._examined(X, held_aside)
+        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         self.offset_ = float(np.quantile(self._scores_of(outputs), share))
-        self._memory = Memory.of(X, rng)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -268,11 +275,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
             for name in self.history_
         }
         self.network_, self._scorer, self._inliers = network, Scorer(network), None
-        outputs = np.moveaxis(self._in_blocks(X, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
-        self._calibration = Calibration.fit(self.calibration, outputs)
-        self._report = self._examined(X, 0)
-        outliers = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
-        self.offset_ = float(np.quantile(self._scores_of(outputs), outliers))
+        self._settle(X, X, 0)
 
     def _examined(self, X: Any, held_aside: int) -> Report:
         # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
@@ -382,6 +385,13 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
+
+    def drift(self, X: Any) -> Drift:
+        """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
+        heads = self.heads(X)
+        if self._training_scores is None:
+            raise ValueError("This model was saved before training scores were kept: fit it again to ask for drift.")
+        return self._training_scores.compare(heads)
 
     def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
         """`finish` of the network's (n, 1 + k) outputs, block by block: only the result is as long as X.

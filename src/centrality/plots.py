@@ -48,6 +48,51 @@ def contours(
     return figure
 
 
+def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]) -> Any:
+    """The rows on a map, (n, 2), coloured by their centrality, (n, len(ts)): a panel for each t, global to local.
+
+    The least central rows are drawn last, so that a few of them are not hidden among many.
+    """
+    figure = _figure(2.6 * len(ts) + 0.9, 3.0)
+    panels = figure.subplots(1, len(ts), squeeze=False)[0]
+    size = float(np.clip(12_000 / len(points), 2, 18))
+    for panel, t, score in zip(panels, ts, scores.T, strict=True):
+        order = np.argsort(-score)
+        drawn = panel.scatter(
+            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=scores.min(), vmax=scores.max(), linewidths=0
+        )
+        panel.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
+        panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
+    bar = figure.colorbar(drawn, ax=panels.tolist(), shrink=0.85, pad=0.01, format="%.2f")
+    bar.ax.tick_params(labelsize=7)
+    bar.set_label("centrality", fontsize=8)
+    return figure
+
+
+def profile(heads: NDArray[Any], *, shown: int = 10, t: float = 0.5) -> Any:
+    """Centrality along t for all rows, as bands of half and of nine tenths of them, and for the `shown` most and
+    least central ones at `t`, a line each. `heads` (n, 2): global and local."""
+    figure, axes = _square()
+    low, high = heads.T
+    ts = np.linspace(0, 1, 51)
+    all_scores = low[:, None] * (1 - ts) + high[:, None] * ts  # (n, 51)
+    for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
+        axes.fill_between(
+            ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
+        )
+    order = np.argsort(-(low * (1 - t) + high * t))
+    for rows, colour, label in (
+        (order[:shown], FIRST, "most central"),
+        (order[::-1][:shown], SECOND, "most peripheral"),
+    ):
+        for k, row in enumerate(rows):
+            axes.plot([0, 1], heads[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
+    axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="t:  0 is global, 1 is local", ylabel="centrality")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
 def images(groups: dict[str, tuple[NDArray[Any], NDArray[Any]]], *, columns: int = 10) -> Any:
     """Groups of grey images under headings, each image with its score: {heading: (images, scores)}."""
     heights = [-(-len(pictures) // columns) for pictures, _ in groups.values()]

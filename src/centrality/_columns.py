@@ -1,0 +1,58 @@
+"""Columns of Arrow tables: choosing them by name, and reading them as numbers."""
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+class TableError(ValueError):
+    """A file or a column that cannot be used; the message says what was wanted."""
+
+
+def select(table: Any, columns: Sequence[str]) -> Any:
+    """These columns in this order, of a table or a batch; a missing one is named, with the nearest there is."""
+    require(table.schema.names, columns)
+    return table.select(list(columns))
+
+
+def require(there: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise if one of the columns is not there."""
+    missing = [name for name in columns if name not in there]
+    if missing:
+        near = difflib.get_close_matches(missing[0], there, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {some(there)}.")
+
+
+def numbers(table: Any) -> NDArray[Any]:
+    """(n, p) array of a table or batch whose columns are all numbers; missing values become NaN."""
+    other = [field.name for field in table.schema if not is_number(field.type)]
+    if other:
+        numeric = [field.name for field in table.schema if is_number(field.type)]
+        raise TableError(
+            f"Numbers were wanted, but these columns hold something else: {some(other)}. "
+            f"Choose columns of numbers, for example: {','.join(numeric[:8]) or 'there are none'}; "
+            "or take text, dates and gaps as they are: --represent table"
+        )
+    kinds = {field.type for field in table.schema}
+    dtype = np.float32 if kinds == {pa.float32()} else np.float64
+    matrix = np.empty((table.num_rows, table.num_columns), dtype=dtype)
+    for j, column in enumerate(table.columns):
+        if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_float16(column.type):
+            column = column.cast(pa.float64(), safe=False)
+        matrix[:, j] = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    return matrix
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def some(names: Sequence[str], most: int = 8) -> str:
+    """A few of the names, for a message."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more

@@ -1,0 +1,173 @@
+"""A representation and FUSE as one estimator in one file: mixed tables, texts, images or series in, scores out."""
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from centrality import __version__, _saving, fuse, model_file
+from centrality._base import CentralityEstimator, unchanged_on_failure
+from centrality._device import find_device
+from centrality.calibration import blend, checked_t
+from centrality.drift import Drift
+from centrality.fuse import FUSE
+
+HOMES = {"Table": "table", "Text": "text", "Images": "images", "Series": "series"}
+OF_THIS_MACHINE = ("cache", "device", "download", "progress")  # settings that mean nothing elsewhere: not saved
+
+
+class Chain(TransformerMixin, CentralityEstimator):
+    """Represent, then score: FUSE on what a representation makes of the rows.
+
+    Parameters
+    ----------
+    representation : one of `centrality.representations`.
+    model : the FUSE to fit; None means `FUSE()`. Where its scaling is "auto" and the representation is already in
+        comparable units (`Table`), nothing is scaled again.
+
+    Attributes
+    ----------
+    representation_, model_ : both, fitted.
+    offset_ : the score below which `predict` says outlier.
+    """
+
+    representation_: Any
+    model_: FUSE
+
+    def __init__(self, representation: Any, model: FUSE | None = None) -> None:
+        self.representation = representation
+        self.model = model
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out."""
+        with unchanged_on_failure(self):
+            self.representation_ = clone(self.representation)
+            Z = self.representation_.fit_transform(X)
+            model = FUSE() if self.model is None else clone(self.model)
+            if model.scaling == "auto" and self.representation_.scaled:
+                model.set_params(scaling="none")
+            self.model_ = model.fit(Z[_there(Z)])
+            self.offset_ = self.model_.offset_
+        return self
+
+    @property
+    def t(self) -> float:
+        """The dial of the fitted FUSE."""
+        return self.model_.t
+
+    def represent(self, X: Any) -> NDArray[Any]:
+        """(n, p) the rows as FUSE sees them."""
+        check_is_fitted(self)
+        return np.asarray(self.representation_.transform(X))
+
+    def heads(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) global and local centrality; NaN where a row could not be represented."""
+        return self._of_rows(self.represent(X), self.model_.heads)
+
+    def raw(self, X: Any) -> NDArray[np.float64]:
+        """(n, 2) uncalibrated."""
+        return self._of_rows(self.represent(X), self.model_.raw)
+
+    def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """How central each row is, in [0, 1], at the model's own t or at these."""
+        check_is_fitted(self)
+        t = self.t if t is None else t
+        checked_t(t)
+        return blend(self.heads(X), t)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """FUSE's `score_samples` of what the representation makes of the rows: larger means more normal."""
+        return self._of_rows(self.represent(X), self.model_.score_samples)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The heads as two columns, "global" and "local"."""
+        return self.heads(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        return np.array(["global", "local"], dtype=object)
+
+    def drift(self, X: Any) -> Drift:
+        """Do these rows score as the training rows did?"""
+        Z = self.represent(X)
+        return self.model_.drift(Z[_there(Z)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write representation and model to one safetensors file: no training rows, no pickle."""
+        check_is_fitted(self)
+        settings, learned = self.representation_.state()
+        parameters = {
+            name: _saving._plain(value)
+            for name, value in self.representation_.get_params(deep=False).items()
+            if name not in OF_THIS_MACHINE
+        }
+        header, arrays = _saving.parts_of(self.model_)
+        model_file.write(
+            path,
+            {
+                "model": "Chain",
+                "version": __version__,
+                "representation": {
+                    "kind": type(self.representation_).__name__,
+                    "parameters": parameters,
+                    "state": settings,
+                    "columns": self.representation_.describe(),
+                },
+                "fuse": header,
+            },
+            arrays | {f"representation.{name}": array for name, array in learned.items()},
+        )
+
+    def _of_rows(self, Z: NDArray[Any], score: Any) -> NDArray[np.float64]:
+        there = _there(Z)
+        if there.all():
+            return np.asarray(score(Z))
+        found = np.asarray(score(Z[there])) if there.any() else np.empty((0, 2))
+        result = np.full((len(Z), *found.shape[1:]), np.nan)
+        result[there] = found
+        return result
+
+
+def load(path: str | os.PathLike[str], *, encoder: Any = None, representation: Any = None, device: str = "auto") -> Any:
+    """The FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
+
+    `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
+    place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
+    folder that has moved; it must be the same encoder, and that is checked.
+    """
+    header, arrays = model_file.read(path)
+    if header.get("model") != "Chain":
+        return fuse.load(path, encoder=encoder, device=device)
+    try:
+        return _put_together(header, arrays, encoder, representation, device)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise model_file.ModelFileError(f"{path} lacks something a Chain needs: {error!r}.") from error
+    except ValueError as error:
+        raise model_file.ModelFileError(f"{path}: {error}") from error
+
+
+def _put_together(header: Any, arrays: Any, encoder: Any, representation: Any, device: str) -> Chain:
+    saved = header["representation"]
+    kind = getattr(import_module(f"centrality.representations.{HOMES[saved['kind']]}"), saved["kind"])
+    if representation is None:
+        known = kind().get_params(deep=False)
+        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
+    elif type(representation) is not kind:
+        raise ValueError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
+    mark = "representation."
+    learned = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
+    rest = {name: array for name, array in arrays.items() if not name.startswith(mark)}
+    model = _saving.put_together(FUSE, header["fuse"], rest, encoder, find_device(device))
+    chain = Chain(representation, model)
+    chain.representation_ = representation.restore(saved["state"], learned)
+    chain.model_, chain.offset_ = model, model.offset_
+    return chain
+
+
+def _there(Z: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) the rows that have been represented: one that could not be is all NaN."""
+    return np.asarray(~np.isnan(Z).all(1))

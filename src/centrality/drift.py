@@ -1,0 +1,106 @@
+"""Have the rows changed? New scores against those of the training rows, of which the model keeps quantiles.
+
+Each head is compared by Kolmogorov and Smirnov's two-sample test, and by an effect size that does not grow with the
+number of rows: Cliff's delta, the chance that a new row is more central than a training row minus the reverse.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
+ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
+
+
+@dataclass(frozen=True)
+class HeadDrift:
+    """One head: the largest gap between the two distributions, its p-value, and Cliff's delta."""
+
+    statistic: float
+    p_value: float
+    effect: float  # -1: every new row is less central than every training row; 0: neither; 1: the reverse
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What `drift` found in `rows` new rows."""
+
+    rows: int
+    global_head: HeadDrift
+    local_head: HeadDrift
+
+    @property
+    def p_value(self) -> float:
+        """Of both heads together (Bonferroni)."""
+        return min(1.0, 2 * min(self.global_head.p_value, self.local_head.p_value))
+
+    @property
+    def effect(self) -> float:
+        """The larger of the two, with its sign."""
+        return max(self.global_head.effect, self.local_head.effect, key=abs)
+
+    def detected(self, *, alpha: float = ALPHA, effect: float = EFFECT) -> bool:
+        """Both beyond chance and large enough to matter."""
+        heads = (self.global_head, self.local_head)
+        return any(2 * head.p_value <= alpha and abs(head.effect) >= effect for head in heads)
+
+    def __str__(self) -> str:
+        way = "less" if self.effect < 0 else "more"
+        return (
+            f"{self.rows:,} new rows are {way} central than the training rows: effect "
+            f"{self.global_head.effect:+.2f} global, {self.local_head.effect:+.2f} local, p = {self.p_value:.2g}"
+        )
+
+
+@dataclass(frozen=True)
+class TrainingScores:
+    """What a model remembers of its training rows' heads."""
+
+    quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
+    rows: int  # how many rows they stand for
+
+    @classmethod
+    def of(cls, heads: NDArray[np.float64]) -> "TrainingScores":
+        """`heads` (n, 2) of training rows."""
+        levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
+        return cls(np.quantile(heads, levels, axis=0).T, len(heads))
+
+    def compare(self, heads: NDArray[np.float64]) -> Drift:
+        """`heads` (m, 2) of new rows; those without a score are left out."""
+        heads = heads[~np.isnan(heads).any(1)]
+        if len(heads) < 2:
+            raise ValueError(f"Drift needs at least 2 new rows, got {len(heads)}.")
+        found = [self._head(kept, new) for kept, new in zip(self.quantiles, heads.T, strict=True)]
+        return Drift(len(heads), *found)
+
+    def _head(self, kept: NDArray[np.float64], new: NDArray[Any]) -> HeadDrift:
+        from scipy.stats import kstwo  # 40 MiB that scoring alone does not need
+
+        new = np.sort(new)
+        below, upto = _distribution(kept, new)  # of the training rows: P(X < x) and P(X <= x)
+        m = len(new)
+        # Equal values are one step of the distribution: compare before the first and after the last of them.
+        after = np.searchsorted(new, new, side="right") / m
+        before = np.searchsorted(new, new, side="left") / m
+        gap = float(max(np.abs(after - upto).max(), np.abs(below - before).max()))
+        size = max(1, round(self.rows * m / (self.rows + m)))
+        return HeadDrift(gap, float(kstwo.sf(gap, size)), float((below + upto - 1).mean()))
+
+
+def _distribution(kept: NDArray[np.float64], x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(X < x) and P(X <= x) where X has these evenly spaced quantiles; they differ only where quantiles tie."""
+    levels = np.linspace(0, 1, len(kept))
+    values, first = np.unique(kept, return_index=True)
+    last = len(kept) - 1 - np.unique(kept[::-1], return_index=True)[1]
+    at = np.searchsorted(values, x)
+    tied = (at < len(values)) & (values[np.minimum(at, len(values) - 1)] == x)
+    # Between two values, rise from the end of the lower one's step to the start of the upper one's.
+    low, high = np.clip(at - 1, 0, None), np.clip(at, None, len(values) - 1)
+    width = np.where(values[high] > values[low], values[high] - values[low], 1.0)
+    share = np.clip((x - values[low]) / width, 0.0, 1.0)
+    between = levels[last[low]] + share * (levels[first[high]] - levels[last[low]])
+    between = np.where(at == 0, 0.0, np.where(at == len(values), 1.0, between))
+    step = np.minimum(at, len(values) - 1)
+    return np.where(tied, levels[first[step]], between), np.where(tied, levels[last[step]], between)

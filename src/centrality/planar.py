@@ -1,0 +1,49 @@
+"""Rows on the plane: a map of many columns, or scores over the square around two."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._optional import optional
+
+METHODS = ("pca", "umap")
+
+
+def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = None) -> NDArray[np.float64]:
+    """(n, 2) a map of the rows of Z: their two principal components, or UMAP, which keeps neighbours together.
+
+    Columns are taken as they are; rows of two columns are their own map.
+    """
+    Z = np.asarray(Z, dtype=np.float64)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    if Z.ndim != 2 or len(Z) < 2:
+        raise ValueError(f"A map needs at least two rows of numbers, got shape {Z.shape}.")
+    if Z.shape[1] == 1:
+        return np.column_stack([Z[:, 0], np.zeros(len(Z))])
+    if Z.shape[1] == 2:
+        return Z
+    if method == "umap":
+        # One thread where a seed is given, as UMAP needs it to be repeatable; said here, it need not warn.
+        threads = -1 if random_state is None else 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
+            umap = optional("umap", "maps").UMAP
+        made = umap(n_components=2, random_state=random_state, n_jobs=threads)
+        return np.asarray(made.fit_transform(Z), dtype=np.float64)
+    from sklearn.decomposition import PCA
+
+    return np.asarray(
+        PCA(2, svd_solver="full" if min(Z.shape) < 500 else "randomized", random_state=0).fit_transform(Z)
+    )
+
+
+def grid(model: Any, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:
+    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it."""
+    centre = np.median(points, axis=0)
+    reach = 1.2 * np.quantile(np.abs(points - centre), 0.995)
+    x, y = (np.linspace(centre[k] - reach, centre[k] + reach, size) for k in (0, 1))
+    corners = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return x, y, model.centrality(corners, t=list(ts)).reshape(size, size, len(ts))

@@ -1,0 +1,28 @@
+"""From what people have to vectors: tables, images, texts and time series, each a scikit-learn transformer.
+
+Every one needs packages of its own, named by an extra (`pip install 'centrality[table]'` and so on), and imports
+them when it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from centrality.representations.images import Images as Images
+    from centrality.representations.series import Series as Series
+    from centrality.representations.table import Table as Table
+    from centrality.representations.text import Text as Text
+
+_HOMES = {"Table": "table", "Images": "images", "Text": "text", "Series": "series"}
+
+__all__ = ["Images", "Series", "Table", "Text"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"centrality.representations.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'centrality.representations' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,288 @@
+"""The columns of a mixed table, one small encoder for each kind.
+
+Each encoder gives its column a block of numbers that is centred on the training rows and has a total variance of
+about one, so that every column weighs alike, however many numbers stand for it. What it learned is a few JSON
+values and arrays: encoding a saved model's rows runs the same code on them.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from centrality._columns import TableError, some
+from centrality._optional import optional
+from centrality.representations._base import Arrays, DataNote
+
+RARE = 0.005  # categories below this share of the rows are taken together
+COMPONENTS = 30  # numbers that stand for a column of words
+OTHER, MISSING = "(other)", "(missing)"
+
+Block = NDArray[np.float64]
+
+
+@dataclass
+class Left:
+    """A column that carries nothing: left out."""
+
+    why: str
+    kind = "left out"
+
+    def encode(self, name: str, values: Any) -> Block:
+        return np.empty((len(values), 0))
+
+    def names(self, name: str) -> list[str]:
+        return []
+
+    def says(self) -> str:
+        return f"left out: {self.why}"
+
+
+@dataclass
+class Numbers:
+    """(x - mean) / deviation; a gap is filled with the mean and marked in a column of its own."""
+
+    mean: float
+    deviation: float
+    missing: float  # share of the training rows
+    kind = "numbers"
+
+    @classmethod
+    def fit(cls, name: str, values: Any) -> "Numbers | Left":
+        x = _floats(name, values)
+        there = x[~np.isnan(x)]
+        if len(there) == 0:
+            return Left("every value is missing")
+        missing = 1 - len(there) / len(x)
+        deviation = float(there.std())
+        if not np.isfinite(deviation):
+            raise TableError(f"Column {name!r}: the values are so large that their variance overflows.")
+        if deviation == 0 and missing == 0:
+            return Left(f"every value is {there[0]:g}")
+        return cls(float(there.mean()), deviation or 1.0, missing)
+
+    def encode(self, name: str, values: Any) -> Block:
+        x = _floats(name, values)
+        gaps = np.isnan(x)
+        z = np.where(gaps, 0.0, (x - self.mean) / self.deviation)
+        if self.missing:
+            return np.column_stack([z, gaps - self.missing])
+        if gaps.any():
+            _note(f"Column {name!r}: values are missing, which none was in fitting; they are taken as the mean.")
+        return z[:, None]
+
+    def names(self, name: str) -> list[str]:
+        return [name, f"{name} missing"] if self.missing else [name]
+
+    def says(self) -> str:
+        gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
+        return f"number, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
+
+
+@dataclass
+class Categories:
+    """One column per category. Rare ones share a column; a missing value is a category like the others."""
+
+    levels: list[str]
+    shares: list[float]
+    kind = "categories"
+
+    @classmethod
+    def fit(cls, name: str, values: Any) -> "Categories | Left":
+        counts = {v["values"]: v["counts"] for v in _texts(values).fill_null(MISSING).value_counts().to_pylist()}
+        if len(counts) == 1:
+            only = next(iter(counts))
+            return Left("every value is missing" if only == MISSING else f"every value is {only!r}")
+        total = sum(counts.values())
+        rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
+        if len(rare) > 1:
+            counts[OTHER] = sum(counts.pop(level) for level in rare)
+        levels = sorted(counts)
+        return cls(levels, [counts[level] / total for level in levels])
+
+    def encode(self, name: str, values: Any) -> Block:
+        texts = _texts(values).fill_null(MISSING)
+        codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
+        unseen = self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
+        if codes.null_count and OTHER not in self.levels:
+            new = texts.filter(pc.is_null(codes)).unique().to_pylist()
+            _note(
+                f"Column {name!r}: {some(sorted(new), 3)} did not occur in fitting; "
+                f"such rows are taken as the rarest category, {self.levels[unseen]!r}."
+            )
+        shares = np.array(self.shares)
+        block = np.tile(-shares, (len(texts), 1))
+        block[np.arange(len(texts)), codes.fill_null(unseen).to_numpy()] += 1
+        return np.asarray(block / np.sqrt((shares * (1 - shares)).sum()))
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name} {level}" for level in self.levels]
+
+    def says(self) -> str:
+        shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
+        gap = ", missing being one of them" if MISSING in self.levels else ""
+        return f"category, {len(self.levels)} levels{gap}{shared}"
+
+
+@dataclass
+class Dates:
+    """skrub's features of dates: when, and where in the year, month, week and day; gaps are marked."""
+
+    format: str | None  # of dates written as text
+    witness: list[str]  # training dates from which skrub's encoder finds its settings again
+    means: list[float]
+    deviations: list[float]
+    missing: float
+    feature_names: list[str]
+    kind = "dates"
+    _encoder: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def fit(cls, name: str, values: Any, format: str | None) -> "Dates | Left":
+        dates = _dates(values, format)
+        there = dates.dropna()
+        if there.empty:
+            return Left("every value is missing")
+        times = there[there != there.dt.normalize()]
+        witness = [str(moment) for moment in [*times[:1], there.min(), there.max()]]
+        made = cls(format, witness, [], [], float(dates.isna().mean()), [])
+        features = made._features(dates)
+        made.feature_names = [column.removeprefix("date_") for column in features.columns]
+        made.means = features.mean().tolist()
+        made.deviations = features.std(ddof=0).tolist()
+        return made
+
+    def encode(self, name: str, values: Any) -> Block:
+        dates = _dates(values, self.format)
+        deviations = np.array(self.deviations)
+        varies = deviations > 1e-12
+        z = np.zeros((len(dates), len(deviations)))
+        features = self._features(dates).to_numpy(dtype=np.float64)
+        np.divide(features - self.means, deviations * np.sqrt(max(varies.sum(), 1)), out=z, where=varies)
+        z[dates.isna().to_numpy()] = 0.0
+        if self.missing:
+            z = np.column_stack([z, dates.isna().to_numpy() - self.missing])
+        return z
+
+    def names(self, name: str) -> list[str]:
+        marked = [f"{name} missing"] if self.missing else []
+        return [f"{name} {feature}" for feature in self.feature_names] + marked
+
+    def says(self) -> str:
+        gaps = f"; {self.missing:.1%} missing: marked" if self.missing else ""
+        how = f" (written as {self.format})" if self.format else ""
+        return f"date{how}: {', '.join(self.feature_names)}{gaps}"
+
+    def _features(self, dates: Any) -> Any:
+        import pandas as pd
+
+        if self._encoder is None:
+            skrub = optional("skrub", "table")
+            self._encoder = skrub.DatetimeEncoder(resolution="minute", add_weekday=True, periodic_encoding="circular")
+            zone = dates.dt.tz
+            known = pd.to_datetime(pd.Series(self.witness, name="date"), utc=zone is not None, format="ISO8601")
+            self._encoder.fit_transform(known if zone is None else known.dt.tz_convert(zone))
+        return self._encoder.transform(dates.rename("date"))
+
+
+@dataclass
+class Words:
+    """Free text and categories of many values: weights of character n-grams on the main components (skrub)."""
+
+    vocabulary: list[str]
+    idf: NDArray[np.float64]
+    components: NDArray[np.float32]  # (COMPONENTS, vocabulary)
+    center: NDArray[np.float64]
+    factor: float
+    distinct: int
+    kind = "words"
+    _vectorizer: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def fit(cls, name: str, values: Any) -> "Words | Left":
+        import pandas as pd
+
+        texts = _texts(values)
+        encoder = optional("skrub", "table").StringEncoder(n_components=COMPONENTS, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few different texts: fewer components, which is what is wanted
+            encoder.fit_transform(pd.Series(texts.fill_null("").to_pylist(), dtype="str", name=name))
+        vectorizer = encoder.vectorizer_
+        vocabulary = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
+        svd = getattr(encoder, "tsvd_", None)
+        identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
+        components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
+        made = cls(
+            vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, pc.count_distinct(texts).as_py()
+        )
+        raw = made._projected(texts)
+        made.center, made.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
+        return made
+
+    def encode(self, name: str, values: Any) -> Block:
+        return np.asarray((self._projected(_texts(values)) - self.center) / self.factor)
+
+    def _projected(self, texts: Any) -> Block:
+        if self._vectorizer is None:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+
+            # As skrub's StringEncoder has it.
+            self._vectorizer = TfidfVectorizer(ngram_range=(3, 4), analyzer="char_wb", vocabulary=self.vocabulary)
+            self._vectorizer.idf_ = self.idf
+        weights = self._vectorizer.transform(texts.fill_null("").to_pylist())
+        return np.asarray(weights @ self.components.T.astype(np.float64))
+
+    def names(self, name: str) -> list[str]:
+        return [f"{name} {k}" for k in range(len(self.components))]
+
+    def says(self) -> str:
+        return f"text of {self.distinct} different values: {len(self.components)} components of character n-grams"
+
+
+KINDS = {kind.kind: kind for kind in (Left, Numbers, Categories, Dates, Words)}
+
+
+def to_state(encoder: Any) -> tuple[dict[str, Any], Arrays]:
+    """An encoder as JSON values and arrays."""
+    values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in values.items() if name not in arrays}
+    return {"kind": encoder.kind, **plain}, arrays
+
+
+def from_state(state: dict[str, Any], arrays: Arrays) -> Any:
+    values: dict[str, Any] = {name: value for name, value in state.items() if name != "kind"} | arrays
+    return KINDS[state["kind"]](**values)
+
+
+def _floats(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        x = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableError(
+            f"Column {name!r} held numbers when the model was fitted, here it is {values.type}: {error}"
+        ) from None
+    if np.isinf(x).any():
+        raise TableError(f"Column {name!r}: finite numbers were wanted, got infinity in {int(np.isinf(x).sum())} rows.")
+    return x
+
+
+def _texts(values: Any) -> Any:
+    return values.cast(pa.string()).combine_chunks()
+
+
+def _dates(values: Any, format: str | None) -> Any:
+    import pandas as pd
+
+    if format is None:
+        return values.cast(pa.timestamp("us", tz=getattr(values.type, "tz", None))).to_pandas()
+    series = pd.Series(_texts(values).to_pylist(), dtype="str")
+    return pd.to_datetime(series, format=format, errors="coerce")
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, DataNote, stacklevel=4)

@@ -1,0 +1,126 @@
+"""Images as vectors, by a vision model that somebody else trained."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._numbers import whole
+from centrality.representations._base import Arrays, State
+from centrality.representations._embedding import Embedding
+from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded
+
+CORRUPT = ("refuse", "skip")
+
+
+class Images(Embedding):
+    """Images as vectors. Items are paths, PIL images, arrays (h, w[, c]) of uint8, or the bytes of an image file.
+
+    Parameters
+    ----------
+    model : "clip"; a folder or an "owner/name" that transformers knows; a name that timm knows; or any
+        torch.nn.Module from (n, 3, size, size) to (n, d) or to maps (n, d, h, w), which are averaged.
+    size, mean, std : how images are prepared for a module of your own; named models bring theirs.
+    normalize : bring vectors to unit length before they are scaled together.
+    column : which column holds the images, when tables are given.
+    corrupt : "refuse" raises and names the file, "skip" warns and leaves its row missing (NaN).
+    cache : a folder that keeps vectors, keyed by the image's content and the model: a second run, or one after a
+        crash, encodes only what is new.
+    batch_size, download, device, progress : as for `Text`.
+
+    Attributes
+    ----------
+    skipped_ : the images that the last `transform` could not read.
+    """
+
+    def __init__(
+        self,
+        model: Any = "clip",
+        *,
+        size: int = 224,
+        mean: Sequence[float] = (0.485, 0.456, 0.406),
+        std: Sequence[float] = (0.229, 0.224, 0.225),
+        normalize: bool = True,
+        column: str | None = None,
+        corrupt: str = "refuse",
+        cache: str | Path | None = None,
+        batch_size: int = 32,
+        download: bool = False,
+        device: str = "auto",
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.size = size
+        self.mean = mean
+        self.std = std
+        self.normalize = normalize
+        self.column = column
+        self.corrupt = corrupt
+        self.cache = cache
+        self.batch_size = batch_size
+        self.download = download
+        self.device = device
+        self.progress = progress
+
+    def _vectors(self, items: Any) -> NDArray[np.float32]:
+        from tqdm import tqdm
+
+        if self.corrupt not in CORRUPT:
+            raise ValueError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
+        size, skipped = whole("batch_size", self.batch_size), Unreadable(self.corrupt)
+        cache = Cache(self.cache, self.fingerprint_)
+        vectors: list[NDArray[np.float32] | None] = []
+        for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
+            vectors.extend(self._batch(items[start : start + size], start, cache, skipped))
+        self.skipped_ = skipped.names
+        skipped.report()
+        there = [vector for vector in vectors if vector is not None]
+        if not there:
+            raise ValueError(f"Images were wanted, but none of {len(items)} could be read.")
+        empty = np.full_like(there[0], np.nan)
+        return np.stack([empty if vector is None else vector for vector in vectors])
+
+    def _batch(
+        self, items: Sequence[Any], start: int, cache: Cache, skipped: Unreadable
+    ) -> list[NDArray[np.float32] | None]:
+        """The vectors of a few images: from the cache, or encoded together."""
+        vectors: list[NDArray[np.float32] | None] = [None] * len(items)
+        keys: dict[int, str] = {}
+        pictures: list[Any] = []
+        for i, item in enumerate(items):
+            with skipped.watching(item, start + i):
+                key, content = content_of(item)
+                vectors[i] = cache.get(key)
+                if vectors[i] is None:
+                    pictures.append(decoded(content))
+                    keys[i] = key
+        if pictures:
+            for (i, key), vector in zip(keys.items(), self._encoder(pictures), strict=True):
+                vectors[i] = vector
+                cache.put(key, vector)
+        return vectors
+
+    def _loaded(self) -> VisionEncoder:
+        return VisionEncoder(
+            self.model, whole("size", self.size), tuple(self.mean), tuple(self.std), self.download, self.device
+        )
+
+    def _name(self) -> str:
+        return self.model if isinstance(self.model, str) else type(self.model).__name__
+
+    def describe(self) -> dict[str, str]:
+        return {self.columns_[0] if self.columns_ else "image": f"image, as {self._name()} sees it"}
+
+    def state(self) -> tuple[State, Arrays]:
+        plain, arrays = super().state()
+        return plain | {"own_module": not isinstance(self.model, str)}, arrays
+
+    def restore(self, state: State, arrays: Arrays) -> Self:
+        if state["own_module"] and isinstance(self.model, str):
+            raise ValueError(
+                f"the images were encoded by a module of your own ({self.model}), which the file does not hold: "
+                "pass it again, load(path, representation=Images(module))."
+            )
+        return super().restore(state, arrays)

@@ -1,0 +1,175 @@
+"""Time series as vectors: the 22 features of catch22 for each channel."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from centrality._base import unchanged_on_failure
+from centrality._columns import TableError, numbers, require
+from centrality._numbers import whole
+from centrality._optional import optional
+from centrality.representations._base import Arrays, Representation, State, as_arrow, is_frame
+
+FEATURES = ("catch22", "catch24")
+SHORTEST = 10  # values below which the features mean nothing
+MOST_GAPS = 0.5  # of a series; more would be our invention, not data
+
+Item = NDArray[np.float64]  # (length,) or (length, channels)
+
+
+class Series(Representation):
+    """Time series as vectors.
+
+    X is a sequence of series, of equal or unequal lengths: arrays (length,) or (length, channels); an array
+    (n, length) or (n, length, channels); or a table with a series in each row. Gaps (NaN) inside a series are
+    bridged by straight lines, at its ends they are cut off. With `window`, X is one long series instead: an array
+    (length,) or (length, channels), or a table with a row for each moment, and the vectors are those of its windows.
+
+    Parameters
+    ----------
+    features : "catch22", or "catch24", which adds mean and deviation: for when level and spread matter.
+    window, step : length of the windows over one long series, and from one to the next (default: half a window).
+    column : with `window`, the columns of a table that hold the values: a name or several.
+    """
+
+    def __init__(
+        self,
+        features: str = "catch22",
+        *,
+        window: int | None = None,
+        step: int | None = None,
+        column: str | Sequence[str] | None = None,
+    ) -> None:
+        self.features = features
+        self.window = window
+        self.step = step
+        self.column = column
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what to put where a feature cannot be computed: its median."""
+        with unchanged_on_failure(self):
+            if self.features not in FEATURES:
+                raise ValueError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
+            self.columns_ = self._names(X)
+            found, self._channels = self._computed(X, None)
+            with np.errstate(invalid="ignore"):
+                known = ~np.isnan(found).all(0)
+            self._fill = np.zeros(found.shape[1])
+            self._fill[known] = np.nanmedian(found[:, known], axis=0)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """(n, features of every channel) a row for each series or window."""
+        check_is_fitted(self)
+        found, _ = self._computed(X, self._channels)
+        return np.where(np.isnan(found), self._fill, found)
+
+    def starts(self, length: int) -> NDArray[np.int64]:
+        """Where the windows over a series of this length begin; the last one ends with the series."""
+        window, step = self._window()
+        if length < window:
+            raise ValueError(f"A window of {window} moments was asked for, but the series has only {length}.")
+        begins = np.arange(0, length - window + 1, step)
+        return begins if begins[-1] == length - window else np.append(begins, length - window)
+
+    def spread(self, scores: NDArray[Any], length: int) -> NDArray[np.float64]:
+        """Scores of windows (n,) or (n, k) as scores of moments: the mean over the windows that hold each."""
+        window, _ = self._window()
+        starts = self.starts(length)
+        if len(starts) != len(scores):
+            raise ValueError(f"A series of {length} moments has {len(starts)} windows, got {len(scores)} scores.")
+        total, count = np.zeros((length, *scores.shape[1:])), np.zeros(length)
+        for start, score in zip(starts, scores, strict=True):
+            total[start : start + window] += score
+            count[start : start + window] += 1
+        return np.asarray(total / count.reshape(-1, *[1] * (scores.ndim - 1)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        check_is_fitted(self)
+        names = self._catch22([1.0, 2.0, 0.0] * SHORTEST)["names"]
+        if self._channels == 1:
+            return np.array(names, dtype=object)
+        return np.array([f"{name} {c}" for c in range(self._channels) for name in names], dtype=object)
+
+    def describe(self) -> dict[str, str]:
+        check_is_fitted(self)
+        each = f"{self.features} of {self._channels} channel{'s' if self._channels > 1 else ''}"
+        how = f"windows of {self._window()[0]} moments" if self.window is not None else "a series in each row"
+        return {", ".join((self.columns_ or ["series"])[:3]): f"{how}, {each}"}
+
+    def types(self) -> dict[str, pa.DataType]:
+        return {name: pa.float64() for name in self.columns_ or []}
+
+    def state(self) -> tuple[State, Arrays]:
+        check_is_fitted(self)
+        return {"columns": self.columns_, "channels": self._channels}, {"fill": self._fill}
+
+    def restore(self, state: State, arrays: Arrays) -> Self:
+        self.columns_, self._channels, self._fill = state["columns"], int(state["channels"]), arrays["fill"]
+        return self
+
+    def _window(self) -> tuple[int, int]:
+        if self.window is None:
+            raise ValueError("This needs windows: Series(window=...).")
+        window = whole("window", self.window, at_least=SHORTEST)
+        return window, max(1, window // 2) if self.step is None else whole("step", self.step)
+
+    def _names(self, X: Any) -> list[str] | None:
+        if not is_frame(X):
+            return None
+        there = as_arrow(X).column_names
+        chosen = there if self.column is None else [self.column] if isinstance(self.column, str) else list(self.column)
+        require(there, chosen)
+        return chosen
+
+    def _computed(self, X: Any, channels: int | None) -> tuple[NDArray[np.float64], int]:
+        items = self._items(X)
+        if not items:
+            raise ValueError("Series were wanted, got none.")
+        channels = items[0].shape[1] if channels is None else channels
+        rows = []
+        for i, item in enumerate(items):
+            if item.shape[1] != channels:
+                raise ValueError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
+            rows.append(np.concatenate([self._of_channel(channel, i) for channel in item.T]))
+        return np.array(rows), channels
+
+    def _items(self, X: Any) -> list[Item]:
+        """Each series as (length, channels)."""
+        if is_frame(X):
+            table = as_arrow(X)
+            require(table.column_names, self.columns_ or [])
+            X = numbers(table.select(self.columns_ or []))
+        if self.window is None:
+            return [_two_dimensional(item, i) for i, item in enumerate(X)]
+        whole_series = _two_dimensional(X, 0)
+        window, _ = self._window()
+        return [whole_series[start : start + window] for start in self.starts(len(whole_series))]
+
+    def _of_channel(self, values: Item, i: int) -> NDArray[np.float64]:
+        there = np.flatnonzero(np.isfinite(values))
+        span = there[-1] - there[0] + 1 if len(there) else 0
+        if len(there) < SHORTEST or len(there) < (1 - MOST_GAPS) * span:
+            kind = "window" if self.window is not None else "series"
+            raise TableError(
+                f"{kind.capitalize()} {i} has {len(there)} values in {span} moments: at least {SHORTEST} were wanted, "
+                f"and no more than {MOST_GAPS:.0%} gaps."
+            )
+        moments = np.arange(there[0], there[-1] + 1)
+        bridged = np.interp(moments, there, values[there])
+        return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
+
+    def _catch22(self, values: list[float]) -> Any:
+        return optional("pycatch22", "series").catch22_all(values, catch24=self.features == "catch24")
+
+
+def _two_dimensional(item: Any, i: int) -> Item:
+    array = np.asarray(item, dtype=np.float64)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2:
+        raise ValueError(f"A series is (length,) or (length, channels), but series {i} has shape {array.shape}.")
+    return array

@@ -1,0 +1,147 @@
+"""Mixed tables: numbers, booleans, dates, categories, free text and gaps, as numbers that can be compared."""
+
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from centrality._base import unchanged_on_failure
+from centrality._columns import TableError, is_number, require
+from centrality._numbers import whole
+from centrality._optional import optional
+from centrality.representations import _table_columns as columns
+from centrality.representations._base import Arrays, Representation, State, as_arrow
+
+FEW_ROWS = 20  # below, nothing is called an identifier
+
+
+class Table(Representation):
+    """A table of mixed columns as vectors in which every column weighs alike.
+
+    Numbers and booleans are standardised; dates become skrub's calendar features; text of few different values is a
+    category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
+    information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
+
+    Parameters
+    ----------
+    cardinality : text with more different values than this is no category.
+
+    Attributes
+    ----------
+    columns_ : the columns it reads, by name; others are ignored, in whatever order they come.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from centrality.representations import Table
+    >>> table = Table().fit(pa.table({"height": [1.7, None, 1.8, 1.6], "smokes": ["no", "yes", "no", None]}))
+    >>> table.describe()["smokes"]
+    'category, 3 levels, missing being one of them'
+    """
+
+    scaled = True
+
+    def __init__(self, *, cardinality: int = 40) -> None:
+        self.cardinality = cardinality
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide what each column is, and learn its scale or its categories."""
+        table = as_arrow(X)
+        optional("skrub", "table")
+        with unchanged_on_failure(self):
+            whole("cardinality", self.cardinality)
+            if table.num_rows == 0:
+                raise TableError("Rows were wanted, the table has none.")
+            self._encoders = {name: self._decided(name, table[name]) for name in table.column_names}
+            self.columns_ = self._used()
+            self.n_features_in_ = table.num_columns
+            if not self.get_feature_names_out().size:
+                raise TableError(f"Nothing in this table varies: {self.describe()}.")
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """(n, q) numbers, about one unit of variance a column."""
+        check_is_fitted(self)
+        table = as_arrow(X)
+        require(table.column_names, self.columns_ or [])
+        blocks = [self._encoders[name].encode(name, table[name]) for name in self.columns_ or []]
+        return np.concatenate(blocks, axis=1).astype(np.float32)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        check_is_fitted(self)
+        names = [part for name, encoder in self._encoders.items() for part in encoder.names(name)]
+        return np.array(names, dtype=object)
+
+    def describe(self) -> dict[str, str]:
+        check_is_fitted(self)
+        return {name: encoder.says() for name, encoder in self._encoders.items()}
+
+    def types(self) -> dict[str, pa.DataType]:
+        kinds = {"numbers": pa.float64(), "categories": pa.string(), "words": pa.string()}
+        return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds} | {
+            name: pa.string() for name, e in self._encoders.items() if e.kind == "dates" and e.format is not None
+        }
+
+    def state(self) -> tuple[State, Arrays]:
+        check_is_fitted(self)
+        parts = {name: columns.to_state(encoder) for name, encoder in self._encoders.items()}
+        arrays = {
+            f"{number}.{key}": array for number, (_, held) in enumerate(parts.values()) for key, array in held.items()
+        }
+        return {"columns": {name: plain for name, (plain, _) in parts.items()}}, arrays
+
+    def restore(self, state: State, arrays: Arrays) -> Self:
+        self._encoders = {}
+        for number, (name, plain) in enumerate(state["columns"].items()):
+            mark = f"{number}."
+            held = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
+            self._encoders[name] = columns.from_state(plain, held)
+        self.columns_ = self._used()
+        self.n_features_in_ = len(self._encoders)
+        return self
+
+    def _used(self) -> list[str]:
+        return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
+
+    def _decided(self, name: str, values: Any) -> Any:
+        kind = values.type
+        if pa.types.is_dictionary(kind):
+            values, kind = values.cast(kind.value_type), kind.value_type
+        if pa.types.is_null(kind):
+            return columns.Left("every value is missing")
+        if is_number(kind) or pa.types.is_decimal(kind):
+            return columns.Numbers.fit(name, values)
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+            return columns.Dates.fit(name, values, None)
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            return self._decided_text(name, values)
+        raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
+
+    def _decided_text(self, name: str, values: Any) -> Any:
+        texts = values.cast(pa.string())
+        different = pc.count_distinct(texts).as_py()  # without the missing ones
+        format = _date_format(texts)
+        if format is not None and different > 1:
+            return columns.Dates.fit(name, texts, format)
+        if different <= self.cardinality:
+            return columns.Categories.fit(name, texts)
+        one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
+        if one_word and different == len(texts) >= FEW_ROWS:
+            return columns.Left("an identifier: one word, different in every row")
+        return columns.Words.fit(name, texts)
+
+
+def _date_format(texts: Any) -> str | None:
+    """How the dates in a text column are written, if dates they are (skrub decides)."""
+    import pandas as pd
+
+    skrub = optional("skrub", "table")
+    found = skrub.ToDatetime()
+    try:
+        found.fit_transform(pd.Series(texts.to_pylist(), dtype="str", name="dates"))
+    except skrub.core.RejectColumn:
+        return None
+    return None if found.format_ is None else str(found.format_)

@@ -1,0 +1,144 @@
+"""Texts as vectors, by a language model that somebody else trained."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._numbers import whole
+from centrality._optional import optional
+from centrality.representations._embedding import Embedding
+from centrality.representations._weights import fingerprint, pretrained
+
+DEFAULT = "distilbert-base-uncased-finetuned-sst-2-english"  # the paper's
+POOLINGS = ("auto", "cls", "mean", "max")
+
+
+class Text(Embedding):
+    """Texts as vectors.
+
+    Parameters
+    ----------
+    model : a name that transformers or sentence-transformers knows, or a folder with such a model.
+    pooling : how a text's tokens become one vector: "cls", "mean", "max", or "auto": as a sentence-transformers
+        model has it, "mean" for others. The paper takes "cls".
+    normalize : bring vectors to unit length before they are scaled together.
+    column : which column holds the text, when tables are given.
+    batch_size : texts encoded together.
+    max_length : tokens after which a text is cut; None means as many as the model can take.
+    download : fetch weights that are not on disk.
+    device : "auto", "cpu", "cuda", ...
+    progress : show a bar.
+    """
+
+    def __init__(
+        self,
+        model: str = DEFAULT,
+        *,
+        pooling: str = "auto",
+        normalize: bool = True,
+        column: str | None = None,
+        batch_size: int = 64,
+        max_length: int | None = None,
+        download: bool = False,
+        device: str = "auto",
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.pooling = pooling
+        self.normalize = normalize
+        self.column = column
+        self.batch_size = batch_size
+        self.max_length = max_length
+        self.download = download
+        self.device = device
+        self.progress = progress
+
+    def _loaded(self) -> "_Encoder":
+        return _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)
+
+    def _name(self) -> str:
+        return self.model
+
+    def _vectors(self, items: Any) -> NDArray[np.float32]:
+        return self._in_batches([_checked(i, item) for i, item in enumerate(items)])
+
+    def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:
+        from tqdm import tqdm
+
+        size = whole("batch_size", self.batch_size)
+        order = np.argsort([len(text) for text in texts], kind="stable")  # like lengths together: little padding
+        result: NDArray[np.float32] | None = None
+        for start in tqdm(range(0, len(order), size), disable=not self.progress, unit="batch"):
+            chosen = order[start : start + size]
+            part = self._encoder([texts[i] for i in chosen])
+            if result is None:
+                result = np.empty((len(texts), part.shape[1]), dtype=np.float32)
+            result[chosen] = part
+        if result is None:
+            raise ValueError("Texts were wanted, got none.")
+        return result
+
+    def describe(self) -> dict[str, str]:
+        name = self.columns_[0] if self.columns_ else "text"
+        return {name: f"text, as {self.model} sees it (pooling: {self.pooling})"}
+
+
+class _Encoder:
+    """A loaded language model: texts in, vectors out."""
+
+    def __init__(self, name: str, pooling: str, max_length: int | None, download: bool, device: str) -> None:
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
+        from centrality._device import find_device  # brings torch
+
+        self.device = find_device(device)
+        self.pooling = "mean" if pooling == "auto" else pooling
+        self.sentences: Any = None
+        if pooling == "auto" and (name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()):
+            library = optional("sentence_transformers", "text")
+
+            def load(name: str, **options: Any) -> Any:
+                return library.SentenceTransformer(name, device=str(self.device), **options)
+
+            self.sentences = pretrained(load, name, download, "Text")
+            if max_length is not None:
+                self.sentences.max_seq_length = whole("max_length", max_length)
+            self.fingerprint = fingerprint(self.sentences, "own pooling", max_length)
+            return
+        transformers = optional("transformers", "text")
+        self.tokenizer = pretrained(transformers.AutoTokenizer.from_pretrained, name, download, "Text")
+        self.model = pretrained(transformers.AutoModel.from_pretrained, name, download, "Text").to(self.device).eval()
+        most = getattr(self.model.config, "max_position_embeddings", 512)
+        self.max_length = min(whole("max_length", max_length), most) if max_length is not None else most
+        self.fingerprint = fingerprint(self.model, self.pooling, self.max_length)
+
+    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+        import torch
+
+        if self.sentences is not None:
+            made = self.sentences.encode(texts, batch_size=len(texts), show_progress_bar=False)
+            return np.asarray(made, dtype=np.float32)
+        tokens = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+        ).to(self.device)
+        with torch.inference_mode():
+            states = self.model(**tokens).last_hidden_state  # (n, tokens, d)
+            real = tokens["attention_mask"].unsqueeze(2).to(states.dtype)  # (n, tokens, 1): 0 where padded
+            if self.pooling == "cls":
+                pooled = states[:, 0]
+            elif self.pooling == "mean":
+                pooled = (states * real).sum(1) / real.sum(1).clamp(min=1)
+            else:
+                pooled = states.masked_fill(real == 0, -torch.inf).amax(1)
+        return np.asarray(pooled.float().cpu().numpy(), dtype=np.float32)
+
+
+def _checked(i: int, item: Any) -> str:
+    """A missing text is an empty one."""
+    if item is None or item != item:
+        return ""
+    if not isinstance(item, str):
+        raise TypeError(f"Texts were wanted, but item {i} is of type {type(item).__name__}.")
+    return item

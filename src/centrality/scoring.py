@@ -1,0 +1,247 @@
+"""Scoring more rows than memory holds: read, score and write batch by batch, each while the others work."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import _sinks, tables
+from centrality._base import require_finite
+from centrality._sources import TEXT, TextSource
+from centrality.calibration import blend, checked_t
+from centrality.chain import Chain
+from centrality.drift import Drift, TrainingScores
+
+Heads = NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a model wants of a table, and its heads for such a table."""
+
+    columns: list[str]
+    types: dict[str, pa.DataType]
+    heads: Callable[[pa.Table], Heads]
+    windowed: bool  # all rows are one series, scored by its windows
+
+
+def reader_of(model: Any, schema: pa.Schema) -> Reader:
+    """How `model` reads tables of this schema; an error names what is missing."""
+    if isinstance(model, Chain):
+        representation = model.representation_
+        columns = representation.columns_ if representation.columns_ is not None else schema.names
+        windowed = getattr(representation, "window", None) is not None
+        reader = Reader(columns, representation.types(), _moments(model) if windowed else model.heads, windowed)
+    else:
+        names = getattr(model, "feature_names_in_", None)
+        columns = schema.names if names is None else list(names)
+        types = {name: pa.float64() for name in columns}
+        reader = Reader(columns, types, _of_numbers(model), False)
+    tables.require(schema.names, reader.columns)
+    return reader
+
+
+def without_names(model: Any) -> Any:
+    """The same model for bare arrays: a table has already put the columns in order by their names."""
+    plain = copy(model)
+    vars(plain).pop("feature_names_in_", None)
+    return plain
+
+
+def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
+    plain = without_names(model)
+
+    def heads(table: pa.Table) -> Heads:
+        matrix = tables.numbers(table)
+        try:
+            return np.asarray(plain.heads(matrix))
+        except ValueError:
+            require_finite(matrix, table.column_names)  # the same complaint, with the column's name
+            raise
+
+    return heads
+
+
+def _moments(model: Chain) -> Callable[[pa.Table], Heads]:
+    return lambda table: model.representation_.spread(model.heads(table), table.num_rows)
+
+
+@dataclass
+class Watch:
+    """Looks for drift in a stream, a window of rows at a time."""
+
+    training: TrainingScores
+    window: int
+    warn: Callable[[str], None]
+    found: list[Drift] = field(default_factory=list)
+    _waiting: list[Heads] = field(default_factory=list)
+    _rows: int = 0
+
+    def see(self, heads: Heads) -> None:
+        self._waiting.append(heads)
+        while sum(map(len, self._waiting)) >= self.window:
+            rows = np.concatenate(self._waiting)
+            self._judge(rows[: self.window])
+            self._waiting = [rows[self.window :]]
+
+    def end(self) -> None:
+        """Judge what is left, if it is enough to say anything."""
+        rest = np.concatenate(self._waiting) if self._waiting else np.empty((0, 2))
+        if len(rest) >= min(self.window, 100):
+            self._judge(rest)
+
+    def _judge(self, heads: Heads) -> None:
+        drift = self.training.compare(heads)
+        first, self._rows = self._rows + 1, self._rows + len(heads)
+        if drift.detected():
+            self.found.append(drift)
+            self.warn(f"drift in rows {first:,} to {self._rows:,}: {drift}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One scoring: which model, at which t, and who is told about it."""
+
+    model: Any
+    ts: list[float]
+    watch: Watch | None = None
+    progress: bool = False
+
+    def columns(self, heads: Heads) -> dict[str, NDArray[np.float64]]:
+        """centrality_<t> for each t."""
+        if self.watch is not None:
+            self.watch.see(heads)
+        scores = blend(heads, self.ts)
+        return {name_of(t): np.ascontiguousarray(scores[:, k]) for k, t in enumerate(self.ts)}
+
+
+def name_of(t: float) -> str:
+    return f"centrality_{t:g}"
+
+
+def score(job: Job, data: str | Path, output: str | Path) -> int:
+    """Add the scores to the rows of `data` and write them to `output`, whole or not at all; the number of rows.
+
+    `output` may be "-" (stdout, as the rows come), or a folder ending in "/" for one file per input file.
+    """
+    checked_t(job.ts)
+    if str(output).endswith("/"):
+        return _score_each(job, Path(data), Path(output))
+    if str(output) != "-":
+        tables.kind_of(output)
+    with tables.open_rows(data) as source:
+        rows = _score_source(job, source, output)
+    if job.watch is not None:
+        job.watch.end()
+    return rows
+
+
+def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
+    reader = reader_of(job.model, source.schema)
+    kind = _kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
+    new = [name_of(t) for t in job.ts]
+    as_lines = (
+        isinstance(source, TextSource)
+        and kind == source.kind
+        and not reader.windowed
+        and not set(new) & set(source.schema.names)
+    )
+    with _sinks.opened(output) as file:
+        if as_lines:
+            assert isinstance(source, TextSource)
+            return _score_lines(job, source, reader, file)
+        return _score_batches(job, source, reader, file, kind, str(output) == "-")
+
+
+def _score_each(job: Job, data: Path, folder: Path) -> int:
+    """One output file per input file, each whole or absent."""
+    files = tables.files_of(data)
+    if not files:
+        raise tables.TableError(f"{data}: .parquet files were wanted for a folder of scores, but it holds none.")
+    tables.open_rows(data).close()  # two schemas in one folder are said before the first file is scored
+    rows = 0
+    for file in files:
+        target = folder / (file.relative_to(data) if data.is_dir() else file.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rows += score(job, file, target)
+    return rows
+
+
+def _score_lines(job: Job, source: TextSource, reader: Reader, file: Any) -> int:
+    """Text in and text of the same kind out: each record keeps what was written and gets the scores at its end."""
+    rows, drop = 0, 1 if source.kind == ".jsonl" else 0
+    if source.header is not None:
+        file.write(_sinks.header_line(source.kind, source.header + [name_of(t) for t in job.ts]))
+    blocks = source.lines(reader.columns, reader.types)
+    with _bar(job, source) as bar:
+        for table, records in blocks if source.live else ahead(blocks):
+            ends = _sinks.as_text(source.kind, job.columns(reader.heads(table)))
+            kept = (record.rstrip()[:-1] if drop else record for record in records)
+            file.write(b"".join(record + end for record, end in zip(kept, ends, strict=True)))
+            file.flush()
+            rows += table.num_rows
+            bar.update(table.num_rows)
+    return rows
+
+
+def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, stream: bool) -> int:
+    live = stream or getattr(source, "live", False)
+    rows, sink = 0, None
+    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=reader.types))
+    if reader.windowed:
+        batches = [pa.concat_tables(batches)]
+    with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
+        writing: Future[None] | None = None
+        for table in batches if live or reader.windowed else ahead(batches):
+            scored = _appended(table, job.columns(reader.heads(table.select(reader.columns))))
+            if sink is None:
+                sink = _sinks.make(kind, file, scored.schema, stream=stream)
+            if writing is not None:
+                writing.result()  # at most one batch waits to be written: memory stays bounded
+            writing = pool.submit(sink.write, scored)
+            if live:
+                writing.result()
+                file.flush()
+            rows += table.num_rows
+            bar.update(table.num_rows)
+        if writing is not None:
+            writing.result()
+        if sink is None:
+            raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+        sink.close()
+    return rows
+
+
+def _appended(table: pa.Table, new: dict[str, NDArray[np.float64]]) -> pa.Table:
+    table = table.drop_columns([name for name in new if name in table.column_names])
+    for name, values in new.items():
+        table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
+    return table
+
+
+def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+    """The same items, the next ones fetched by a thread while the last one is used."""
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, iterator, end))
+            yield item  # type: ignore[misc]
+
+
+def _kind_on_stdout(kind: str) -> str:
+    return kind if kind in (*TEXT, ".arrow") else ".csv"
+
+
+def _bar(job: Job, source: Any) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress)

@@ -1,0 +1,193 @@
+"""Mixed tables as numbers: every kind of column, gaps kept as information, every column weighing alike."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from centrality import Chain, load
+from centrality.representations import Table
+from centrality.representations._base import DataNote
+from centrality.tables import TableError
+from tests.conftest import quick
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 400
+    words = np.array(["red", "green", "small", "large", "old", "new", "wooden", "metal", "glass", "round"])
+    return pd.DataFrame(
+        {
+            "key": [f"k{i}" for i in range(n)],
+            "height": np.where(rng.uniform(size=n) < 0.1, np.nan, rng.normal(170, 10, n)),
+            "smokes": rng.uniform(size=n) < 0.3,
+            "city": rng.choice(["Rome", "Oslo", None], n, p=[0.6, 0.3, 0.1]),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, n), unit="D"),
+            "seen": [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d} {i % 24:02d}:30" for i in range(n)],
+            "about": [" ".join(rng.choice(words, 5)) for _ in range(n)],
+            "always": 1.0,
+            "never": None,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted_table(people) -> Table:
+    return Table().fit(people)
+
+
+def test_describe_says_what_became_of_each_column(fitted_table):
+    said = fitted_table.describe()
+    assert said["key"] == "left out: an identifier: one word, different in every row"
+    assert "% missing: filled with the mean and marked" in said["height"]
+    assert said["smokes"].startswith("number, standardised")
+    assert said["city"] == "category, 3 levels, missing being one of them"
+    assert said["since"].startswith("date: year")
+    assert said["seen"].startswith("date (written as %Y-%m-%d %H:%M)")
+    assert said["about"].startswith("text of")
+    assert said["always"] == "left out: every value is 1"
+    assert said["never"] == "left out: every value is missing"
+
+
+def test_no_row_is_dropped_and_every_used_column_has_about_one_unit_of_variance(people, fitted_table):
+    Z = fitted_table.transform(people)
+    assert Z.shape == (len(people), len(fitted_table.get_feature_names_out()))
+    assert np.isfinite(Z).all()
+    np.testing.assert_allclose(Z.mean(0), 0, atol=1e-4)
+    names = fitted_table.get_feature_names_out()
+    for column in fitted_table.columns_:
+        block = Z[:, [name == column or name.startswith(f"{column} ") for name in names]]
+        assert block.var(0).sum() == pytest.approx(1, abs=0.12), (
+            column
+        )  # a tenth missing adds .1 * .9, less what it hides
+
+
+def test_a_gap_is_marked_and_otherwise_average(people, fitted_table):
+    Z = fitted_table.transform(people)
+    names = list(fitted_table.get_feature_names_out())
+    gaps = people["height"].isna().to_numpy()
+    assert (Z[gaps, names.index("height")] == 0).all()
+    marks = Z[:, names.index("height missing")]
+    assert marks[gaps].min() > marks[~gaps].max()
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "batch"])
+def test_every_kind_of_frame_gives_the_same_numbers(people, fitted_table, kind):
+    arrow = pa.Table.from_pandas(people, preserve_index=False)
+    other = {
+        "polars": lambda: pl.from_pandas(people),
+        "pyarrow": lambda: arrow,
+        "batch": lambda: arrow.to_batches()[0],
+    }[kind]()
+    np.testing.assert_array_equal(fitted_table.transform(other), fitted_table.transform(people))
+
+
+def test_column_order_and_further_columns_do_not_matter(people, fitted_table):
+    shuffled = people[people.columns[::-1]].assign(extra=1)
+    np.testing.assert_array_equal(fitted_table.transform(shuffled), fitted_table.transform(people))
+
+
+def test_left_out_columns_need_not_come_again(people, fitted_table):
+    fewer = people.drop(columns=["key", "always", "never"])
+    np.testing.assert_array_equal(fitted_table.transform(fewer), fitted_table.transform(people))
+
+
+def test_rows_are_encoded_one_by_one_as_together(people, fitted_table):
+    alone = np.concatenate([fitted_table.transform(people.iloc[[i]]) for i in range(20)])
+    np.testing.assert_allclose(alone, fitted_table.transform(people.iloc[:20]), atol=1e-6)
+
+
+def test_what_it_learned_fits_into_json_and_arrays(people, fitted_table):
+    state, arrays = fitted_table.state()
+    again = Table().restore(json.loads(json.dumps(state, allow_nan=False)), arrays)
+    np.testing.assert_array_equal(again.transform(people), fitted_table.transform(people))
+    assert again.describe() == fitted_table.describe()
+
+
+def test_an_unseen_category_counts_as_the_rarest_and_is_said():
+    frame = pd.DataFrame({"c": ["a"] * 90 + ["b"] * 10, "x": np.arange(100.0)})
+    table = Table().fit(frame)
+    new = pd.DataFrame({"c": ["zebra", "b"], "x": [1.0, 1.0]})
+    with pytest.warns(DataNote, match="'zebra' did not occur in fitting; such rows are taken as the rarest .*'b'"):
+        Z = table.transform(new)
+    np.testing.assert_array_equal(Z[0], Z[1])
+
+
+def test_rare_categories_share_a_column_and_unseen_ones_join_them():
+    frame = pd.DataFrame({"c": ["a"] * 600 + ["b"] * 600 + ["r1", "r2", "r3"], "x": np.arange(1203.0)})
+    table = Table().fit(frame)
+    assert list(table.get_feature_names_out()) == ["c (other)", "c a", "c b", "x"]
+    Z = table.transform(pd.DataFrame({"c": ["r1", "new"], "x": [0.0, 0.0]}))
+    np.testing.assert_array_equal(Z[0], Z[1])
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ({"height": ["tall"]}, "Column 'height' held numbers when the model was fitted, here it is .*string"),
+        ({"height": [np.inf]}, "Column 'height': finite numbers were wanted, got infinity in 1 rows"),
+    ],
+)
+def test_a_changed_type_names_the_column(new, message):
+    table = Table().fit(pd.DataFrame({"height": [1.0, 2.0, 3.0]}))
+    with pytest.raises(TableError, match=message):
+        table.transform(pd.DataFrame(new))
+
+
+def test_a_missing_column_suggests_the_nearest(people, fitted_table):
+    with pytest.raises(TableError, match=r"Missing column: 'height'\. Did you mean 'hieght'\?"):
+        fitted_table.transform(people.rename(columns={"height": "hieght"}))
+
+
+def test_new_gaps_where_there_were_none_are_said():
+    table = Table().fit(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
+    with pytest.warns(DataNote, match="Column 'x': values are missing, which none was in fitting"):
+        assert table.transform(pd.DataFrame({"x": [None]}, dtype=float))[0, 0] == 0
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pa.table({"x": [[1, 2], [3]]}), "Column 'x' holds list<.*>: numbers, dates, categories or text were wanted"),
+        (pa.table({"x": [1.0, 1.0]}), "Nothing in this table varies"),
+        (pa.table({"x": pa.array([], pa.float64())}), "Rows were wanted"),
+        (np.zeros(3), "A table was wanted"),
+    ],
+)
+def test_what_is_no_table_is_refused(frame, message):
+    with pytest.raises(TableError, match=message):
+        Table().fit(frame)
+
+
+def test_a_saved_chain_scores_the_same_bits_without_anything_else(people, tmp_path):
+    chain = Chain(Table(), quick()).fit(people)
+    chain.save(tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(again.heads(people), chain.heads(people))
+    assert again.representation_.describe() == chain.representation_.describe()
+    assert again.drift(people) == chain.drift(people)
+    np.testing.assert_array_equal(again.predict(people), chain.predict(people))
+
+
+@pytest.mark.data
+def test_adult_keeps_every_row_and_finds_no_gap_too_many(data):
+    frame = pd.read_parquet(data / "extra" / "adult_train.parquet")
+    table = Table().fit(frame)
+    Z = table.transform(frame)
+    assert len(Z) == 32561
+    assert np.isfinite(Z).all()
+    assert "missing being one of them" in table.describe()["workclass"]
+
+
+@pytest.mark.data
+def test_ames_houses_are_ranked_with_the_mansions_outside(data):
+    frame = pd.read_csv(data / "extra" / "ames_housing.csv.gz").drop(columns=["Order", "PID", "SalePrice"])
+    scores = Chain(Table(), quick(max_steps=300)).fit(frame).centrality(frame)
+    assert np.isfinite(scores).all()
+    huge = frame["Gr Liv Area"] > 4000  # the five that the data's author advises to remove
+    assert huge.sum() == 5
+    assert scores[huge].max() < np.quantile(scores, 0.05)
