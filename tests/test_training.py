@@ -60,7 +60,7 @@ def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
     model = FUSE(random_state=0, max_steps=100).fit(X)
     assert set(renewed) == {2000}
-    assert len(renewed) >= 100 * 512 // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
+    assert len(renewed) >= 100 * 384 // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
     assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
 
 

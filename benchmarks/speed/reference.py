@@ -26,14 +26,14 @@ class Heads(nn.Module):
         return torch.cat([self.g(features), self.l(features)], 1)
 
 
-def fit(X: np.ndarray, width: int, eta: float, seed: int) -> Heads:
+def fit(X: np.ndarray, width: int, eta: float, seed: int, epochs: int = EPOCHS) -> Heads:
     torch.manual_seed(seed)
     z = torch.tensor(X, dtype=torch.float32)
     n, third = len(z), len(z) // 3
     distance = torch.cdist(z, z)
     network = Heads(z.shape[1], width)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         order = torch.randperm(n)
         first, second, judges = order[:third], order[third : 2 * third], order[2 * third :]
         for start in range(0, third, BATCH):
