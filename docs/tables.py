@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "method.md", ROOT / "docs" / "data.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed")))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -152,7 +152,25 @@ def detection() -> str:
     return markdown(["method", *(f"{protocol}, {metric}" for protocol, metric in tables)], body)
 
 
-MADE = (detection, summary, mixture, table1, table3, false_discoveries, streams, modalities)
+def speed() -> str:
+    """Ratios on one thread and on all cores; above 1, ours is the quicker."""
+    found = rows("speed")
+    settings = list(dict.fromkeys(r["threads"] for r in found))
+    cells = {(r["what"], r["against"], r["threads"]): r for r in found}
+    body = []
+    for what, against in dict.fromkeys((r["what"], r["against"]) for r in found):
+        each = [cells[what, against, threads] for threads in settings]
+        body.append([what, against, *(r["ratio"] for r in each), each[0]["bar"], each[0]["note"]])
+    heads = [f"{threads} thread{'s' * (threads != '1')}" for threads in settings]
+    return markdown(["what", "against", *heads, "wanted", ""], body)
+
+
+def speed_gpu() -> str:
+    body = [[r["what"], f"{float(r['value']):.3g} {r['unit']}", r["bar"], r["device"]] for r in rows("speed_gpu")]
+    return markdown(["what", "seen", "wanted", "on"], body)
+
+
+MADE = (detection, summary, mixture, table1, table3, false_discoveries, streams, modalities, speed, speed_gpu)
 TABLES = {make.__name__: make for make in MADE}
 
 

@@ -50,7 +50,8 @@ class Sampler:
         self.rows, self.comparison, self.scheme, self.anchors = rows, comparison, scheme, anchors
         self.members, self.rng, self.generator = members, rng, generator
         n = len(rows)
-        self.b = max(1, min(batch_size // 2, n // 3 if scheme.split else n))
+        # Half as many candidates as noised rows: each of them is compared several times.
+        self.b = max(1, min(batch_size // 4, n // 3 if scheme.split else n))
         self.r = -(-batch_size // scales) * scales  # each noise scale has as many rows as any other
         self.meetings = min(MEETINGS, self.b)
         room = AHEAD.get(rows.device.type, AHEAD_ELSEWHERE)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from centrality import __version__
+from centrality._memory import Memory
 from centrality._network import Scorer, restore
 from centrality._numbers import widths
 from centrality._rows import Scaling
@@ -42,6 +43,7 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "feature_names": None if names is None else [str(name) for name in names],
         "noise_scale": list(model.noise_scale_),
         "offset": model.offset_,
+        "rows_seen": model._memory.seen,
         "training_rows": None if model._training_scores is None else model._training_scores.rows,
         "report": None if model._report is None else asdict(model._report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
@@ -67,6 +69,7 @@ def put_together(
     if header["feature_names"] is not None:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model.noise_scale_ = tuple(header["noise_scale"])
+    model._memory = Memory(None, int(header["rows_seen"]))
     k, members = len(model.noise_scale_), int(model.ensemble)
     model.offset_ = float(header["offset"])
     model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}

@@ -1,5 +1,6 @@
 """FUSE: the estimator people import."""
 
+import copy
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from centrality._base import (
     unchanged_on_failure,
 )
 from centrality._device import find_device, threads
+from centrality._memory import Memory
 from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._numbers import positive, whole, widths
@@ -38,6 +40,7 @@ STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contam
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
+FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
 HELD_VALUES = 1 << 23  # values that training holds at once: 32 MiB in float32
 ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
@@ -68,7 +71,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         Algorithm 1 for that many epochs instead.
     max_steps : the budget of steps; None means 1000, or 4000 with `novelty`, whatever the number of rows. With
         `epochs`, an upper limit, None meaning none.
-    batch_size : rows a step, for each head; with `epochs`, pairs and rows.
+    batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
     scaling : "auto" standardises columns and passes those with heavy tails (kurtosis above 6) through asinh; columns
         of like scale (deviations within a factor of ten) without heavy tails share one scale, so that distances keep
@@ -195,7 +198,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     def _fit(self, X: Any, dissimilarity: Any) -> None:
         checked_t(self.t)
         checked_calibration(self.calibration)  # now, not when training is over
-        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
+        share_of_outliers(self.contamination, auto=0.1)
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -225,12 +228,54 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         self.network_, self._scorer = network, Scorer(network)
         n = X.shape[0]
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
+        self._settle(seen, X, 0 if held is None else held.shape[0])
+        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
+        self._memory = Memory.of(X, rng)
+
+    def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
+        """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
         self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
-        self._report = self._examined(X, 0 if held is None else held.shape[0])
-        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
+        self._report = self._examined(X, held_aside)
+        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         self.offset_ = float(np.quantile(self._scores_of(outputs), share))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
+
+        Scaling and noise scales stay as the first rows set them. Earlier rows are remembered by a small uniform sample
+        (it is not saved: a loaded model learns from the new rows alone, and forgets more). What `calibrate` kept is
+        dropped, since it was scored by another model.
+        """
+        if not hasattr(self, "network_"):
+            return self.fit(X)
+        with unchanged_on_failure(self):
+            X = rows_to_score(self, X)
+            seed = int(check_random_state(self.random_state).randint(2**31)) + self._memory.seen
+            rng = np.random.default_rng(seed)
+            new, self._memory = X.shape[0], self._memory.with_new(X, rng)
+            if self._memory.rows.shape[0] < 3:
+                raise ValueError(f"partial_fit needs at least 3 rows to compare, got {new}.")
+            self._go_on(new / self._memory.seen, rng, seed)
+        return self
+
+    def _go_on(self, share: float, rng: np.random.Generator, seed: int) -> None:
+        plan = self._plan()
+        steps = max(FEWEST_STEPS, round(share * (plan.max_steps or STEPS)))
+        gentle = min(plan.learning_rate, GENTLE_RATE)
+        plan = replace(plan, noise_scales=self.noise_scale_, epochs=None, max_steps=steps, learning_rate=gentle)
+        network, X, device = copy.deepcopy(self.network_), self._memory.rows, self._scorer.device
+        rows = Rows(X, self._scaling, device, rng, room=HELD_VALUES)
+        noise = torch.Generator(device).manual_seed(seed)
+        went_on = Training(network, rows, compare(rows, self.metric, None), plan, rng, noise).run()
+        begun = self.history_["step"][-1]
+        self.history_ = {
+            name: [*self.history_[name], *(begun + x if name == "step" else x for x in went_on[name])]
+            for name in self.history_
+        }
+        self.network_, self._scorer, self._inliers = network, Scorer(network), None
+        self._settle(X, X, 0)
 
     def _examined(self, X: Any, held_aside: int) -> Report:
         # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
