@@ -175,6 +175,27 @@ def test_reading_a_model_needs_no_torch(model):
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_p_values_stand_beside_the_scores_of_a_model_with_rows_held_aside(blob, tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", blob)
+    assert main(["fit", "rows.npy", "-o", "m.safetensors", "--holdout", "0.3", "--max-steps", "30"]) == 0
+    tables.write(tables.read(Path("rows.npy")).slice(0, 40), Path(f"new.{kind}"))
+    assert main(["score", "m.safetensors", f"new.{kind}", "-o", f"s.{kind}", "--t", "0,1", "--p-values"]) == 0
+    scores = tables.read(Path(f"s.{kind}"))
+    assert scores.column_names[-4:] == ["centrality_0", "centrality_1", "p_value_0", "p_value_1"]
+    expected = load("m.safetensors").p_values(tables.read(Path(f"new.{kind}")), t=[0, 1])
+    np.testing.assert_allclose(scores["p_value_0"].to_numpy(), expected[:, 0])
+    np.testing.assert_allclose(scores["p_value_1"].to_numpy(), expected[:, 1])
+
+
+def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_them(model, blob, tmp_path, capsys):
+    np.save(tmp_path / "rows.npy", blob)
+    assert main(["score", str(model), str(tmp_path / "rows.npy"), "-o", str(tmp_path / "s.npz"), "--p-values"]) == 2
+    assert "holdout=0.2" in capsys.readouterr().err
+    assert not (tmp_path / "s.npz").exists()
+
+
 def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
     np.save(tmp_path / "rows.npy", blob)
     command = [

@@ -160,6 +160,7 @@ def _add_fit(commands_: Any) -> None:
     command.add_argument("--scaling", default="auto", help="auto, standard or none")
     command.add_argument("--max-steps", type=int, metavar="N", help="the training budget")
     command.add_argument("--contamination", type=_auto_or_number, default="auto", help="share of outliers, or auto")
+    command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
     command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes fits repeatable")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
@@ -175,6 +176,7 @@ def _add_score(commands_: Any) -> None:
         help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
     )
     command.add_argument("--t", type=_numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
+    command.add_argument("--p-values", action="store_true", help="add p_value_<t>; the model needs fit --holdout")
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
     command.add_argument("--drift-window", type=_count, default=5000, metavar="N", help="rows judged together")
 

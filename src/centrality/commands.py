@@ -36,6 +36,7 @@ def fit(arguments: argparse.Namespace) -> dict[str, Any]:
         max_steps=arguments.max_steps,
         contamination=arguments.contamination,
         novelty=arguments.novelty,
+        holdout=arguments.holdout,
         device=arguments.device,
         random_state=arguments.random_state,
         progress=sys.stderr.isatty(),
@@ -89,9 +90,11 @@ def score(arguments: argparse.Namespace) -> dict[str, Any]:
     watch = None
     if arguments.watch_drift:
         watch = scoring.Watch(_training_scores(model), arguments.drift_window, _warn)
-    job = scoring.Job(model, arguments.t or [model.t], watch, progress=sys.stderr.isatty() and output != "-")
+    inliers = getattr(model, "model_", model).calibration_heads() if arguments.p_values else None
+    shown = sys.stderr.isatty() and output != "-"
+    job = scoring.Job(model, arguments.t or [model.t], watch, progress=shown, inliers=inliers)
     rows = scoring.score(job, arguments.data, output)
-    result = {"scores": output, "rows": rows, "columns": [scoring.name_of(t) for t in job.ts]}
+    result = {"scores": output, "rows": rows, "columns": job.names}
     if watch is not None:
         result["drift"] = [_as_plain(drift) for drift in watch.found]
     return result

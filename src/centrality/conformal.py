@@ -111,7 +111,7 @@ class Conformal:
         """
         t = self.t if t is None else t
         dial = checked_t(t)
-        inliers, heads = self._calibrated(), self.heads(X)
+        inliers, heads = self.calibration_heads(), self.heads(X)
         rng = None if random_state is None else np.random.default_rng(random_state)
         columns = [p_values(blend(inliers, at), blend(heads, at), rng) for at in np.atleast_1d(dial)]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
@@ -166,13 +166,14 @@ class Conformal:
         scores = blend(heads, t)
         if contamination is not None:
             return threshold_by_contamination(scores, contamination)
-        inliers = blend(self._calibrated(), t)
+        inliers = blend(self.calibration_heads(), t)
         if fdr is not None:
             return threshold_by_fdr(inliers, scores, fdr)
         assert false_positives is not None  # one of the three was given
         return threshold_by_false_positives(inliers, scores, false_positives)
 
-    def _calibrated(self) -> NDArray[np.float64]:
+    def calibration_heads(self) -> NDArray[np.float64]:
+        """(m, 2) heads of the rows kept by `calibrate` or `holdout`; an error if there are none."""
         check_is_fitted(self)
         if self._inliers is None:
             raise ValueError(

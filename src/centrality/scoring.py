@@ -17,6 +17,7 @@ from centrality._base import require_finite
 from centrality._sources import TEXT, TextSource
 from centrality.calibration import blend, checked_t
 from centrality.chain import Chain
+from centrality.conformal import p_values
 from centrality.drift import Drift, TrainingScores
 
 Heads = NDArray[np.float64]
@@ -114,17 +115,29 @@ class Job:
     ts: list[float]
     watch: Watch | None = None
     progress: bool = False
+    inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
+
+    @property
+    def names(self) -> list[str]:
+        """The columns it adds: centrality_<t> for each t, then p_value_<t>."""
+        ps = [] if self.inliers is None else [f"p_value_{t:g}" for t in self.ts]
+        return [f"centrality_{t:g}" for t in self.ts] + ps
 
     def columns(self, heads: Heads) -> dict[str, NDArray[np.float64]]:
-        """centrality_<t> for each t."""
         if self.watch is not None:
             self.watch.see(heads)
-        scores = blend(heads, self.ts)
-        return {name_of(t): np.ascontiguousarray(scores[:, k]) for k, t in enumerate(self.ts)}
+        scores = [blend(heads, t) for t in self.ts]
+        if self.inliers is not None:
+            scores += [self._p_values(self.inliers, heads, t) for t in self.ts]
+        return dict(zip(self.names, scores, strict=True))
 
-
-def name_of(t: float) -> str:
-    return f"centrality_{t:g}"
+    @staticmethod
+    def _p_values(inliers: Heads, heads: Heads, t: float) -> NDArray[np.float64]:
+        """NaN where there is no score: a row left out, such as an image that cannot be read."""
+        found = np.full(len(heads), np.nan)
+        there = np.isfinite(heads).all(1)
+        found[there] = p_values(blend(inliers, t), blend(heads[there], t))
+        return found
 
 
 def score(job: Job, data: str | Path, output: str | Path) -> int:
@@ -147,12 +160,11 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     reader = reader_of(job.model, source.schema)
     kind = _kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
-    new = [name_of(t) for t in job.ts]
     as_lines = (
         isinstance(source, TextSource)
         and kind == source.kind
         and not reader.windowed
-        and not set(new) & set(source.schema.names)
+        and not set(job.names) & set(source.schema.names)
     )
     with _sinks.opened(output) as file:
         if as_lines:
@@ -179,7 +191,7 @@ def _score_lines(job: Job, source: TextSource, reader: Reader, file: Any) -> int
     """Text in and text of the same kind out: each record keeps what was written and gets the scores at its end."""
     rows, drop = 0, 1 if source.kind == ".jsonl" else 0
     if source.header is not None:
-        file.write(_sinks.header_line(source.kind, source.header + [name_of(t) for t in job.ts]))
+        file.write(_sinks.header_line(source.kind, source.header + job.names))
     blocks = source.lines(reader.columns, reader.types)
     with _bar(job, source) as bar:
         for table, records in blocks if source.live else ahead(blocks):
