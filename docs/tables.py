@@ -165,12 +165,30 @@ def speed() -> str:
     return markdown(["what", "against", *heads, "wanted", ""], body)
 
 
+def speed_memory() -> str:
+    return markdown(
+        ["memory added by", "MiB", "wanted"], [[r["what"], r["MiB"], r["bar"]] for r in rows("speed_memory")]
+    )
+
+
 def speed_gpu() -> str:
     body = [[r["what"], f"{float(r['value']):.3g} {r['unit']}", r["bar"], r["device"]] for r in rows("speed_gpu")]
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
-MADE = (detection, summary, mixture, table1, table3, false_discoveries, streams, modalities, speed, speed_gpu)
+MADE = (
+    detection,
+    summary,
+    mixture,
+    table1,
+    table3,
+    false_discoveries,
+    streams,
+    modalities,
+    speed,
+    speed_memory,
+    speed_gpu,
+)
 TABLES = {make.__name__: make for make in MADE}
 
 

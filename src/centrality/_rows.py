@@ -18,7 +18,7 @@ SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
 HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
-SAMPLE_VALUES = 1 << 20  # values that tell whether tails are heavy
+SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
 FEWEST = 1024  # rows held, however wide they are
 
 
