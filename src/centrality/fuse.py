@@ -3,7 +3,6 @@
 import copy
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,13 +22,14 @@ from centrality._base import (
     share_of_outliers,
     unchanged_on_failure,
 )
-from centrality._device import find_device, threads
+from centrality._blocks import in_blocks
+from centrality._device import find_device
 from centrality._memory import Memory
 from centrality._network import Network, Scorer, build
 from centrality._noise import neighbour_distance
 from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
-from centrality._rows import Rows, Scaling, dense, rows_per_block
+from centrality._rows import Rows, Scaling
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
@@ -42,7 +42,6 @@ CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is th
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
-ALIGNED = 16  # rows are scored in multiples of this, see _in_blocks
 
 
 class FUSE(Conformal, TransformerMixin, CentralityEstimator):
@@ -394,37 +393,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         return self._training_scores.compare(heads)
 
     def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-        """`finish` of the network's (n, 1 + k) outputs, block by block: only the result is as long as X.
-
-        Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another
-        order, and a row's score must not depend on how many rows came with it. Threads take whole blocks: on a
-        busy machine, threads that share each product would mostly wait for one another.
-        """
-        n, device = X.shape[0], self._scorer.device
-        size = rows_per_block(X.shape[1])
-
-        def score(start: int) -> NDArray[Any]:
-            block = torch.from_numpy(self._scaling.apply(dense(X[start : start + size]))).to(device)
-            outputs = self._scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
-            return finish(outputs[:, : len(block)].cpu().numpy())
-
-        starts = range(0, n, size)
-        if len(starts) == 1:
-            with threads(1):
-                return score(0)
-        result: NDArray[Any] | None = None
-        one_by_one = device.type != "cpu"
-        with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
-            try:
-                for start, part in zip(starts, pool.map(score, starts), strict=True):
-                    if result is None:
-                        result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
-                    result[start : start + size] = part
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead
-                raise
-        assert result is not None  # there is at least one block
-        return result
+        return in_blocks(self._scorer, self._scaling, X, finish)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""

@@ -1,0 +1,49 @@
+"""Scoring many rows: block by block, so that only the result is as long as they are."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from centrality._device import threads
+from centrality._network import Scorer
+from centrality._rows import Scaling, dense, rows_per_block
+
+ALIGNED = 16  # rows are scored in multiples of this
+
+
+def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows.
+
+    Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another order, and a
+    row's score must not depend on how many rows came with it. Threads take whole blocks: on a busy machine, threads
+    that share each product would mostly wait for one another.
+    """
+    n, size = X.shape[0], rows_per_block(X.shape[1])
+
+    def score(start: int) -> NDArray[Any]:
+        block = torch.from_numpy(scaling.apply(dense(X[start : start + size]))).to(scorer.device)
+        outputs = scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
+        return finish(outputs[:, : len(block)].cpu().numpy())
+
+    starts = range(0, n, size)
+    if len(starts) == 1:
+        with threads(1):
+            return score(0)
+    result: NDArray[Any] | None = None
+    one_by_one = scorer.device.type != "cpu"
+    with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
+        try:
+            for start, part in zip(starts, pool.map(score, starts), strict=True):
+                if result is None:
+                    result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
+                result[start : start + size] = part
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead
+            raise
+    assert result is not None  # there is at least one block
+    return result
