@@ -15,8 +15,7 @@ from centrality._rows import Rows
 Arrays = tuple[NDArray[Any], ...]
 MEETINGS = 4  # seconds that each first candidate of a batch is compared with: labels are cheaper than rows
 BLOCK = 32  # batches cut from a partition at once
-AHEAD = {"cpu": 1 << 20}  # values of noise drawn at once: 4 MiB; elsewhere, where a copy costs a wait:
-AHEAD_ELSEWHERE = 1 << 26
+AHEAD, AHEAD_ON_GPU = 1 << 20, 1 << 26  # values of noise drawn at once: 4 MiB; more where each copy costs a wait
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Sampler:
         self.b = max(1, min(batch_size // 4, n // 3 if scheme.split else n))
         self.r = -(-batch_size // scales) * scales  # each noise scale has as many rows as any other
         self.meetings = min(MEETINGS, self.b)
-        room = AHEAD.get(rows.device.type, AHEAD_ELSEWHERE)
+        room = AHEAD if rows.device.type == "cpu" else AHEAD_ON_GPU
         passing = budget if rows.whole else len(rows) // self.rows_per_step  # then others are to be held
         self.ahead = max(1, min(room // (members * self.r * rows.width), budget // 10, passing))
         self._matches = [_Queue(self._endless_matches()) for _ in range(members)]

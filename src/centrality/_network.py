@@ -50,7 +50,7 @@ class Network(nn.Module):
 
     def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
         super().__init__()
-        self.members, self.potentials_each = members, potentials
+        self.members = members
         self.standard = not isinstance(trunks[0], Copies)  # the trunks are ours (`mlp`), not the user's
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(members, features, 1)

@@ -26,7 +26,7 @@ from centrality._blocks import in_blocks
 from centrality._device import find_device
 from centrality._memory import Memory
 from centrality._network import Network, Scorer, build
-from centrality._noise import neighbour_distance
+from centrality._noise import noise_scales
 from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling
@@ -37,7 +37,6 @@ from centrality.drift import Drift, TrainingScores
 from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contaminated data shorter
-LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
@@ -206,7 +205,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         plan, members = self._plan(), whole("ensemble", self.ensemble)
         rows = Rows(X, self._scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
-        self.noise_scale_ = self._noise_scales(rows, rng)
+        self.noise_scale_ = noise_scales(self.noise_scale, rows, rng)
         plan = replace(plan, noise_scales=self.noise_scale_)
         network = build(
             rows.width,
@@ -322,17 +321,6 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         if self.epochs is not None:
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
-
-    def _noise_scales(self, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
-        if isinstance(self.noise_scale, str):
-            if self.noise_scale != "auto":
-                raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
-            spacing = neighbour_distance(rows, rng)
-            return tuple(rung * spacing for rung in LADDER)
-        scales = np.atleast_1d(np.asarray(self.noise_scale, dtype=object))
-        if scales.ndim != 1 or scales.size == 0:
-            raise ValueError(f"noise_scale must be 'auto', a number or a list, got {self.noise_scale!r}.")
-        return tuple(positive("noise_scale", scale) for scale in scales)
 
     def raw(self, X: Any) -> NDArray[np.float64]:
         """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
