@@ -1,0 +1,66 @@
+"""What several commands ask for in the same words, and the types of their arguments."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+DATA = ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, or a folder of .parquet files or of images"
+
+
+def model_and_data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", type=Path, metavar="MODEL")
+    command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)")
+    command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
+    command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
+    command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def loaded(arguments: argparse.Namespace) -> Any:
+    from centrality.chain import Chain, load
+
+    model = load(arguments.model, device=arguments.device)
+    if isinstance(model, Chain):
+        known = model.representation_.get_params(deep=False)
+        asked = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
+        settings = {name: value for name, value in asked.items() if value is not None and name in known}
+        if "device" in known:
+            settings |= {"device": arguments.device, "progress": sys.stderr.isatty()}
+        model.representation_.set_params(**settings)
+    return model
+
+
+def show_scores(result: dict[str, Any]) -> str:
+    return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
+
+
+def require_folder(path: Path) -> None:
+    """Before the work, not after it: a place to put the result."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+
+
+def names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
+def count(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number above 0 was wanted, got {text}")
+    return int(text)
+
+
+def auto_or_number(text: str) -> float | str:
+    return text if text == "auto" else float(text)
+
+
+def auto_or_numbers(text: str) -> float | list[float] | str:
+    if text == "auto":
+        return text
+    found = numbers(text)
+    return found[0] if len(found) == 1 else found

@@ -1,0 +1,27 @@
+"""centrality demo: fit, rank and draw on bundled data."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+HELP = "fit, rank and draw on data that comes with scikit-learn"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", type=Path, default=Path("centrality-demo"), metavar="FOLDER")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality.demo import run
+
+    run(
+        arguments.output,
+        progress=sys.stderr.isatty(),
+        say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
+    )
+    return {"folder": str(arguments.output)}
+
+
+def show(result: dict[str, Any]) -> str:
+    return ""  # it told its story as it went

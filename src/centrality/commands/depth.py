@@ -1,0 +1,36 @@
+"""centrality depth: a classical depth beside the rows."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from centrality.commands._arguments import names, require_folder, show_scores
+
+HELP = "add a classical depth, depth_<NAME>, to a file of rows"
+show = show_scores
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME", help="mahalanobis, spatial, halfspace, projection, ...")
+    command.add_argument("data", type=Path, metavar="DATA")
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
+    command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")
+    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes random directions repeatable")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality import tables
+    from centrality.depths import BY_NAME
+
+    if arguments.name not in BY_NAME:
+        raise ValueError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
+    tables.kind_of(arguments.output)
+    require_folder(arguments.output)
+    table = tables.read(arguments.data)
+    rows = tables.numbers(tables.select(table, names(arguments.columns)) if arguments.columns else table)
+    model = BY_NAME[arguments.name]()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=arguments.random_state)
+    column = f"depth_{arguments.name}"
+    tables.write(tables.with_columns(table, {column: model.fit(rows).score_samples(rows)}), arguments.output)
+    return {"scores": str(arguments.output), "rows": table.num_rows, "columns": [column]}

@@ -1,0 +1,46 @@
+"""centrality inspect: what is in a model file."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+HELP = "say what is in a model file"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", type=Path, metavar="MODEL")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality import model_file
+
+    header, arrays = model_file.read(arguments.model)
+    weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
+    facts = {"weights": int(weights), "bytes": arguments.model.stat().st_size}
+    if header["model"] != "Chain":
+        return {**header, **facts}
+    described = {"model": "Chain", "format": header["format"], "representation": header["representation"]}
+    return {**header["fuse"], **described, **facts}
+
+
+def show(result: dict[str, Any]) -> str:
+    from centrality.report import Report
+
+    names = result["feature_names"] or [f"{result['features']} columns without names"]
+    steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
+    lines = {
+        "model": f"{result['model']}, format {result['format']}, written by centrality {result['version']}",
+        "size": f"{result['bytes']:,} bytes, {result['weights']:,} weights",
+        "features": f"{result['features']}: {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}",
+        "noise scale": ", ".join(f"{eta:.4g}" for eta in result["noise_scale"]),
+        "outliers below": f"{result['offset']:.4f} at t = {result['parameters']['t']:g}",
+        "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",
+        "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
+    }
+    if "representation" in result:
+        described = result["representation"]
+        lines["representation"] = described["kind"]
+        lines |= {f"· {name}"[:24]: said for name, said in described["columns"].items()}
+    width = max(15, *map(len, lines))
+    page = "\n".join(f"{name:>{width}}  {text}" for name, text in lines.items())
+    return f"{page}\n{Report(**result['report'])}" if result.get("report") else page

@@ -1,0 +1,49 @@
+"""centrality rank: the most central and the most peripheral rows, in the terminal."""
+
+import argparse
+from typing import Any
+
+from centrality.commands._arguments import count, loaded, model_and_data
+
+HELP = "show the most central and most peripheral rows"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
+    command.add_argument("--t", type=float, help="default: the model's own")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality import ranking
+
+    model = loaded(arguments)
+    t = model.t if arguments.t is None else arguments.t
+    rows, best, worst = ranking.rank(model, arguments.data, t, arguments.top)
+    return {
+        "rows": rows,
+        "t": t,
+        "shows": _what_to_show(model),
+        "central": best.rows(),
+        "peripheral": worst.rows(),
+    }
+
+
+def _what_to_show(model: Any) -> list[str] | None:
+    """The one column that says what a row is, if a text or an image is."""
+    from centrality.chain import Chain
+
+    if isinstance(model, Chain) and type(model.representation_).__name__ in ("Text", "Images"):
+        columns: list[str] | None = model.representation_.columns_
+        return columns
+    return None
+
+
+def show(result: dict[str, Any]) -> str:
+    from centrality import ranking
+
+    lines = []
+    for heading, key in (("The most central", "central"), ("The most peripheral", "peripheral")):
+        lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
+        lines += [ranking.shown(row, result["shows"]) for row in result[key]] + [""]
+    return "\n".join(lines[:-1])
