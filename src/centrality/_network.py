@@ -6,9 +6,13 @@ one batched product trains or scores them all. One network is an ensemble of one
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from centrality._far_field import FarField
 
 
 class Linear(nn.Module):
@@ -45,8 +49,11 @@ class Copies(nn.Module):
 class Network(nn.Module):
     """z -> one global logit and k local potentials, one for each noise scale.
 
-    One trunk serves both heads as in the paper; two trunks give each its own.
+    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a far field, the local
+    head learns the difference from it.
     """
+
+    far_field: FarField | None
 
     def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
         super().__init__()
@@ -55,23 +62,31 @@ class Network(nn.Module):
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(members, features, 1)
         self.local_head = Linear(members, features, potentials)
+        self.far_field = None
 
     def logit(self, z: Tensor) -> Tensor:
         """g, the global head's Bradley-Terry logit."""  # (members, n)
         logit: Tensor = self.global_head(self.trunks[0](self._for_each(z)))
         return logit.squeeze(2)
 
+    @torch.no_grad()
+    def shift_logit(self, by: NDArray[Any]) -> None:
+        """Move every member's g by a constant, which no comparison can tell."""  # (members,)
+        self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
+
     def potentials(self, z: Tensor) -> Tensor:
         """l, the smoothed log-density up to a constant, at every noise scale."""  # (members, n, k)
-        potentials: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
-        return potentials
+        return self._with_far_field(self.local_head(self.trunks[-1](self._for_each(z))), z)
 
     def forward(self, z: Tensor) -> Tensor:
         """Global logit and potentials side by side."""  # (members, n, 1 + k)
         z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self.local_head(local)], dim=2)
+        return torch.cat([self.global_head(features), self._with_far_field(self.local_head(local), z)], dim=2)
+
+    def _with_far_field(self, potentials: Tensor, z: Tensor) -> Tensor:
+        return potentials if self.far_field is None else potentials + self.far_field(z)
 
     def _for_each(self, z: Tensor) -> Tensor:
         """The same rows (n, p) for every member; rows that differ between them (members, n, p) as they are."""
@@ -118,6 +133,12 @@ class Scorer:
         if not self.network.standard:
             own: Tensor = self.network(z)
             return own
+        outputs = self._standard(z)
+        if self.network.far_field is not None:
+            outputs[:, :, 1:] += self.network.far_field(z)
+        return outputs
+
+    def _standard(self, z: Tensor) -> Tensor:
         weight, bias = self._first
         a = nn.functional.gelu(torch.addmm(bias, z, weight))
         a = a.view(len(z), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
@@ -187,6 +208,9 @@ def restore(
     with torch.device("meta"):
         network = _layout(width, hidden, encoder, shared, potentials, members)
     try:
+        if (axes := weights.get("far_field.axes")) is not None and axes.dim() == 2:
+            with torch.device("meta"):
+                network.far_field = FarField(width, axes.shape[1], potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the network: {error}") from None
