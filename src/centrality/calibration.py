@@ -36,12 +36,12 @@ class Calibration:
         """`outputs` (members, n, 1 + k): the networks' global logits and k potentials on training rows."""
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
-        raw = average(outputs, Span.of(potentials))
+        raw = average(outputs, Span.of(potentials[:, :, None]))
         return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
 
     @cached_property
     def _spans(self) -> "Span":
-        return Span.of(self.potentials)
+        return Span.of(self.potentials[:, :, None])
 
     @cached_property
     def _end(self) -> "Span":
@@ -62,7 +62,7 @@ class Calibration:
 
     def heads_of_each(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         """(members, n, 1 + k) network outputs -> (members, n, 2): what each member says by itself."""
-        spans = (Span.of(potentials) for potentials in self.potentials[:, None])
+        spans = (Span.of(potentials) for potentials in self.potentials[:, None, :, None])
         alone = (average(own[None], span, rescaled=True) for own, span in zip(outputs, spans, strict=True))
         return np.stack([self.heads(raw) for raw in alone])
 
@@ -114,12 +114,11 @@ def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArr
     """
     if not rescaled and spans.low.size == 1:
         return np.asarray(outputs[0], dtype=np.float64)
-    members, n, columns = outputs.shape
-    by_row = np.empty((n, members, columns), dtype=np.float64)
-    by_row[:] = outputs.transpose(1, 0, 2)
-    raw = np.empty((n, 2))
-    by_row[:, :, 0].mean(1, out=raw[:, 0])
-    crowned(spans(by_row[:, :, 1:])).mean((1, 2), out=raw[:, 1])
+    by_output = np.empty((len(outputs), outputs.shape[2], outputs.shape[1]))  # rows last: sums run along them
+    by_output[:] = outputs.transpose(0, 2, 1)
+    raw = np.empty((outputs.shape[1], 2))
+    raw[:, 0] = by_output[:, 0].mean(0)
+    raw[:, 1] = crowned(spans(by_output[:, 1:])).mean((0, 1))
     return raw
 
 
@@ -158,32 +157,33 @@ def checked_t(t: Any) -> NDArray[np.float64]:
 
 def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
     """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
-    bent = crowned(u, bend)
-    below = u < bend
-    if below.any():
-        tail = bend**2 / (2 * bend - np.minimum(u, bend))  # value and slope at u = bend: bend and 1
-        bent = np.where(below, tail, bent)
-    return bent
+    # Value and slope at u = bend: bend and 1.
+    return _bent(crowned(u, bend), u < bend, lambda low: bend**2 / (2 * bend - low))
 
 
 def crowned(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
     """The upper half of `soft_clip`: strictly increasing, the identity up to 1 - bend, below 1 everywhere."""
-    above = u > 1 - bend
-    if not above.any():
-        return u
-    tail = 1 - bend**2 / (2 * bend - (1 - np.maximum(u, 1 - bend)))
-    return np.asarray(np.where(above, tail, u))
+    return _bent(u, u > 1 - bend, lambda high: 1 - bend**2 / (2 * bend - (1 - high)))
 
 
 def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
     """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
-    size = np.abs(g)
-    outside = size > bend
-    if not outside.any():
-        return np.asarray(_sigmoid(g))
-    edge = _sigmoid(np.float64(-bend))
-    tail = edge / (1 + (1 - edge) * np.maximum(size - bend, 0.0))
-    return np.asarray(np.where(outside, np.where(g > 0, 1 - tail, tail), _sigmoid(g)))
+    edge = _sigmoid(-bend)
+
+    def tail(odd: NDArray[np.float64]) -> NDArray[np.float64]:
+        low = edge / (1 + (1 - edge) * (np.abs(odd) - bend))
+        return np.asarray(np.where(odd > 0, 1 - low, low))
+
+    return _bent(np.asarray(_sigmoid(g)), np.abs(g) > bend, tail, g)
+
+
+def _bent(values: NDArray[np.float64], where: Any, tail: Any, of: Any = None) -> NDArray[np.float64]:
+    """`values` but for the few in a tail: most are in the bulk, and often all of them."""
+    if not where.any():
+        return values
+    bent = values.copy()
+    bent[where] = tail((values if of is None else of)[where])
+    return bent
 
 
 def _sigmoid(g: Any) -> Any:
