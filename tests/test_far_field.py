@@ -29,13 +29,12 @@ def test_it_is_the_log_density_of_the_blurred_gaussian_up_to_a_constant():
 
 
 @pytest.mark.parametrize(("n", "p"), [(500, 4), (5, 8), (300, 150)])
-def test_its_score_is_its_gradient(n, p):
+def test_its_gradient_is_what_autograd_finds(n, p):
     far = field(correlated(n, p))
     q = torch.from_numpy(correlated(6, p, seed=1)).requires_grad_()
-    owner = torch.eye(2, dtype=torch.float64).repeat(3, 1)
-    (expected,) = torch.autograd.grad((far(q) * owner).sum(), q)
-    eta = owner @ far.scales[:, None]
-    torch.testing.assert_close(far.score(q.detach(), eta), expected, rtol=1e-6, atol=1e-9)
+    by = torch.from_numpy(np.random.default_rng(2).normal(size=(6, 2)))
+    (expected,) = torch.autograd.grad((far(q) * by).sum(), q)
+    torch.testing.assert_close(far.gradient(q.detach(), by), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_across_its_axes_fewer_rows_than_columns_leave_only_the_noise():
@@ -77,3 +76,12 @@ def test_scoring_adds_what_the_network_says_it_does(encoder):
     model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=5).fit(X)
     z = torch.from_numpy(model._scaling.apply(X))
     torch.testing.assert_close(model._scorer(z), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("encoder", [None, torch.nn.Linear(3, 4)])
+def test_explanations_account_for_it(encoder):
+    X = correlated(200, 3)
+    model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=20).fit(X)
+    far = X[:20] * 3
+    change = model.centrality(far) - model.centrality(model.center_[None])
+    np.testing.assert_allclose(model.explain(far).sum(1), change, atol=1e-3)

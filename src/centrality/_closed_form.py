@@ -146,7 +146,7 @@ class ClosedForm:
             t = torch.bmm(ms[-1], layer.weight)
         residual = t.addcdiv_(batch.drawn, noise.eta)  # (members, r, p)
         if self.network.far_field is not None:
-            residual += self.network.far_field.score(rows, noise.eta)
+            residual += self.network.far_field.gradient(rows, noise.owner)
         back = residual * (noise.weight / size)  # the loss's derivative by the score
         losses[1] = torch.vdot(back.view(-1), residual.view(-1)) * (0.5 / members)
         curves = []

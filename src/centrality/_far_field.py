@@ -57,9 +57,9 @@ class FarField(nn.Module):
         blur = self.scales.square()
         return -0.5 * (along @ (1 / (self.spread[:, None] + blur)) + across / (self.rest + blur))
 
-    def score(self, z: Tensor, eta: Tensor) -> Tensor:
-        """Their gradient, row i at noise scale eta[i]."""  # (..., n, p), (n, 1) -> (..., n, p)
-        off, blur = z - self.mean, eta.square()
-        across = 1 / (self.rest + blur)  # (n, 1)
-        along = (off @ self.axes) * (1 / (self.spread + blur) - across)
-        return -(off * across + along @ self.axes.T)
+    def gradient(self, z: Tensor, by: Tensor) -> Tensor:
+        """Of the potentials' sum, each of a row weighed as `by` says."""  # (..., n, p), (n, k) -> (..., n, p)
+        off, blur = z - self.mean, self.scales.square()
+        across = 1 / (self.rest + blur)  # (k,)
+        along = 1 / (self.spread + blur[:, None]) - across[:, None]  # (k, r)
+        return -(off * (by @ across[:, None]) + ((off @ self.axes) * (by @ along)) @ self.axes.T)

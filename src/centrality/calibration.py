@@ -6,7 +6,7 @@ percentiles on the training rows. "clip" stops there and clips, as the paper doe
 falls like 1/distance at either end: never 0, never 1, always strictly increasing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -74,6 +74,22 @@ class Calibration:
         else:
             heads[:, 0], heads[:, 1] = soft_sigmoid(raw[:, 0]), soft_clip(local)
         return heads
+
+    def slopes(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float64]:
+        """How steeply each output moves its calibrated head from `before` to `after`; all are (members, n, 1 + k).
+
+        These are slopes of chords: slope times change, summed over a head's outputs, is what the head changes by,
+        exactly, however the calibration bends or breaks in between. Where nothing changes they are derivatives.
+        """
+        by_raw = _chord(self.heads, self.raw(before), self.raw(after))  # (n, 2)
+        members, _, outputs = before.shape
+        slopes = np.empty(before.shape)
+        slopes[:, :, 0] = by_raw[:, 0] / members
+        slopes[:, :, 1:] = by_raw[:, 1:] / (members * (outputs - 1))
+        if self.potentials[..., 0].size > 1:  # as `average` has it
+            by_output = (outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after))
+            slopes[:, :, 1:] *= _chord(lambda local: crowned(self._spans(local)), *by_output).swapaxes(1, 2)
+        return slopes
 
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2), 0 at the median training row and without end below it.
@@ -184,6 +200,17 @@ def _bent(values: NDArray[np.float64], where: Any, tail: Any, of: Any = None) ->
     bent = values.copy()
     bent[where] = tail((values if of is None else of)[where])
     return bent
+
+
+def _chord(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], a: NDArray[Any], b: NDArray[Any]
+) -> NDArray[np.float64]:
+    """(f(b) - f(a)) / (b - a), element by element; where they hardly differ, the slope right there."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    least = 1e-6 * (1 + np.abs(a))
+    equal = np.abs(b - a) < least
+    a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
+    return np.asarray((function(b) - function(a)) / (b - a))
 
 
 def _sigmoid(g: Any) -> Any:
