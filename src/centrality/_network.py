@@ -8,11 +8,13 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from centrality._far_field import FarField
+from centrality._few_rows import FewRows
 
 gelu_backward = torch.ops.aten.gelu_backward
 
@@ -105,8 +107,12 @@ class Scorer:
     def __init__(self, network: Network) -> None:
         self.network, self.members = network, network.members
         self.device = next(network.parameters()).device
+        self.few_rows: FewRows | None = None
         if network.standard:
             self._fold(network)
+            if network.far_field is None:
+                middle, heads = ([_arrays(layer) for layer in layers] for layers in (self.middle, self.heads))
+                self.few_rows = FewRows(_arrays(self.first), middle, heads)
 
     @torch.no_grad()
     def _fold(self, network: Network) -> None:
@@ -115,9 +121,9 @@ class Scorer:
             (torch.cat([layer.weight for layer in same]), torch.cat([layer.bias for layer in same]))
             for same in zip(*layers, strict=True)
         ]
-        self._first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
-        self._middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
-        self._heads = [
+        self.first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
+        self.middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
+        self.heads = [
             (weight.mT.float().contiguous(), bias[:, None].float().contiguous())
             for weight, bias in (
                 _folded(network.global_head, *(part[: self.members] for part in projection)),
@@ -126,8 +132,8 @@ class Scorer:
         ]
         self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
         if self._together:
-            (to_global, bias_global), (to_local, bias_local) = self._heads
-            self._heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
+            (to_global, bias_global), (to_local, bias_local) = self.heads
+            self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
 
     @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
@@ -135,7 +141,7 @@ class Scorer:
         if not self.network.standard:
             own: Tensor = self.network(z)
             return own
-        weight, bias = self._first
+        weight, bias = self.first
         outputs = self._upward(torch.addmm(bias, z, weight))
         if self.network.far_field is not None:
             outputs[:, :, 1:] += self.network.far_field(z)
@@ -143,8 +149,8 @@ class Scorer:
 
     def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
         """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
-        h = h.view(len(h), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
-        for weight, bias in self._middle:
+        h = h.view(len(h), -1, self.trunk_width).transpose(0, 1)  # (trunks, n, width)
+        for weight, bias in self.middle:
             if kept is not None:
                 kept.append(h)
             h = torch.baddbmm(bias, nn.functional.gelu(h), weight)
@@ -152,9 +158,9 @@ class Scorer:
             kept.append(h)
         a = nn.functional.gelu(h)
         if self._together:
-            weight, bias = self._heads[0]
+            weight, bias = self.heads[0]
             return torch.baddbmm(bias, a, weight)
-        (to_global, bias_global), (to_local, bias_local) = self._heads
+        (to_global, bias_global), (to_local, bias_local) = self.heads
         return torch.cat(
             [
                 torch.baddbmm(bias_global, a[: self.members], to_global),
@@ -173,7 +179,7 @@ class Scorer:
         if not self.network.standard:
             return self._along_by_autograd(start, step, at)
         with torch.no_grad():
-            weight, bias = self._first
+            weight, bias = self.first
             n, s = at.shape
             h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
             kept: list[Tensor] = []
@@ -186,11 +192,11 @@ class Scorer:
         def back(by_outputs: Tensor) -> Tensor:
             by_outputs = by_outputs.reshape(self.members, n * s, -1)
             parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
-            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self._heads, strict=True)])
-            for h, (weight, _) in zip(kept[:0:-1], self._middle[::-1], strict=True):
+            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self.heads, strict=True)])
+            for h, (weight, _) in zip(kept[:0:-1], self.middle[::-1], strict=True):
                 by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
             by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
-            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self._first[0].T
+            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
             if far is not None:
                 by_line += far.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
             return by_line
@@ -209,8 +215,14 @@ class Scorer:
 
         return outputs.detach().view(self.members, n, s, -1), back
 
-    def _trunk_width(self) -> int:
-        return self._middle[0][0].shape[1] if self._middle else self._heads[0][0].shape[1]
+    @property
+    def trunk_width(self) -> int:
+        return self.middle[0][0].shape[1] if self.middle else self.heads[0][0].shape[1]
+
+
+def _arrays(layer: tuple[Tensor, Tensor]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    weight, bias = layer
+    return weight.detach().cpu().numpy(), bias.detach().cpu().numpy()
 
 
 def _folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
