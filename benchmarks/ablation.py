@@ -75,9 +75,8 @@ def read() -> dict[Key, tuple[float, float]]:
     if not CELLS.exists():
         return {}
     with CELLS.open(newline="") as file:
-        return {
-            (c["protocol"], c["change"], c["data"]): (float(c["roc"]), float(c["ap"])) for c in csv.DictReader(file)
-        }
+        cells = list(csv.DictReader(file))
+    return {(cell["protocol"], cell["change"], cell["data"]): (float(cell["roc"]), float(cell["ap"])) for cell in cells}
 
 
 def complete(jobs: list[Job], processes: int) -> None:
