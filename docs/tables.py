@@ -134,6 +134,11 @@ def false_discoveries() -> str:
     return markdown(["data", "t", "fdr asked for", "share of false discoveries", "share of outliers found"], body)
 
 
+def ablation() -> str:
+    body = [[r["protocol"], r["change"], *(short(r[k]) for k in r if k[:2] in ("RO", "PR"))] for r in rows("ablation")]
+    return markdown(["protocol", "change", "ROC, A", "PR, A", "ROC, B", "PR, B", "ROC, all", "PR, all"], body)
+
+
 def detection() -> str:
     """Means over the sets, mean ranks and FUSE's lead, a line for each method, best first by the mean of the means."""
     found = rows("detection/summary")
@@ -177,6 +182,7 @@ def speed_gpu() -> str:
 
 
 MADE = (
+    ablation,
     detection,
     summary,
     mixture,

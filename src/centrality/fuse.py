@@ -80,7 +80,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
-    novelty : the training rows are clean. Otherwise they may hold outliers.
+    novelty : the training rows are clean: they are learned for longer, and a Gaussian fitted to them says what lies
+        far away. Otherwise they may hold outliers.
     ensemble : how many networks to train side by side; scores are their average, `standard_error` how they differ.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
