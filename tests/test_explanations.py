@@ -248,6 +248,7 @@ def test_bent_columns_come_back_in_the_users_units_and_constant_ones_stay(bent):
     ways = bent.toward_center(Q)
     assert (ways[:, :, 5] == 8.0).all()
     assert (np.abs(ways[:, -1, 4]) < np.abs(HEAVY[:, 4]).max()).all()
+    assert np.isfinite(bent.toward_center(Q + np.array([1e14, 0, 0, 0, 1e14, 0]))).all()
     f = bent.centrality(ways.reshape(-1, 6)).reshape(30, 21)
     assert np.diff(f, axis=1).min() > -1e-4
 
