@@ -24,6 +24,7 @@ _ROOMS = (
     "depths",
     "drift",
     "metrics",
+    "onnx",
     "planar",
     "plots",
     "pyod",
