@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, export, fit, inspect, plot, rank, score
+from centrality.commands import demo, depth, export, fit, inspect, plot, rank, score, serve
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -12,5 +12,6 @@ ALL: dict[str, ModuleType] = {
     "plot": plot,
     "inspect": inspect,
     "export": export,
+    "serve": serve,
     "demo": demo,
 }
