@@ -77,7 +77,6 @@ class App:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]
-        begun = time.perf_counter()
         try:
             answer = await self._page(scope)(scope, receive)
         except RequestError as error:
@@ -89,8 +88,6 @@ class App:
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             answer = _refusal(500, f"An error of the service, not of the request: {type(error).__name__}.")
-        if path == "/score":
-            self.metrics.seconds.observe(time.perf_counter() - begun)
         self.metrics.requests.labels(path if path in self._pages else "other", answer.status).inc()
         return answer
 
@@ -109,23 +106,29 @@ class App:
         return page
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
+        begun = time.perf_counter()
+        self.metrics.running.inc()
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                return await self._scores(scope, await self._body(receive))
+        finally:
+            self.metrics.running.dec()
+            self.metrics.seconds.observe(time.perf_counter() - begun)
+
+    async def _scores(self, scope: Scope, body: bytes) -> Answer:
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
-        async with asyncio.timeout(self.limits.seconds):
-            body = await self._body(scope, receive)
-            served = self.file.current  # this one to the end, whatever is loaded meanwhile
-            what = served, kind, scope["query_string"], body, self.limits.rows
-            loop, large = asyncio.get_running_loop(), len(body) > LARGE
-            asked = await loop.run_in_executor(None, _requests.read, *what) if large else _requests.read(*what)
-            if asked.p_values:
-                served.inliers()  # if there are none, say so before the work
-            explained = served.explanation(asked.ts[0]) if asked.explain else None
-            heads = await self.queue.score(served.heads(), asked.rows)
-            parts = None if explained is None else await self.queue.score(explained, asked.rows)
-            result = asked, served, heads, parts
-            made = await loop.run_in_executor(None, _requests.answer, *result) if large else _requests.answer(*result)
+        served = self.file.current  # this one to the end, whatever is loaded meanwhile
+        aside = _in_thread if len(body) > LARGE else _here
+        asked = await aside(_requests.read, served, kind, scope["query_string"], body, self.limits.rows)
+        if asked.p_values:
+            served.inliers()  # if there are none, say so before the work
+        explained = served.explanation(asked.ts[0]) if asked.explain else None
+        heads = await self.queue.score(served.heads(), asked.rows)
+        parts = None if explained is None else await self.queue.score(explained, asked.rows)
+        made = await aside(_requests.answer, asked, served, heads, parts)
         return Answer(200, kind, made, ((b"centrality-model", served.name.encode()),))
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _body(self, receive: Receive) -> bytes:
         message = await receive()
         if not message.get("more_body"):
             body: bytes = message.get("body", b"")
@@ -160,6 +163,14 @@ class App:
 
     async def docs(self, scope: Scope, receive: Receive) -> Answer:
         return Answer(200, "text/html; charset=utf-8", _openapi.page(self.limits).encode())
+
+
+async def _here(work: Callable[..., Any], *what: Any) -> Any:
+    return work(*what)
+
+
+async def _in_thread(work: Callable[..., Any], *what: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(None, work, *what)
 
 
 def _json(value: Any, status: int = 200) -> Answer:

@@ -24,8 +24,8 @@ class ModelFile:
         self.trouble: str | None = None  # why the newest file is not the one in use
 
     def _loaded(self) -> Served:
-        name = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
-        found = served(self._load(), name)
+        model = self._load()
+        found = served(model, hashlib.sha256(self.path.read_bytes()).hexdigest()[:16])
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms

@@ -18,6 +18,7 @@ class Metrics:
         self.seconds = Histogram(
             "centrality_score_seconds", "From a request's head to its answer", buckets=SECONDS, registry=own
         )
+        self.running = Gauge("centrality_score_running", "Requests to /score begun and not yet answered", registry=own)
         self.rows = Counter("centrality_rows", "Rows scored", registry=own)
         self.together = Histogram(
             "centrality_requests_together", "Requests scored in one turn", buckets=TOGETHER, registry=own

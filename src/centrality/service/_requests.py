@@ -75,9 +75,7 @@ def _json(body: bytes) -> tuple[list[Any], dict[str, Any]]:
     except orjson.JSONDecodeError as error:
         raise RequestError(422, f"The body is not JSON: {error}.") from None
     if not isinstance(asked, dict) or not isinstance(asked.get("rows"), list):
-        raise RequestError(
-            422, 'An object with "rows", a list, was wanted: {"rows": [[1.5, 2.0], [0.5, 1.0]], "t": 0.5}.'
-        )
+        raise RequestError(422, 'An object with a list of rows was wanted: {"rows": [[1.5, 2], [0.5, 1]], "t": 0.5}.')
     rows = asked.pop("rows")
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:

@@ -44,7 +44,7 @@ class Served:
     def explanation(self, t: float) -> Scoring:
         if not hasattr(self.model, "explain"):
             raise RequestError(422, f"explain: a {type(self.model).__name__} model cannot explain its scores.")
-        return Scoring(partial(self.model.explain, t=t), ("explain", id(self), t), turn=EXPLAINED)
+        return Scoring(partial(self.model.explain, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
 
     def part_names(self, width: int) -> list[str]:
         """What the contributions to a score are called: those of the columns, if each has one."""
@@ -80,7 +80,7 @@ class Numbers(Served):
         names = getattr(model, "feature_names_in_", None)
         self.columns = None if names is None else [str(column) for column in names]
         self.width = int(model.n_features_in_)
-        self._heads = Scoring(self.model.heads, ("heads", id(self)), quick=True)
+        self._heads = Scoring(self.model.heads, ("heads", id(self.model)), quick=True)
         self.model.heads(np.zeros((1, self.width)))  # libraries set themselves up now, not at the first request
 
     def heads(self) -> Scoring:
@@ -116,9 +116,7 @@ class Numbers(Served):
         except (KeyError, TypeError):
             if isinstance(row, dict):
                 tables.require(list(row), columns)
-            raise RequestError(
-                422, f"Row {i}: an object with the columns' names was wanted, got {_short(row)}."
-            ) from None
+            raise RequestError(422, f"Row {i}: an object of named values was wanted, got {_short(row)}.") from None
 
     def _complaint(self, rows: list[Any]) -> str:
         """Which row is the first that is no list of so many numbers."""
@@ -146,7 +144,7 @@ class Represented(Served):
         self._images = type(representation).__name__ == "Images"
         whole = getattr(representation, "window", None) is not None
         turn = getattr(representation, "batch_size", REPRESENTED)
-        self._heads = Scoring(self._heads_of, ("heads", id(self)), whole=whole, turn=turn)
+        self._heads = Scoring(self._heads_of, ("heads", id(self.model)), whole=whole, turn=turn)
 
     def heads(self) -> Scoring:
         return self._heads
@@ -189,7 +187,7 @@ class Represented(Served):
         """The row as an object: values in the order of the columns, or the only column's value, get their names."""
         assert self.columns is not None
         if isinstance(row, dict):
-            return {name: row[name] for name in self.columns if name in row}
+            return row
         values = row if isinstance(row, list) else [row]
         if len(values) != len(self.columns):
             raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
