@@ -220,7 +220,7 @@ def test_mixed_tables_are_read_as_the_command_line_reads_them(app, houses):
     wrong = score(serving, rows=[{"area": 1, "build": "1990-01-01", "heating": "gas"}])
     assert wrong["status"] == 422
     assert "Missing column: 'built'. Did you mean 'build'?" in wrong["error"]
-    assert "3 values were wanted, got [1.0, 2.0]" in score(serving, rows=[[1.0, 2.0]])["error"]
+    assert "3 values were wanted, got [1.0,2.0]" in score(serving, rows=[[1.0, 2.0]])["error"]
 
 
 def test_tables_of_several_requests_are_scored_together(app, houses):

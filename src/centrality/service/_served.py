@@ -180,8 +180,8 @@ class Represented(Served):
 
     def _require_no_paths(self, table: pa.Table) -> None:
         """A path would be one on this machine, and not the caller's to read."""
-        if self._images and not pa.types.is_binary(table.schema[0].type):
-            raise RequestError(422, f"The bytes of image files were wanted, got a column of {table.schema[0].type}.")
+        if self._images and not (pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)):
+            raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
     def _named(self, row: Any, i: int) -> dict[str, Any]:
         """The row as an object: values in the order of the columns, or the only column's value, get their names."""
