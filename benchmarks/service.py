@@ -1,9 +1,10 @@
-"""`centrality serve` under load, beside the service one would write in ten minutes, on the same machine in the same run.
+"""`centrality serve` under load, beside the service one would write in ten minutes, on one machine in the same run.
 
 Rows of 32 columns, the default model. Single rows as JSON over 64 connections come from wrk (apt install wrk), turn by
 turn to ours and to the plain one, so that what else the machine does meets both; one longer run looks for errors.
 Requests for each second of the server's processor time tell more than those a second where the machine is shared.
-Large bodies are Arrow streams of 100,000 rows of float32; "in memory" is `model.centrality` of the same rows, in between.
+Large bodies are Arrow streams of 100,000 rows of float32; "in memory" is `model.centrality` of the same rows, in
+between.
 
     python -m benchmarks.service [seconds of the long run]
 """
@@ -127,25 +128,32 @@ def large_bodies(folder: Path) -> list[dict[str, object]]:
         answer = connection.getresponse()
         assert (answer.status, len(answer.read()) > 8 * ROWS) == (200, True)
 
-    def rate(work: Callable[[], object], times: int) -> float:
-        before = time.perf_counter()
+    def rates(work: Callable[[], object], cpu: Callable[[], float], times: int) -> tuple[float, float]:
+        """Rows a second, and for each second of the scoring process's processors."""
+        before, before_cpu = time.perf_counter(), cpu()
         work()
-        return times * ROWS / (time.perf_counter() - before)
+        return times * ROWS / (time.perf_counter() - before), times * ROWS / max(cpu() - before_cpu, 1e-2)
 
     with ThreadPoolExecutor(4) as pool:
         kinds = {
-            "in memory": lambda: rate(lambda: model.centrality(rows), 1),
-            "100,000 rows, Arrow": lambda: rate(lambda: post(connections[0]), 1),
-            "100,000 rows, Arrow, 4 at once": lambda: rate(lambda: list(pool.map(post, connections)), 4),
+            "in memory": lambda: rates(lambda: model.centrality(rows), time.process_time, 1),
+            "100,000 rows, Arrow": lambda: rates(lambda: post(connections[0]), server.cpu, 1),
+            "100,000 rows, Arrow, 4 at once": lambda: rates(lambda: list(pool.map(post, connections)), server.cpu, 4),
         }
         for measure in kinds.values():
             measure()
         turns = [{kind: measure() for kind, measure in kinds.items()} for _ in range(12)]
     server.stop()
-    best = {kind: max(turn[kind] for turn in turns) for kind in kinds}
-    usual = {kind: statistics.median(turn[kind] for turn in turns) for kind in kinds}
-    share = {kind: statistics.median(turn[kind] / turn["in memory"] for turn in turns) for kind in kinds}
-    return [{"what": k, "rows_per_s": int(usual[k]), "best": int(best[k]), "of_memory": share[k]} for k in kinds]
+    return [
+        {
+            "what": kind,
+            "rows_per_s": int(statistics.median(turn[kind][0] for turn in turns)),
+            "best": int(max(turn[kind][0] for turn in turns)),
+            "rows_per_cpu_s": int(statistics.median(turn[kind][1] for turn in turns)),
+            "of_memory": statistics.median(turn[kind][0] / turn["in memory"][0] for turn in turns),
+        }
+        for kind in kinds
+    ]
 
 
 def main(seconds: int = 60) -> None:

@@ -147,7 +147,9 @@ def test_wrong_usage_exits_2(arguments):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["rank"], ["depth"], ["plot"], ["inspect"], ["demo"]])
+@pytest.mark.parametrize(
+    "command", [[], ["fit"], ["score"], ["rank"], ["depth"], ["plot"], ["inspect"], ["export"], ["serve"], ["demo"]]
+)
 def test_every_command_explains_itself_without_importing_torch(command):
     script = (
         "import sys\nfrom centrality.cli import main\n"

@@ -135,6 +135,15 @@ def test_p_values_are_the_models_own(server, model):
     np.testing.assert_array_equal(np.column_stack([found["p_value_0"], found["p_value_1"]]), expected)
 
 
+def test_explanations_are_the_models_own(server, model):
+    found = server.score(rows=X[:7].to_numpy().tolist(), t=0.25, explain=True)
+    assert list(found) == ["centrality_0.25", "contribution_a", "contribution_b", "contribution_c"]
+    parts = np.column_stack([found[f"contribution_{name}"] for name in "abc"])
+    np.testing.assert_allclose(parts, model.explain(X[:7], t=0.25), atol=1e-6)
+    whole = np.array(found["centrality_0.25"]) - model.centrality(model.center_[None], t=0.25)
+    np.testing.assert_allclose(parts.sum(1), whole, atol=1e-3)
+
+
 def test_everybody_gets_their_own_scores_when_many_ask_at_once(server, model):
     rows = RNG.normal(size=(16, 40, 3))
     expected = model.centrality(pd.DataFrame(rows.reshape(-1, 3), columns=["a", "b", "c"]), 1.0).reshape(16, 40)
@@ -192,6 +201,7 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, 3]]}', JSON, "?t=a", 422, "t must lie between"),
         ('{"rows": [[1, 2, 3]]}', JSON, "?q=1", 422, "Unknown: 'q'"),
         ('{"rows": [[1, 2, 3]], "p_values": 1}', JSON, "", 422, "p_values must be true or false, got 1"),
+        ('{"rows": [[1, 2, 3]], "t": [0, 1], "explain": true}', JSON, "", 422, "explain wants one t, got 2"),
         ('{"rows": [[1, 2, 3]]}', "text/plain", "", 415, "Content-Type must be application/json or"),
         ("not arrow", ARROW, "", 422, "not an Arrow IPC stream"),
         (arrow(pa.table({"a": [1.0], "b": [2.0]})), ARROW, "", 422, "Missing column: 'c'"),
@@ -232,7 +242,8 @@ def test_wrong_paths_and_methods_say_what_there_is(server, method, path, status,
 def test_the_model_in_use_is_described(server, model):
     found = json.loads(server.ask("GET", "/model")[2])
     assert found["columns"] == ["a", "b", "c"]
-    assert (found["model"], found["t"], found["p_values"], found["trouble"]) == ("FUSE", 0.5, True, None)
+    assert (found["model"], found["t"], found["trouble"]) == ("FUSE", 0.5, None)
+    assert (found["p_values"], found["explain"]) == (True, True)
     assert found["noise_scale"] == list(model.noise_scale_)
     assert server.ask("POST", "/score", '{"rows": [[1, 2, 3]]}')[1]["Centrality-Model"] == found["version"]
 
