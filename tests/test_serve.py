@@ -140,7 +140,8 @@ def test_explanations_are_the_models_own(server, model):
     assert list(found) == ["centrality_0.25", "contribution_a", "contribution_b", "contribution_c"]
     parts = np.column_stack([found[f"contribution_{name}"] for name in "abc"])
     np.testing.assert_allclose(parts, model.explain(X[:7], t=0.25), atol=1e-6)
-    whole = np.array(found["centrality_0.25"]) - model.centrality(model.center_[None], t=0.25)
+    centre = pd.DataFrame(model.center_[None], columns=["a", "b", "c"])
+    whole = np.array(found["centrality_0.25"]) - model.centrality(centre, t=0.25)
     np.testing.assert_allclose(parts.sum(1), whole, atol=1e-3)
 
 
@@ -193,7 +194,7 @@ def test_counts_are_those_of_the_requests(server):
             422,
             "Row 1: an object of named values was wanted, got 4",
         ),
-        ('{"rows": [[1, 2, 1e999]]}', JSON, "", 422, ""),
+        ('{"rows": [[1, 2, 1e999]]}', JSON, "", 422, "number is infinity"),
         ('{"rows": [[1, 2, NaN]]}', JSON, "", 422, "not JSON"),
         ('{"rows": [[1, 2, 3]], "t": 2}', JSON, "", 422, "t must lie between 0 (global) and 1 (local)"),
         ('{"rows": [[1, 2, 3]], "t": []}', JSON, "", 422, "t must lie between"),
