@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 
-from centrality import load, tables
+from centrality import commands, load, tables
 from centrality.cli import main
 
 
