@@ -97,9 +97,9 @@ def server(file):
     assert running.stop()[0] == 0
 
 
-def arrow(table: pa.Table) -> bytes:
+def arrow(table: pa.Table, compression: str | None = None) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
         stream.write_table(table)
     return sink.getvalue().to_pybytes()
 
@@ -203,8 +203,10 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, 3]]}', JSON, "?q=1", 422, "Unknown: 'q'"),
         ('{"rows": [[1, 2, 3]], "p_values": 1}', JSON, "", 422, "p_values must be true or false, got 1"),
         ('{"rows": [[1, 2, 3]], "t": [0, 1], "explain": true}', JSON, "", 422, "explain wants one t, got 2"),
+        (json.dumps({"rows": [[1, 2, 3]], "t": [0.5] * 102}), JSON, "", 422, "at most 101 values of t"),
         ('{"rows": [[1, 2, 3]]}', "text/plain", "", 415, "Content-Type must be application/json or"),
         ("not arrow", ARROW, "", 422, "not an Arrow IPC stream"),
+        (arrow(pa.table({"a": [1.0]}), "zstd"), ARROW, "", 422, "The Arrow stream is compressed"),
         (arrow(pa.table({"a": [1.0], "b": [2.0]})), ARROW, "", 422, "Missing column: 'c'"),
         (arrow(pa.table({"a": [1.0], "b": [2.0], "c": ["x"]})), ARROW, "", 422, "hold something else: 'c'"),
         (arrow(pa.table({"a": [1.0], "b": [2.0], "c": [float("nan")]})), ARROW, "", 422, "in column 'c' (1 rows)"),

@@ -15,6 +15,7 @@ from PIL import Image
 from centrality import Chain
 from centrality.representations import Images, Series, Table, Text
 from centrality.service import App, Limits
+from centrality.service._arrow import table_of
 from centrality.service._file import ModelFile
 from centrality.service._limits import RequestError
 from centrality.service._metrics import Metrics
@@ -190,6 +191,35 @@ def test_a_model_without_rows_held_aside_says_how_to_have_p_values(app):
     assert "holdout=0.2" in found["error"]
 
 
+def test_long_strings_among_numbers_take_no_memory(app):
+    model = quick().fit(RNG.normal(size=(200, 2)))
+    rows = [[1.0, 2.0]] * 1000 + [[1.0, "x" * 10_000_000]]  # as an array of text, 80 GB
+    assert "Row 1000" in score(app(model), rows=rows)["error"]
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize("column", [pa.array([1.0, 2.0]), pa.array(["u", "v"]).dictionary_encode()])
+def test_arrow_streams_are_taken_only_if_their_size_is_known(column, compression):
+    table, options = pa.table({"a": column}), pa.ipc.IpcWriteOptions(compression=compression)
+    packed, plain = pa.BufferOutputStream(), pa.BufferOutputStream()
+    with pa.ipc.new_stream(packed, table.schema, options=options) as stream:
+        stream.write_table(table)
+    with pa.ipc.new_stream(plain, table.schema) as stream:
+        stream.write_table(table)
+    assert table_of(plain.getvalue().to_pybytes()).equals(table)
+    with pytest.raises(RequestError, match="compressed"):
+        table_of(packed.getvalue().to_pybytes())
+
+
+@pytest.mark.parametrize("cut", [0, 3, 40, 200, -20])
+def test_half_an_arrow_stream_is_refused(cut):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("a", pa.float64())])) as stream:
+        stream.write_table(pa.table({"a": np.zeros(100)}))
+    with pytest.raises(RequestError, match="not an Arrow IPC stream"):
+        table_of(sink.getvalue().to_pybytes()[:cut])
+
+
 def test_a_model_without_names_takes_objects_in_their_own_order(app):
     model = quick().fit(RNG.normal(size=(200, 2)))
     found = score(app(model), rows=[{"u": 1.0, "v": 2.0}, {"v": 2.0, "u": 1.0}])
@@ -198,11 +228,12 @@ def test_a_model_without_names_takes_objects_in_their_own_order(app):
 
 @pytest.fixture(scope="module")
 def houses() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
-            "area": np.where(RNG.uniform(size=200) < 0.1, np.nan, RNG.normal(100, 20, 200)),
-            "built": pd.Timestamp("1950-01-01") + pd.to_timedelta(RNG.integers(0, 25_000, 200), unit="D"),
-            "heating": RNG.choice(["gas", "oil"], 200),
+            "area": np.where(np.arange(200) % 7 == 3, np.nan, rng.normal(100, 20, 200)),
+            "built": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 25_000, 200), unit="D"),
+            "heating": rng.choice(["gas", "oil"], 200),
         }
     )
 

@@ -83,6 +83,7 @@ class App:
             answer = _refusal(error.status, str(error))
         except TimeoutError:
             answer = _refusal(503, f"This took longer than {self.limits.seconds:g} s. Send fewer rows, or try again.")
+            answer = answer._replace(headers=(*answer.headers, (b"connection", b"close")))  # its body may not be over
         except (ValueError, TypeError) as error:  # the model's own words about rows that it cannot score
             answer = _refusal(422, str(error))
         except Exception as error:

@@ -12,6 +12,7 @@ from centrality.service._metrics import Metrics
 from centrality.service._served import Served, served
 
 EVERY = 1.0  # seconds
+Mark = tuple[int, ...] | None  # what tells one file from another at the same place
 
 
 class ModelFile:
@@ -19,19 +20,23 @@ class ModelFile:
 
     def __init__(self, path: Path, load: Callable[[], Any], metrics: Metrics) -> None:
         self.path, self._load, self._metrics = path, load, metrics
-        self._seen = self._mark()
-        self.current = self._loaded()
+        self._seen, self.current = self._loaded()
         self.trouble: str | None = None  # why the newest file is not the one in use
 
-    def _loaded(self) -> Served:
-        model = self._load()
-        found = served(model, hashlib.sha256(self.path.read_bytes()).hexdigest()[:16])
+    def _loaded(self) -> tuple[Mark, Served]:
+        """The model, and the file that it came from: read again if that was replaced meanwhile."""
+        while True:
+            mark, model = self._mark(), self._load()
+            name = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
+            if self._mark() == mark:
+                break
+        found = served(model, name)
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
-        return found
+        return mark, found
 
-    def _mark(self) -> tuple[int, ...] | None:
+    def _mark(self) -> Mark:
         try:
             about = self.path.stat()
         except OSError:
@@ -51,7 +56,7 @@ class ModelFile:
             return  # a file that is gone for a moment is being replaced
         self._seen = mark
         try:
-            self.current = await asyncio.to_thread(self._loaded)
+            self._seen, self.current = await asyncio.to_thread(self._loaded)
         except Exception as error:  # whatever a wrong file can lead to: the service goes on
             self.trouble = f"the new file cannot be used: {error}"
             self._metrics.reloads.labels("refused").inc()

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from centrality.calibration import checked_t
 from centrality.scoring import Job
+from centrality.service._arrow import table_of
 from centrality.service._limits import RequestError
 from centrality.service._rows import Rows, count
 from centrality.service._served import Served
 
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 OPTIONS = ("t", "p_values", "explain")
+MOST_T = 101  # values of t in a request
+ANSWERED = 16  # numbers in an answer, for each row that a request may have
 
 
 @dataclass
@@ -36,7 +39,7 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
     options: dict[str, Any] = _from_query(query) if query else {}
     take: Callable[[Any], Rows]
     if kind == ARROW:
-        given, take = _table(body), served.from_arrow
+        given, take = table_of(body), served.from_arrow
     elif kind == JSON:
         given, own = _json(body)
         options, take = options | own, served.from_json
@@ -47,11 +50,14 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
         raise RequestError(422, "Rows were wanted, got none.")
     if n > most_rows:
         raise RequestError(422, f"At most {most_rows:,} rows a request, got {n:,}: send them in several requests.")
-    ts = _dial(options.get("t"), served.t)
-    explain = _truth(options, "explain")
+    ts, p_values, explain = _dial(options.get("t"), served.t), _truth(options, "p_values"), _truth(options, "explain")
     if explain and len(ts) > 1:
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
-    return Asked(take(given), ts, _truth(options, "p_values"), explain, kind == ARROW)
+    numbers = n * (len(ts) * (1 + p_values) + explain * served.fuse.n_features_in_)
+    if len(ts) > MOST_T or numbers > ANSWERED * most_rows:
+        most = f"{MOST_T} values of t and {ANSWERED * most_rows:,} numbers"
+        raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
+    return Asked(take(given), ts, p_values, explain, kind == ARROW)
 
 
 def answer(asked: Asked, served: Served, heads: NDArray[np.float64], parts: NDArray[Any] | None) -> bytes:
@@ -81,13 +87,6 @@ def _json(body: bytes) -> tuple[list[Any], dict[str, Any]]:
     if unknown:
         raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(OPTIONS)}.")
     return rows, asked
-
-
-def _table(body: bytes) -> pa.Table:
-    try:
-        return pa.ipc.open_stream(body).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise RequestError(422, f"The body is not an Arrow IPC stream: {error}.") from None
 
 
 def _from_query(query: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from centrality.service._queue import Scoring
 from centrality.service._rows import Rows
 
 EXPLAINED = 1024  # rows explained together: that takes many passes through the network
+NUMBERS = {int, float, bool}
 REPRESENTED = 4096  # rows represented together, where the representation does not say
 
 
@@ -91,10 +93,11 @@ class Numbers(Served):
             columns = self.columns or list(rows[0])
             rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
         try:
-            matrix = np.array(rows)
-        except ValueError:
-            matrix = np.array(None)
-        if matrix.ndim != 2 or matrix.shape[1] != self.width or matrix.dtype.kind not in "biuf":
+            kinds = set(map(type, chain.from_iterable(rows)))
+            matrix = np.array(rows, dtype=np.float64) if kinds <= NUMBERS else None
+        except (TypeError, ValueError):  # not lists, or of different lengths
+            matrix = None
+        if matrix is None or matrix.shape[1:] != (self.width,):
             raise RequestError(422, self._complaint(rows))
         return self._finite(matrix)
 
@@ -144,6 +147,8 @@ class Represented(Served):
         self._images = type(representation).__name__ == "Images"
         whole = getattr(representation, "window", None) is not None
         turn = getattr(representation, "batch_size", REPRESENTED)
+        if hasattr(representation, "batch_size"):  # texts or images: load the encoder now, not at the first request
+            representation.transform([np.zeros((8, 8, 3), np.uint8) if self._images else ""])
         self._heads = Scoring(self._heads_of, ("heads", id(self.model)), whole=whole, turn=turn)
 
     def heads(self) -> Scoring:
