@@ -129,6 +129,19 @@ def service_arrow() -> str:
     return markdown(["", "rows/s", "at best", "for each CPU second", "of the first line"], body)
 
 
+def onnx_runtime() -> str:
+    body = [
+        [
+            f"{int(r['rows']):,}",
+            f"{float(r['onnx_us']):,.0f}",
+            f"{float(r['model_us']):,.0f}",
+            f"{float(r['ratio']):.1f}",
+        ]
+        for r in rows("onnx_runtime")
+    ]
+    return markdown(["rows", "ONNX Runtime, µs", "the model, µs", "the model's time over ONNX's"], body)
+
+
 def modalities() -> str:
     names = ["fuse_local", "fuse_half", "fuse_global", "knn"]
     body = [
@@ -210,6 +223,7 @@ MADE = (
     streams,
     service,
     service_arrow,
+    onnx_runtime,
     modalities,
     speed,
     speed_memory,

@@ -68,8 +68,12 @@ class Server:
         return sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items())
 
     def stop(self, by: int = signal.SIGTERM) -> tuple[int, str]:
-        """Exit status, and what it said on stdout."""
+        """Tell it to stop, and wait."""
         self.process.send_signal(by)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        """Exit status, and what it said on stdout."""
         said = self.process.stdout.read()
         status = self.process.wait(timeout=60)
         self.listening.join()
@@ -324,7 +328,7 @@ def test_what_was_accepted_is_finished_before_the_end(file, model):
         found = pa.ipc.open_stream(answer.read()).read_all()["centrality_1"].to_numpy()
         np.testing.assert_array_equal(found, expected)
         connection.close()
-    status, said = running.stop()
+    status, said = running.ended()
     assert status == 0
     assert said.endswith("with 900,000 rows.\n")
     with pytest.raises(ConnectionRefusedError):
