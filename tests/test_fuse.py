@@ -9,6 +9,14 @@ from centrality.datasets import four_clusters
 from tests.conftest import quick
 
 
+@pytest.mark.parametrize("ensemble", [1, 3])
+def test_half_of_the_training_rows_have_a_global_centrality_above_one_half(ensemble):
+    X = np.random.default_rng(0).normal(size=(201, 3))
+    model = FUSE(random_state=0, max_steps=30, ensemble=ensemble).fit(X)
+    each = model._calibration.heads_of_each(model._in_blocks(X, lambda outputs: outputs.swapaxes(0, 1)).swapaxes(0, 1))
+    np.testing.assert_allclose(np.median(each[:, :, 0], axis=1), 0.5, atol=1e-6)
+
+
 def test_on_a_round_cloud_both_heads_fall_with_the_distance_to_the_centre(fitted, blob):
     inward = -np.linalg.norm(blob, axis=1)
     for head in fitted.raw(blob).T:

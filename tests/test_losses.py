@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from centrality._closed_form import ClosedForm
+from centrality._far_field import FarField
 from centrality._losses import Autograd, Batch, Noise, global_loss, local_loss
 from centrality._network import build
 
 WIDTH = 4
+ETAS = [0.3, 1.0, 2.0]
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -25,7 +27,7 @@ def batch(b: int = 0, r: int = 0, members: int = 1, scales: int = 1, meetings: i
     preferred = torch.rand(members, meetings, b, dtype=torch.float64, generator=g) if b else None
     drawn = torch.randn(members, r, WIDTH, dtype=torch.float64, generator=g) if r else None
     owner = torch.eye(scales, dtype=torch.float64)[torch.arange(r) % scales]
-    eta = owner @ torch.tensor([0.3, 1.0, 2.0], dtype=torch.float64)[:scales, None]
+    eta = owner @ torch.tensor(ETAS, dtype=torch.float64)[:scales, None]
     return Batch(rows, preferred, drawn, Noise(eta, owner, eta**1.5) if r else None)
 
 
@@ -53,6 +55,22 @@ def test_written_out_gradients_equal_autograd_in_float64(shared, hidden, scales,
     for (name, ours), theirs in zip(twin.named_parameters(), network.parameters(), strict=True):
         gradient = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad
         torch.testing.assert_close(ours.grad, gradient, rtol=1e-9, atol=1e-12, msg=lambda m, name=name: f"{name}: {m}")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("rows", [3, 40])  # fewer than columns, and more
+def test_with_a_far_field_too_written_out_gradients_equal_autograd(shared, rows):
+    network = build(WIDTH, (8, 6), None, shared, 3, generator(), 2).double()
+    z = np.random.default_rng(0).normal(size=(rows, WIDTH)).astype(np.float32)
+    network.far_field = FarField.fitted(z, ETAS, np.random.default_rng(0)).double()
+    network.far_field.scales.copy_(torch.tensor(ETAS, dtype=torch.float64))  # 0.3 in all its digits
+    twin, given = copy.deepcopy(network), batch(4, 7, members=2, scales=3, meetings=2)
+    expected, found = Autograd(network).losses(given), ClosedForm(twin).losses(given)
+    # Its axes were rounded to float32: nothing lies across a full set of them, but to six digits.
+    torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-9)
+    for ours, theirs in zip(twin.parameters(), network.parameters(), strict=True):
+        gradient = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad
+        torch.testing.assert_close(ours.grad, gradient, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("hidden", [(32, 32), (128, 128), (40, 24, 16)])

@@ -216,6 +216,8 @@ METHODS: dict[str, Callable[[int, bool], Detector]] = {
     "KDE": lambda seed, _: Standardised(Kde(seed)),
 }
 
+SEEDLESS = ("LOF", "kNN", "DTE-NP", "ECOD", "COPOD", "HBOS")
+
 
 def quietly(call: Callable[[], Any]) -> Any:
     """Peers warn about data sets being what they are (duplicates, singular covariances): not our subject."""

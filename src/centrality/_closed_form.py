@@ -103,7 +103,7 @@ class ClosedForm:
         curves: list[Tensor] = []
         if batch.noise is not None:
             slopes = [slope[:, split:] for slope in space.slope]
-            curves = self._local(layers, projection, slopes, batch, losses)
+            curves = self._local(layers, projection, slopes, rows[:, split:], batch, losses)
             space.bend()
             torch.mul(curves[-1], space.curve[-1][:, split:], out=by_h[:, split:])
         for i in reversed(range(len(layers))):  # and down again
@@ -132,7 +132,7 @@ class ClosedForm:
         return slope * u
 
     def _local(
-        self, layers: list[Layer], projection: Layer, slopes: list[Tensor], batch: Batch, losses: Tensor
+        self, layers: list[Layer], projection: Layer, slopes: list[Tensor], rows: Tensor, batch: Batch, losses: Tensor
     ) -> list[Tensor]:
         """What φ'' of each layer is to be multiplied by, for the loss's derivative by h where it runs through φ'."""
         head, noise = self._local_head, batch.noise
@@ -145,6 +145,8 @@ class ClosedForm:
             ms.append(t * slope)
             t = torch.bmm(ms[-1], layer.weight)
         residual = t.addcdiv_(batch.drawn, noise.eta)  # (members, r, p)
+        if self.network.far_field is not None:
+            residual += self.network.far_field.gradient(rows, noise.owner)
         back = residual * (noise.weight / size)  # the loss's derivative by the score
         losses[1] = torch.vdot(back.view(-1), residual.view(-1)) * (0.5 / members)
         curves = []

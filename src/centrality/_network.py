@@ -6,9 +6,15 @@ one batched product trains or scores them all. One network is an ensemble of one
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from centrality._far_field import FarField
+from centrality._few_rows import FewRows
 
 gelu_backward = torch.ops.aten.gelu_backward
 
@@ -47,8 +53,11 @@ class Copies(nn.Module):
 class Network(nn.Module):
     """z -> one global logit and k local potentials, one for each noise scale.
 
-    One trunk serves both heads as in the paper; two trunks give each its own.
+    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a far field, the local
+    head learns the difference from it.
     """
+
+    far_field: FarField | None
 
     def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
         super().__init__()
@@ -57,23 +66,31 @@ class Network(nn.Module):
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(members, features, 1)
         self.local_head = Linear(members, features, potentials)
+        self.far_field = None
 
     def logit(self, z: Tensor) -> Tensor:
         """g, the global head's Bradley-Terry logit."""  # (members, n)
         logit: Tensor = self.global_head(self.trunks[0](self._for_each(z)))
         return logit.squeeze(2)
 
+    @torch.no_grad()
+    def shift_logit(self, by: NDArray[Any]) -> None:
+        """Move every member's g by a constant, which no comparison can tell."""  # (members,)
+        self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
+
     def potentials(self, z: Tensor) -> Tensor:
         """l, the smoothed log-density up to a constant, at every noise scale."""  # (members, n, k)
-        potentials: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
-        return potentials
+        return self._with_far_field(self.local_head(self.trunks[-1](self._for_each(z))), z)
 
     def forward(self, z: Tensor) -> Tensor:
         """Global logit and potentials side by side."""  # (members, n, 1 + k)
         z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self.local_head(local)], dim=2)
+        return torch.cat([self.global_head(features), self._with_far_field(self.local_head(local), z)], dim=2)
+
+    def _with_far_field(self, potentials: Tensor, z: Tensor) -> Tensor:
+        return potentials if self.far_field is None else potentials + self.far_field(z)
 
     def _for_each(self, z: Tensor) -> Tensor:
         """The same rows (n, p) for every member; rows that differ between them (members, n, p) as they are."""
@@ -90,8 +107,12 @@ class Scorer:
     def __init__(self, network: Network) -> None:
         self.network, self.members = network, network.members
         self.device = next(network.parameters()).device
+        self.few_rows: FewRows | None = None
         if network.standard:
             self._fold(network)
+            if network.far_field is None:
+                middle, heads = ([_arrays(layer) for layer in layers] for layers in (self.middle, self.heads))
+                self.few_rows = FewRows(_arrays(self.first), middle, heads)
 
     @torch.no_grad()
     def _fold(self, network: Network) -> None:
@@ -100,9 +121,9 @@ class Scorer:
             (torch.cat([layer.weight for layer in same]), torch.cat([layer.bias for layer in same]))
             for same in zip(*layers, strict=True)
         ]
-        self._first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
-        self._middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
-        self._heads = [
+        self.first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
+        self.middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
+        self.heads = [
             (weight.mT.float().contiguous(), bias[:, None].float().contiguous())
             for weight, bias in (
                 _folded(network.global_head, *(part[: self.members] for part in projection)),
@@ -111,8 +132,8 @@ class Scorer:
         ]
         self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
         if self._together:
-            (to_global, bias_global), (to_local, bias_local) = self._heads
-            self._heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
+            (to_global, bias_global), (to_local, bias_local) = self.heads
+            self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
 
     @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
@@ -120,13 +141,16 @@ class Scorer:
         if not self.network.standard:
             own: Tensor = self.network(z)
             return own
-        weight, bias = self._first
-        return self._upward(torch.addmm(bias, z, weight))
+        weight, bias = self.first
+        outputs = self._upward(torch.addmm(bias, z, weight))
+        if self.network.far_field is not None:
+            outputs[:, :, 1:] += self.network.far_field(z)
+        return outputs
 
     def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
         """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
-        h = h.view(len(h), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
-        for weight, bias in self._middle:
+        h = h.view(len(h), -1, self.trunk_width).transpose(0, 1)  # (trunks, n, width)
+        for weight, bias in self.middle:
             if kept is not None:
                 kept.append(h)
             h = torch.baddbmm(bias, nn.functional.gelu(h), weight)
@@ -134,9 +158,9 @@ class Scorer:
             kept.append(h)
         a = nn.functional.gelu(h)
         if self._together:
-            weight, bias = self._heads[0]
+            weight, bias = self.heads[0]
             return torch.baddbmm(bias, a, weight)
-        (to_global, bias_global), (to_local, bias_local) = self._heads
+        (to_global, bias_global), (to_local, bias_local) = self.heads
         return torch.cat(
             [
                 torch.baddbmm(bias_global, a[: self.members], to_global),
@@ -155,21 +179,26 @@ class Scorer:
         if not self.network.standard:
             return self._along_by_autograd(start, step, at)
         with torch.no_grad():
-            weight, bias = self._first
+            weight, bias = self.first
             n, s = at.shape
             h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
             kept: list[Tensor] = []
             outputs = self._upward(h.view(n * s, -1), kept)
+            if (far := self.network.far_field) is not None:
+                places = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
+                outputs[:, :, 1:] += far(places)
 
         @torch.no_grad()
         def back(by_outputs: Tensor) -> Tensor:
             by_outputs = by_outputs.reshape(self.members, n * s, -1)
             parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
-            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self._heads, strict=True)])
-            for h, (weight, _) in zip(kept[:0:-1], self._middle[::-1], strict=True):
+            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self.heads, strict=True)])
+            for h, (weight, _) in zip(kept[:0:-1], self.middle[::-1], strict=True):
                 by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
             by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
-            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self._first[0].T
+            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
+            if far is not None:
+                by_line += far.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
             return by_line
 
         return outputs.view(self.members, n, s, -1), back
@@ -186,8 +215,14 @@ class Scorer:
 
         return outputs.detach().view(self.members, n, s, -1), back
 
-    def _trunk_width(self) -> int:
-        return self._middle[0][0].shape[1] if self._middle else self._heads[0][0].shape[1]
+    @property
+    def trunk_width(self) -> int:
+        return self.middle[0][0].shape[1] if self.middle else self.heads[0][0].shape[1]
+
+
+def _arrays(layer: tuple[Tensor, Tensor]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    weight, bias = layer
+    return weight.detach().cpu().numpy(), bias.detach().cpu().numpy()
 
 
 def _folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
@@ -238,6 +273,9 @@ def restore(
     with torch.device("meta"):
         network = _layout(width, hidden, encoder, shared, potentials, members)
     try:
+        if (axes := weights.get("far_field.axes")) is not None and axes.dim() == 2:
+            with torch.device("meta"):
+                network.far_field = FarField(width, axes.shape[1], potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the network: {error}") from None

@@ -8,6 +8,7 @@ falls like 1/distance at either end: never 0, never 1, always strictly increasin
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,25 @@ class Calibration:
         """`outputs` (members, n, 1 + k): the networks' global logits and k potentials on training rows."""
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
-        raw = average(outputs, potentials)
+        raw = average(outputs, Span.of(potentials[:, :, None]))
         return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
+
+    @cached_property
+    def _spans(self) -> "Span":
+        return Span.of(self.potentials[:, :, None])
+
+    @cached_property
+    def _end(self) -> "Span":
+        return Span.of(self.ends[1])
+
+    @cached_property
+    def _half(self) -> "Span":
+        half = Span.of(self.halves)
+        return Span(half.low, half.per_unit * (1 / LOCAL_WEIGHT, 1.0))
 
     def raw(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         """(members, n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
-        return average(outputs, self.potentials)
+        return average(outputs, self._spans)
 
     def heads_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         """(members, n, 1 + k) network outputs -> (n, 2) calibrated to [0, 1]."""
@@ -48,15 +62,18 @@ class Calibration:
 
     def heads_of_each(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         """(members, n, 1 + k) network outputs -> (members, n, 2): what each member says by itself."""
-        alone = (average(outputs[[i]], self.potentials[[i]], rescaled=True) for i in range(len(outputs)))
+        spans = (Span.of(potentials) for potentials in self.potentials[:, None, :, None])
+        alone = (average(own[None], span, rescaled=True) for own, span in zip(outputs, spans, strict=True))
         return np.stack([self.heads(raw) for raw in alone])
 
     def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2) calibrated to [0, 1]."""
-        local = _rescale(raw[:, 1], self.ends[1])
+        local, heads = self._end(raw[:, 1]), np.empty_like(raw)
         if self.kind == "clip":
-            return np.column_stack([_sigmoid(raw[:, 0]), local.clip(0.0, 1.0)])
-        return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
+            heads[:, 0], heads[:, 1] = _sigmoid(raw[:, 0]), local.clip(0.0, 1.0)
+        else:
+            heads[:, 0], heads[:, 1] = soft_sigmoid(raw[:, 0]), soft_clip(local)
+        return heads
 
     def slopes(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float64]:
         """How steeply each output moves its calibrated head from `before` to `after`; all are (members, n, 1 + k).
@@ -70,9 +87,8 @@ class Calibration:
         slopes[:, :, 0] = by_raw[:, 0] / members
         slopes[:, :, 1:] = by_raw[:, 1:] / (members * (outputs - 1))
         if self.potentials[..., 0].size > 1:  # as `average` has it
-            slopes[:, :, 1:] *= _chord(
-                lambda local: _crowned_rescaled(local, self.potentials), before[:, :, 1:], after[:, :, 1:]
-            )
+            by_output = (outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after))
+            slopes[:, :, 1:] *= _chord(lambda local: crowned(self._spans(local)), *by_output).swapaxes(1, 2)
         return slopes
 
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,19 +101,41 @@ class Calibration:
         """
         if self.kind == "clip":
             return self.heads(raw)
-        return _rescale(raw, self.halves.T) * (1 / LOCAL_WEIGHT, 1.0)
+        return self._half(raw)
 
 
-def average(outputs: NDArray[Any], potentials: NDArray[np.float64], rescaled: bool = False) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Span:
+    """From a low value to a high one: 0 to 1. Kept ready, because a request loop scores one row at a time."""
+
+    low: NDArray[np.float64]
+    per_unit: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, low_high: NDArray[np.float64]) -> "Span":
+        """The last dimension holds the two."""
+        low, high = low_high[..., 0], low_high[..., 1]
+        width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
+        return cls(low, 1 / width)
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((values - self.low) * self.per_unit)
+
+
+def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArray[np.float64]:
     """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged.
 
     None of several may say "beyond the most central training rows" at length: between distant groups of rows a
     potential learned with little noise has no way to know which one is the denser, and may be far too high.
     """
-    if not rescaled and potentials[..., 0].size == 1:
+    if not rescaled and spans.low.size == 1:
         return np.asarray(outputs[0], dtype=np.float64)
-    local = _crowned_rescaled(outputs[:, :, 1:].astype(np.float64), potentials)  # (members, n, k)
-    return np.column_stack([outputs[:, :, 0].mean(0, dtype=np.float64), local.mean((0, 2))])
+    by_output = np.empty((len(outputs), outputs.shape[2], outputs.shape[1]))  # rows last: sums run along them
+    by_output[:] = outputs.transpose(0, 2, 1)
+    raw = np.empty((outputs.shape[1], 2))
+    raw[:, 0] = by_output[:, 0].mean(0)
+    raw[:, 1] = crowned(spans(by_output[:, 1:])).mean((0, 1))
+    return raw
 
 
 def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
@@ -135,26 +173,33 @@ def checked_t(t: Any) -> NDArray[np.float64]:
 
 def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
     """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
-    tail = bend**2 / (2 * bend - np.minimum(u, bend))  # value and slope at u = bend: bend and 1
-    return np.asarray(np.where(u < bend, tail, crowned(u, bend)))
+    # Value and slope at u = bend: bend and 1.
+    return _bent(crowned(u, bend), u < bend, lambda low: bend**2 / (2 * bend - low))
 
 
 def crowned(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
     """The upper half of `soft_clip`: strictly increasing, the identity up to 1 - bend, below 1 everywhere."""
-    above = np.maximum(u, 1 - bend)
-    return np.asarray(np.where(u > 1 - bend, 1 - bend**2 / (2 * bend - (1 - above)), u))
+    return _bent(u, u > 1 - bend, lambda high: 1 - bend**2 / (2 * bend - (1 - high)))
 
 
 def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
     """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
-    edge = _sigmoid(np.float64(-bend))
-    tail = edge / (1 + (1 - edge) * np.maximum(np.abs(g) - bend, 0.0))
-    bulk = _sigmoid(np.clip(g, -bend, bend))
-    return np.asarray(np.where(g < -bend, tail, np.where(g > bend, 1 - tail, bulk)))
+    edge = _sigmoid(-bend)
+
+    def tail(odd: NDArray[np.float64]) -> NDArray[np.float64]:
+        low = edge / (1 + (1 - edge) * (np.abs(odd) - bend))
+        return np.asarray(np.where(odd > 0, 1 - low, low))
+
+    return _bent(np.asarray(_sigmoid(g)), np.abs(g) > bend, tail, g)
 
 
-def _crowned_rescaled(local: NDArray[np.float64], potentials: NDArray[np.float64]) -> NDArray[np.float64]:
-    return crowned(_rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None]))
+def _bent(values: NDArray[np.float64], where: Any, tail: Any, of: Any = None) -> NDArray[np.float64]:
+    """`values` but for the few in a tail: most are in the bulk, and often all of them."""
+    if not where.any():
+        return values
+    bent = values.copy()
+    bent[where] = tail((values if of is None else of)[where])
+    return bent
 
 
 def _chord(
@@ -170,11 +215,3 @@ def _chord(
 
 def _sigmoid(g: Any) -> Any:
     return 0.5 * (1 + np.tanh(0.5 * g))  # no overflow at either end
-
-
-def _rescale(values: NDArray[np.float64], low_high: NDArray[np.float64]) -> NDArray[np.float64]:
-    low, high = low_high
-    width = high - low
-    if not width.all():
-        width = np.where(width > 0, width, 1.0)  # a flat potential stays flat instead of dividing by zero
-    return np.asarray((values - low) / width)

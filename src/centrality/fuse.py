@@ -24,6 +24,7 @@ from centrality._base import (
 )
 from centrality._blocks import in_blocks
 from centrality._device import find_device
+from centrality._far_field import FarField
 from centrality._memory import Memory
 from centrality._network import Network, Scorer, build
 from centrality._noise import noise_scales
@@ -217,7 +218,10 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             len(self.noise_scale_),
             generator,
             members,
-        ).to(device)
+        )
+        if self.novelty and self.epochs is None:
+            network.far_field = FarField.fitted(rows.z.cpu().numpy(), self.noise_scale_, rng)
+        network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
             if self.encoder is not None:
@@ -225,7 +229,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             noise = torch.Generator(device).manual_seed(seed + 1)
             self.history_ = Training(network, rows, comparison, plan, rng, noise).run()
         del rows, comparison  # their memory is wanted for what follows
-        self.network_, self._scorer = network, Scorer(network)
+        self.network_ = network
         n = X.shape[0]
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
         self._settle(seen, X, 0 if held is None else held.shape[0])
@@ -234,7 +238,13 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
 
     def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
         """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
+        self._scorer = Scorer(self.network_)
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
+        if self.epochs is None:  # comparisons leave g's level open: the median row is to have 1/2
+            level = np.median(outputs[:, :, 0], axis=1)
+            outputs[:, :, 0] -= level[:, None]
+            self.network_.shift_logit(-level)
+            self._scorer = Scorer(self.network_)
         self._calibration = Calibration.fit(self.calibration, outputs)
         self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
         self.center_ = centre_of(seen, blend(self._calibration.heads_of(outputs), self.t), self._scaling)
@@ -275,7 +285,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             name: [*self.history_[name], *(begun + x if name == "step" else x for x in went_on[name])]
             for name in self.history_
         }
-        self.network_, self._scorer, self._inliers = network, Scorer(network), None
+        self.network_, self._inliers = network, None
         self._settle(X, X, 0)
 
     def _examined(self, X: Any, held_aside: int) -> Report:
