@@ -34,6 +34,8 @@ KINDS = {
     "one layer": {"hidden": (16,), "noise_scale": 1.0},
     "ensemble": {"ensemble": 3},
     "ensemble of two trunks": {"ensemble": 2, "shared_encoder": False, "noise_scale": 1.0},
+    "clean rows": {"novelty": True},
+    "clean rows, ensemble of two trunks": {"novelty": True, "ensemble": 2, "shared_encoder": False},
     "unscaled": {"scaling": "none"},
     "standard": {"scaling": "standard", "calibration": "clip", "ensemble": 2},
 }
@@ -62,6 +64,15 @@ def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
             found = scorer.centrality(Q, t)
             assert found.shape == expected.shape
             np.testing.assert_allclose(found, expected, atol=PARITY, rtol=0)
+
+
+def test_a_far_field_with_fewer_axes_than_columns_goes_along(tmp_path):
+    rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
+    model = quick(novelty=True).fit(rows)
+    assert model.network_.far_field.axes.shape == (150, 128)
+    scorer = exported(model, tmp_path)
+    for Q in (rows, 100 * rows, rows + 1e6):
+        np.testing.assert_allclose(scorer.heads(Q), model.heads(Q), atol=PARITY, rtol=0)
 
 
 @settings(max_examples=100)

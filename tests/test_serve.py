@@ -23,6 +23,7 @@ from centrality.cli import main
 from tests.conftest import quick
 
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
+ROUNDING = 1e-6  # of float32: rows scored alone or with others
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])
 
@@ -163,7 +164,7 @@ def test_everybody_gets_their_own_scores_when_many_ask_at_once(server, model):
         return found
 
     with ThreadPoolExecutor(16) as pool:
-        np.testing.assert_array_equal(list(pool.map(client, rows)), expected)
+        np.testing.assert_allclose(list(pool.map(client, rows)), expected, atol=ROUNDING)
     assert server.metric("centrality_rows_total") - rows_before == 640
     assert server.metric("centrality_requests_total", path="/score", status="200") - asked_before <= 640
 
@@ -346,8 +347,8 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(file, tmp_path):
     row = [0.5, -0.5, 1.0]
     frame = pd.DataFrame([row], columns=["a", "b", "c"])
     other = quick(random_state=1).fit(X)
-    expected = {load(path).centrality(frame)[0], other.centrality(frame)[0]}
-    assert len(expected) == 2
+    expected = [load(path).centrality(frame)[0], other.centrality(frame)[0]]
+    assert abs(np.diff(expected)) > 1e-3
     found = []
 
     def client():
@@ -378,8 +379,11 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(file, tmp_path):
     assert status == 0
     assert said.endswith(f"with {len(found):,} rows.\n")  # none was scored and not answered
     assert {answer for answer, _, _ in found} == {200}
-    assert {score for _, _, score in found} == expected
-    assert len({(version, score) for _, version, score in found}) == 2  # each version has its own scores
+    versions = list(dict.fromkeys(version for _, version, _ in found))
+    assert len(versions) == 2
+    np.testing.assert_allclose(
+        [s for _, _, s in found], [expected[versions.index(v)] for _, v, _ in found], atol=ROUNDING
+    )
     assert any("the new file cannot be used" in line for line in running.log)
 
 

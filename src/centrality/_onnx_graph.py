@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__
+from centrality._far_field import FarField
 from centrality._files import written_whole
 from centrality._network import Copies, Linear, Network, _folded
 from centrality._onnx_encoder import nodes_of
@@ -131,10 +132,12 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
     """(n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
+    far = None if network.far_field is None else _far_field(graph, network.far_field, z)
     for member in range(network.members):
         features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
         logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
-        potentials.append(_head(graph, features[-1], network.local_head, network.trunks[-1], member))
+        local = _head(graph, features[-1], network.local_head, network.trunks[-1], member)
+        potentials.append(local if far is None else graph("Add", local, far))
     double = graph.onnx.TensorProto.DOUBLE
     together = (graph("Concat", *outputs, axis=1) for outputs in (logits, potentials))
     logit, potential = (graph("Cast", outputs, to=double) for outputs in together)
@@ -160,6 +163,18 @@ def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: i
         projection = _layers(trunk)[-1]
         weight, bias = _folded(head, projection.weight, projection.bias)
     return _linear(graph, features, weight[member], bias[member])
+
+
+def _far_field(graph: Graph, far: FarField, z: str) -> str:
+    """(n, p) -> (n, k), the Gaussian's potentials."""
+    off = graph("Sub", z, _array(far.mean))
+    along = graph("MatMul", off, _array(far.axes))  # (n, r)
+    rest = graph("Sub", off, graph("MatMul", along, _array(far.axes.T)))  # no difference of large squares
+    across = graph("ReduceSum", graph("Mul", rest, rest), [1], keepdims=1)  # (n, 1)
+    blur = far.scales.square()
+    within = graph("MatMul", graph("Mul", along, along), _array(1 / (far.spread[:, None] + blur)))
+    beyond = graph("Div", across, _array(far.rest + blur))
+    return graph("Mul", graph("Add", within, beyond), np.float32(-0.5))
 
 
 def _layers(trunk: nn.Module) -> list[Linear]:

@@ -44,8 +44,6 @@ class Served:
         raise NotImplementedError
 
     def explanation(self, t: float) -> Scoring:
-        if not hasattr(self.model, "explain"):
-            raise RequestError(422, f"explain: a {type(self.model).__name__} model cannot explain its scores.")
         return Scoring(partial(self.model.explain, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
 
     def part_names(self, width: int) -> list[str]:
@@ -69,7 +67,7 @@ class Served:
             "noise_scale": list(self.fuse.noise_scale_),
             "calibration": self.fuse.calibration,
             "p_values": self.fuse._inliers is not None,
-            "explain": hasattr(self.model, "explain"),
+            "explain": hasattr(self.fuse, "center_"),
         }
 
 
@@ -153,6 +151,15 @@ class Represented(Served):
 
     def heads(self) -> Scoring:
         return self._heads
+
+    def explanation(self, t: float) -> Scoring:
+        if self._heads.whole:
+            raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
+        return super().explanation(t)
+
+    def part_names(self, width: int) -> list[str]:
+        origins = self.model.representation_.origins()
+        return super().part_names(width) if origins is None else list(origins[0])
 
     def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
         if isinstance(rows, pa.Table):
