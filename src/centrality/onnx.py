@@ -1,0 +1,91 @@
+"""Scoring with ONNX Runtime, without torch: `Scorer` reads what `FUSE.to_onnx` wrote."""
+
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._optional import optional
+from centrality.calibration import checked_t
+
+KEY = "centrality"  # of our own entry in the file's metadata
+BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
+
+
+class Scorer:
+    """A FUSE model from an ONNX file: the same heads and centrality, to within float32's rounding.
+
+    Parameters
+    ----------
+    path : what `model.to_onnx(path)` or `centrality export` wrote.
+    threads : how many threads score; None means one for each core.
+
+    Attributes
+    ----------
+    t : the model's own dial.
+    width : how many columns a row has.
+    feature_names : their names, or None if the model was fitted on bare arrays.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:
+        runtime = optional("onnxruntime", "onnx")
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no ONNX file at {path}.")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # threads take whole blocks instead: none waits for another
+        try:
+            self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the runtime's own kinds of error have no common base
+            raise ValueError(f"{path} cannot be read as ONNX: {error}") from error
+        metadata = self._session.get_modelmeta().custom_metadata_map
+        if KEY not in metadata:
+            raise ValueError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
+        facts = json.loads(metadata[KEY])
+        self.t: float = facts["t"]
+        self.width: int = facts["features"]
+        self.feature_names: list[str] | None = facts["feature_names"]
+        self._threads = threads or os.cpu_count() or 1
+
+    def heads(self, Q: Any) -> NDArray[np.float64]:
+        """(n, 2) global and local centrality, each in [0, 1]."""
+        return self._run("heads", self._checked(Q), np.array([self.t]))
+
+    def centrality(self, Q: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
+        dial = checked_t(self.t if t is None else t)
+        found = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
+        return found if dial.ndim else found[:, 0]
+
+    def _run(self, output: str, rows: NDArray[Any], t: NDArray[np.float64]) -> NDArray[np.float64]:
+        def score(start: int) -> NDArray[np.float64]:
+            block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)
+            return np.asarray(self._session.run([output], {"rows": block, "t": t})[0])
+
+        starts = range(0, len(rows), BLOCK_ROWS)
+        if len(starts) == 1:
+            return score(0)
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.concatenate(list(pool.map(score, starts)))
+
+    def _checked(self, Q: Any) -> NDArray[Any]:
+        """Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
+        there = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
+        if self.feature_names is not None and there is not None:
+            missing = [name for name in self.feature_names if name not in list(there)]
+            if missing:
+                raise ValueError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(there)}.")
+            Q = Q.select(self.feature_names) if hasattr(Q, "select") else Q[self.feature_names]
+        rows = np.asarray(Q)
+        if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
+            raise ValueError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")
+        if not len(rows):
+            raise ValueError("Rows were wanted, got none.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
+                raise ValueError("Q contains NaN or infinity: finite numbers were wanted.")
+        return rows

@@ -1,0 +1,11 @@
+"""Scores over HTTP: `centrality serve MODEL`.
+
+A request is read (`_requests`), its rows wait to be scored together with those of others (`_queue`) by the model in use
+(`_served`, `_file`), and the answer goes back in kind (`_app`, `_server`).
+"""
+
+from centrality.service._app import App
+from centrality.service._limits import Limits
+from centrality.service._server import run
+
+__all__ = ["App", "Limits", "run"]

