@@ -1,10 +1,14 @@
 """Scoring more rows than memory holds: read, score and write batch by batch, each while the others work."""
 
+import hashlib
+import json
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality import _sinks, tables
+from centrality import _places, _sinks, tables, units
 from centrality._base import require_finite
 from centrality._sources import TEXT, TextSource
 from centrality.calibration import blend, checked_t
@@ -116,12 +120,17 @@ class Job:
     watch: Watch | None = None
     progress: bool = False
     inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
+    resume: bool = False  # units that are done already are left as they are
 
     @property
     def names(self) -> list[str]:
-        """The columns it adds: centrality_<t> for each t, then p_value_<t>."""
-        ps = [] if self.inliers is None else [f"p_value_{t:g}" for t in self.ts]
-        return [f"centrality_{t:g}" for t in self.ts] + ps
+        """The columns it adds."""
+        return units.added_columns(self.ts, self.inliers is not None)
+
+    @cached_property
+    def note(self) -> str:
+        """At the end of a Parquet file, this says which model made which columns."""
+        return json.dumps({"model": _digest(self.model), "columns": self.names})
 
     def columns(self, heads: Heads) -> dict[str, NDArray[np.float64]]:
         if self.watch is not None:
@@ -140,21 +149,36 @@ class Job:
         return found
 
 
+def _digest(model: Any) -> str:
+    """What tells one model from another: a checksum of the file that it would be saved to."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.safetensors"
+        model.save(file)
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def score(job: Job, data: str | Path, output: str | Path) -> int:
     """Add the scores to the rows of `data` and write them to `output`, whole or not at all; the number of rows.
 
-    `output` may be "-" (stdout, as the rows come), or a folder ending in "/" for one file per input file.
+    `output` may be "-": stdout, as the rows come.
     """
     checked_t(job.ts)
-    if str(output).endswith("/"):
-        return _score_each(job, Path(data), Path(output))
     if str(output) != "-":
         tables.kind_of(output)
     with tables.open_rows(data) as source:
-        rows = _score_source(job, source, output)
-    if job.watch is not None:
-        job.watch.end()
-    return rows
+        return _score_source(job, source, output)
+
+
+def score_unit(job: Job, unit: units.Unit) -> int:
+    """Score one unit of work into its place, whole or not at all; the number of rows."""
+    checked_t(job.ts)
+    if job.resume and units.is_done(unit, job.note):
+        assert unit.rows is not None  # it was compared with the rows that are there
+        return unit.rows
+    if not _places.is_remote(unit.target):
+        Path(unit.target).parent.mkdir(parents=True, exist_ok=True)
+    with unit.open() as source:
+        return _score_source(job, source, unit.target)
 
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
@@ -166,24 +190,18 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
         and not reader.windowed
         and not set(job.names) & set(source.schema.names)
     )
+    if reader.windowed and getattr(source, "in_part", False):
+        raise tables.TableError(
+            f"{source.name} is one series to this model, so it cannot be cut: score without --split."
+        )
     with _sinks.opened(output) as file:
         if as_lines:
             assert isinstance(source, TextSource)
-            return _score_lines(job, source, reader, file)
-        return _score_batches(job, source, reader, file, kind, str(output) == "-")
-
-
-def _score_each(job: Job, data: Path, folder: Path) -> int:
-    """One output file per input file, each whole or absent."""
-    files = tables.files_of(data)
-    if not files:
-        raise tables.TableError(f"{data}: .parquet files were wanted for a folder of scores, but it holds none.")
-    tables.open_rows(data).close()  # two schemas in one folder are said before the first file is scored
-    rows = 0
-    for file in files:
-        target = folder / (file.relative_to(data) if data.is_dir() else file.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        rows += score(job, file, target)
+            rows = _score_lines(job, source, reader, file)
+        else:
+            rows = _score_batches(job, source, reader, file, kind, str(output) == "-")
+    if job.watch is not None:
+        job.watch.end()
     return rows
 
 
@@ -215,7 +233,8 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
         for table in batches if live or reader.windowed else ahead(batches):
             scored = _appended(table, job.columns(reader.heads(table.select(reader.columns))))
             if sink is None:
-                sink = _sinks.make(kind, file, scored.schema, stream=stream)
+                schema = scored.schema if kind != ".parquet" else scored.schema.with_metadata({"centrality": job.note})
+                sink = _sinks.make(kind, file, schema, stream=stream)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded
             writing = pool.submit(sink.write, scored)
