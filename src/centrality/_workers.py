@@ -54,7 +54,7 @@ def run(work: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Gener
                         raise ChildProcessError(worker.epitaph())
                     waiting.append((worker.number, worker.item))
                     continue
-                yield worker.item, _result(answer, said)
+                yield worker.item, result_of(answer, said)
                 if waiting:
                     worker.give(*waiting.popleft())
                 else:
@@ -64,7 +64,7 @@ def run(work: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Gener
             worker.stop()
 
 
-def _result(answer: Answer, said: set[str]) -> Any:
+def result_of(answer: Answer, said: set[str]) -> Any:
     done, result, notes = answer
     if not done:
         raise result
@@ -135,12 +135,12 @@ def main(handle: int) -> None:
     try:
         work = pipe.recv()
         while True:
-            pipe.send(_outcome(work, pipe.recv()))
+            pipe.send(outcome(work, pipe.recv()))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
 
 
-def _outcome(work: Callable[[Any], Any], item: Any) -> Answer:
+def outcome(work: Callable[[Any], Any], item: Any) -> Answer:
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("default", UserWarning)
         try:

@@ -30,11 +30,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Reader:
-    """What a model wants of a table, and its heads for such a table."""
+    """What a model wants of a table, and its heads for such a table, calibrated and raw."""
 
     columns: list[str]
     types: dict[str, pa.DataType]
     heads: Callable[[pa.Table], Heads]
+    raw: Callable[[pa.Table], Heads]
     windowed: bool  # all rows are one series, scored by its windows
 
 
@@ -44,12 +45,14 @@ def reader_of(model: Any, schema: pa.Schema) -> Reader:
         representation = model.representation_
         columns = representation.columns_ if representation.columns_ is not None else schema.names
         windowed = getattr(representation, "window", None) is not None
-        reader = Reader(columns, representation.types(), _moments(model) if windowed else model.heads, windowed)
+        heads, raw = (_moments(model, of) if windowed else of for of in (model.heads, model.raw))
+        reader = Reader(columns, representation.types(), heads, raw, windowed)
     else:
         names = getattr(model, "feature_names_in_", None)
         columns = schema.names if names is None else list(names)
         types = {name: pa.float64() for name in columns}
-        reader = Reader(columns, types, _of_numbers(model), False)
+        plain = without_names(model)
+        reader = Reader(columns, types, _of_numbers(plain.heads), _of_numbers(plain.raw), False)
     tables.require(schema.names, reader.columns)
     return reader
 
@@ -61,13 +64,11 @@ def without_names(model: Any) -> Any:
     return plain
 
 
-def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
-    plain = without_names(model)
-
+def _of_numbers(score: Callable[[NDArray[Any]], Heads]) -> Callable[[pa.Table], Heads]:
     def heads(table: pa.Table) -> Heads:
         matrix = tables.numbers(table)
         try:
-            return np.asarray(plain.heads(matrix))
+            return np.asarray(score(matrix))
         except ValueError:
             require_finite(matrix, table.column_names)  # the same complaint, with the column's name
             raise
@@ -75,8 +76,8 @@ def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
     return heads
 
 
-def _moments(model: Chain) -> Callable[[pa.Table], Heads]:
-    return lambda table: model.representation_.spread(model.heads(table), table.num_rows)
+def _moments(model: Chain, score: Callable[[pa.Table], Heads]) -> Callable[[pa.Table], Heads]:
+    return lambda table: model.representation_.spread(score(table), table.num_rows)
 
 
 @dataclass
@@ -231,7 +232,7 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
         for table in batches if live or reader.windowed else ahead(batches):
-            scored = _appended(table, job.columns(reader.heads(table.select(reader.columns))))
+            scored = with_scores(job, reader, table)
             if sink is None:
                 schema = scored.schema if kind != ".parquet" else scored.schema.with_metadata({"centrality": job.note})
                 sink = _sinks.make(kind, file, schema, stream=stream)
@@ -251,7 +252,9 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     return rows
 
 
-def _appended(table: pa.Table, new: dict[str, NDArray[np.float64]]) -> pa.Table:
+def with_scores(job: Job, reader: Reader, table: pa.Table) -> pa.Table:
+    """The table with the job's columns at its end, those of the same name replaced."""
+    new = job.columns(reader.heads(table.select(reader.columns)))
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
