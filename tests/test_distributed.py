@@ -1,4 +1,4 @@
-"""A real Ray cluster of several nodes on this machine: processes are killed and a node leaves in the middle of the work."""
+"""A real Ray cluster of several nodes on this machine: processes are killed and a node leaves while it works."""
 
 import os
 import threading
