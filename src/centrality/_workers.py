@@ -6,6 +6,7 @@ item given to another.
 """
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -98,12 +99,12 @@ class Worker:
 
     def _send(self, what: Any) -> None:
         with suppress(BrokenPipeError):  # it has died: `answer` will say so
-            self.pipe.send(what)
+            self.pipe.send_bytes(pickle.dumps(what))  # `send` would leave torch's tensors in shared memory
 
     def answer(self) -> Answer | None:
         """None if the process died."""
         try:
-            return self.pipe.recv()  # type: ignore[no-any-return]
+            return pickle.loads(self.pipe.recv_bytes())  # type: ignore[no-any-return]
         except (EOFError, OSError):
             self.process.wait()
             self.pipe.close()
@@ -133,9 +134,9 @@ def main(handle: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
     pipe = Connection(handle)
     try:
-        work = pipe.recv()
+        work = pickle.loads(pipe.recv_bytes())
         while True:
-            pipe.send(outcome(work, pipe.recv()))
+            pipe.send_bytes(pickle.dumps(outcome(work, pickle.loads(pipe.recv_bytes()))))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
 

@@ -37,8 +37,10 @@ def second_pass(model: Any, data: str | Path, engine: Engine = units.in_turn, *,
     """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
     require_no_inliers(model)
     every = units.plan(data, None)
-    parts = units.do_all(partial(of_unit, model), every, engine, progress=progress)
-    _settle(model, _merged(parts))
+    # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
+    readings = 2 if getattr(model, "model_", model).calibration == "clip" else 1
+    for _ in range(readings):
+        _settle(model, _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress)))
 
 
 def require_no_inliers(model: Any) -> None:
