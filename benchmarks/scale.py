@@ -2,7 +2,8 @@
 
 The rows (16 columns of float32, five clusters that drift from file to file) are made in a temporary folder and deleted:
 6.4 GB for 100 million, and half as much again for the scores. Rates are those after the start, which is the time the
-same command takes for a thousand rows of each file; "from memory" scores rows that are already there, with all cores,
+same command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell more.
+"From memory" scores rows that are already there, with all cores,
 and writes nothing. Memory is that of all processes together: PSS counts a page that several share once, RSS once for
 each of them.
 
@@ -35,14 +36,17 @@ LARGER, ASKED = 1_000_000, 50_000  # rows of the larger sample, and those whose 
 SIZES = (2_000, 10_000, 50_000, 200_000, 1_000_000)
 ON_RAY = """
 import sys, time
-import ray
+import psutil, ray
 from centrality import distributed, load
+def used():
+    every = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return time.perf_counter(), sum(sum(process.cpu_times()[:2]) for process in every)
 model, small, large, out, cores = sys.argv[1:]
 ray.init("local", num_cpus=int(cores), include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 distributed.score(load(model), small, out + "-small")
-before = time.perf_counter()
+before = used()
 distributed.score(load(model), large, out)
-print(time.perf_counter() - before)
+print(*(after - begun for begun, after in zip(before, used())))
 """
 
 
@@ -69,13 +73,18 @@ def prepare(folder: Path, rows: int) -> None:
     FUSE(random_state=0).fit(sampling.sample(folder / "in", 20_000, rng)).save(folder / "m.safetensors")
 
 
-class Memory(threading.Thread):
-    """The peak of a process and all below it, in MiB, looked at every fifth of a second."""
+class Watch(threading.Thread):
+    """A process and all below it, every fifth of a second: the peak of memory in MiB, and seconds of processors."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self.top, self.pss, self.rss = psutil.Process(pid), 0, 0
+        self._cpu: dict[int, float] = {}
         self.start()
+
+    @property
+    def cpu(self) -> float:
+        return sum(self._cpu.values())
 
     def run(self) -> None:
         while self.top.is_running():
@@ -84,20 +93,21 @@ class Memory(threading.Thread):
                 for process in (self.top, *self.top.children(recursive=True)):
                     seen = process.memory_full_info()
                     pss, rss = pss + seen.pss, rss + seen.rss
+                    self._cpu[process.pid] = sum(process.cpu_times()[:2])
             except psutil.Error:
                 continue
             self.pss, self.rss = max(self.pss, pss >> 20), max(self.rss, rss >> 20)
             time.sleep(0.2)
 
 
-def timed(*command: str) -> tuple[float, Memory, str]:
+def timed(*command: str) -> tuple[float, Watch, str]:
     before = time.perf_counter()
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
-    memory = Memory(process.pid)
+    watch = Watch(process.pid)
     said, _ = process.communicate()
     if process.returncode:
         raise SystemExit(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - before, memory, said
+    return time.perf_counter() - before, watch, said
 
 
 def read(unit: units.Unit) -> int:
@@ -105,48 +115,43 @@ def read(unit: units.Unit) -> int:
         return sum(batch.num_rows for batch in source.batches())
 
 
-def from_memory(folder: Path, rows: int, device: str) -> float:
-    """Rows a second."""
+def from_memory(folder: Path, rows: int, device: str) -> dict[str, object]:
     model = scoring.without_names(load(folder / "m.safetensors", device=device))
     files = sorted((folder / "in").iterdir())[: -(-min(rows, HELD) // PER_FILE)]
     X = tables.numbers(pa.concat_tables([parquet.read_table(file) for file in files]))
     model.centrality(X[:100_000], t=[0.5])  # libraries set themselves up
-    before = time.perf_counter()
+    before, cpu = time.perf_counter(), time.process_time()
     model.centrality(X, t=[0.5])
-    return len(X) / (time.perf_counter() - before)
+    seconds, cpu = time.perf_counter() - before, time.process_time() - cpu
+    return line("from memory, nothing written", len(X), seconds, cpu)
+
+
+def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None = None) -> dict[str, object]:
+    found = {"what": what, "rows": rows, "seconds": seconds, "rate": int(rows / seconds), "cpu_rate": int(rows / cpu)}
+    return found | {"pss": watch.pss if watch else "", "rss": watch.rss if watch else ""}
 
 
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
-    from benchmarks.scale import read as reading  # by a name that other processes know
-
     model, cores = str(folder / "m.safetensors"), _workers.cores()
-    memory_rate = from_memory(folder, rows, device)
-    found = [{"what": "from memory, nothing written", "seconds": "", "rate": memory_rate, "pss": "", "rss": ""}]
+    found = [from_memory(folder, rows, device)]
     command = ["-m", "centrality.cli", "score", model, "--workers", str(cores), "--device", device]
-    start, _, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
-    seconds, memory, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
+    start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
+    seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
     there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
     assert there == rows, f"{there} rows came out of {rows}"
     shutil.rmtree(folder / "out")
-    rate = rows / (seconds - start)
-    found.append({"what": f"{cores} workers", "seconds": seconds, "rate": rate, "pss": memory.pss, "rss": memory.rss})
-    before = time.perf_counter()
-    list(_workers.run(reading, units.plan(folder / "small", None), cores))
-    start, before = time.perf_counter() - before, time.perf_counter()
-    list(_workers.run(reading, units.plan(folder / "in", None), cores))
-    seconds = time.perf_counter() - before
-    what = f"{cores} workers, reading alone"
-    found.append({"what": what, "seconds": seconds, "rate": rows / (seconds - start), "pss": "", "rss": ""})
+    found.append(line(f"{cores} workers", rows, seconds - start, watch.cpu - first.cpu, watch))
+    start, first, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "small"))
+    seconds, watch, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "in"))
+    found.append(line(f"{cores} workers, reading alone", rows, seconds - start, watch.cpu - first.cpu))
     if device != "cuda":
-        _, memory, said = timed(
-            "-c", ON_RAY, model, *(f"{folder}/{name}" for name in ("small", "in", "ray")), str(cores)
-        )
-        seconds = float(said.split()[-1])
-        what = f"Ray, {cores} cores"
-        found.append({"what": what, "seconds": seconds, "rate": rows / seconds, "pss": memory.pss, "rss": memory.rss})
-    for line in found:
-        line |= {"rows": rows, "rate": int(line["rate"]), "of_memory": line["rate"] / memory_rate}
-        line["of_workers"] = line["rate"] / rate
+        places = (f"{folder}/{name}" for name in ("small", "in", "ray"))
+        _, watch, said = timed("-c", ON_RAY, model, *places, str(cores))
+        found.append(line(f"Ray, {cores} cores", rows, *map(float, said.split()[-2:]), watch))
+    for each in found:
+        for name, other in (("of_memory", found[0]), ("of_workers", found[1])):
+            each[name] = each["rate"] / other["rate"]
+            each[f"{name}_cpu"] = each["cpu_rate"] / other["cpu_rate"]
     return found
 
 
@@ -167,11 +172,18 @@ def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     for what, options in (("from a sample", []), ("with a second pass", ["--second-pass"])):
         out = str(folder / "fitted.safetensors")
         command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
-        seconds, memory, _ = timed(*command, "--random-state", "0", *options)
+        seconds, watch, _ = timed(*command, "--random-state", "0", *options)
         model = load(out)
         raw = scoring.without_names(model).raw(X)
         ranks = [float(np.mean(raw[:, 1] < end)) for end in model._calibration.ends[1]]
-        line = {"what": what, "rows": rows, "seconds": seconds, "pss": memory.pss, **agreement(model, best, fresh)}
+        line = {
+            "what": what,
+            "rows": rows,
+            "seconds": seconds,
+            "cpu": watch.cpu,
+            "pss": watch.pss,
+            **agreement(model, best, fresh),
+        }
         found.append(line | {"rank_off": float(np.abs(np.subtract(ranks, QUANTILES)).max())})
     return found
 
@@ -201,7 +213,13 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--folder", help="for the rows and scores: a disk with room for them (default: temporary)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--read", metavar="DIR", help=argparse.SUPPRESS)  # only read what is there, in workers
     arguments = parser.parse_args()
+    if arguments.read:
+        from benchmarks.scale import read  # by a name that other processes know
+
+        list(_workers.run(read, units.plan(arguments.read, None), _workers.cores()))
+        return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     at = "" if arguments.device == "cpu" else f"_{arguments.device}"
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
