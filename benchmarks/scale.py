@@ -1,11 +1,10 @@
 """Many rows: a folder of Parquet scored by worker processes and on Ray, and fitted from a sample.
 
 The rows (16 columns of float32, five clusters that drift from file to file) are made in a temporary folder and deleted:
-6.4 GB for 100 million, and half as much again for the scores. Rates are those after the start, which is the time the
-same command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell more.
-"From memory" scores rows that are already there, with all cores,
-and writes nothing. Memory is that of all processes together: PSS counts a page that several share once, RSS once for
-each of them.
+6.4 GB for 100 million, and as much again for the scores. Rates are those after the start, which is the time the same
+command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell more.
+"From memory" scores rows that are already there, with all cores, and writes nothing. Memory is that of all processes
+together: PSS counts a page that several share once, RSS once for each of them.
 
     python -m benchmarks.scale [--rows 100000000] [--device cuda] [--folder DIR] [--only score fit sample]
 """
@@ -176,15 +175,9 @@ def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
         model = load(out)
         raw = scoring.without_names(model).raw(X)
         ranks = [float(np.mean(raw[:, 1] < end)) for end in model._calibration.ends[1]]
-        line = {
-            "what": what,
-            "rows": rows,
-            "seconds": seconds,
-            "cpu": watch.cpu,
-            "pss": watch.pss,
-            **agreement(model, best, fresh),
-        }
-        found.append(line | {"rank_off": float(np.abs(np.subtract(ranks, QUANTILES)).max())})
+        seen = {"what": what, "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
+        off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
+        found.append(seen | agreement(model, best, fresh) | {"rank_off": off})
     return found
 
 

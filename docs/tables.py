@@ -182,13 +182,22 @@ def scale() -> str:
             r["what"],
             f"{int(r['rows']):,}",
             f"{int(r['rate']):,}",
-            f"{float(r['of_memory']):.0%}",
-            f"{float(r['of_workers']):.0%}",
+            f"{int(r['cpu_rate']):,}",
+            *(f"{float(r[of]):.0%} ({float(r[f'{of}_cpu']):.0%})" for of in ("of_memory", "of_workers")),
             f"{r['pss']} ({r['rss']})" if r["pss"] else "",
         ]
         for r in rows("scale")
     ]
-    return markdown(["", "rows", "rows/s once started", "of the first line", "of the workers", "peak MiB"], body)
+    header = [
+        "",
+        "rows",
+        "rows/s once started",
+        "for each CPU second",
+        "of the first line",
+        "of the workers",
+        "peak MiB",
+    ]
+    return markdown(header, body)
 
 
 def scale_fit() -> str:
@@ -197,13 +206,15 @@ def scale_fit() -> str:
             r["what"],
             f"{int(r['rows']):,}",
             f"{float(r['seconds']):.0f}",
+            f"{float(r['cpu']):.0f}",
             *(short(r[name]) for name in ("t0", "t05", "t1")),
             f"{float(r['rank_off']):.4f}",
             r["pss"],
         ]
         for r in rows("scale_fit")
     ]
-    return markdown(["fit", "rows", "seconds", "t = 0", "t = 0.5", "t = 1", "off in rank", "peak MiB"], body)
+    header = ["fit", "rows", "seconds", "CPU seconds", "t = 0", "t = 0.5", "t = 1", "off in rank", "peak MiB"]
+    return markdown(header, body)
 
 
 def scale_sample() -> str:
