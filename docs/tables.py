@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service", "scale")),
+)
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -218,6 +221,57 @@ def speed_gpu() -> str:
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
+def scale() -> str:
+    body = [
+        [
+            r["what"],
+            f"{int(r['rows']):,}",
+            f"{int(r['rate']):,}",
+            f"{int(r['cpu_rate']):,}",
+            *(f"{float(r[of]):.0%} ({float(r[f'{of}_cpu']):.0%})" for of in ("of_memory", "of_workers")),
+            f"{r['pss']} ({r['rss']})" if r["pss"] else "",
+        ]
+        for r in rows("scale")
+    ]
+    header = [
+        "",
+        "rows",
+        "rows/s once started",
+        "for each CPU second",
+        "of the first line",
+        "of the workers",
+        "peak MiB",
+    ]
+    return markdown(header, body)
+
+
+def scale_fit() -> str:
+    body = [
+        [
+            r["what"],
+            f"{int(r['rows']):,}",
+            f"{float(r['seconds']):.0f}",
+            f"{float(r['cpu']):.0f}",
+            *(short(r[name]) for name in ("t0", "t05", "t1")),
+            f"{float(r['rank_off']):.4f}",
+            r["pss"],
+        ]
+        for r in rows("scale_fit")
+    ]
+    header = ["fit", "rows", "seconds", "CPU seconds", "t = 0", "t = 0.5", "t = 1", "off in rank", "peak MiB"]
+    return markdown(header, body)
+
+
+def scale_sample() -> str:
+    found = rows("scale_sample")
+    body = []
+    for size in dict.fromkeys(r["rows"] for r in found):
+        same = [r for r in found if r["rows"] == size]
+        label = f"{int(size):,}" + (" (all)" if size == same[0]["of"] else "")
+        body.append([label, *(" / ".join(f"{float(r[name]):.4f}" for r in same) for name in ("t0", "t05", "t1"))])
+    return markdown(["rows", "t = 0", "t = 0.5", "t = 1"], body)
+
+
 MADE = (
     ablation,
     detection,
@@ -234,6 +288,9 @@ MADE = (
     speed,
     speed_memory,
     speed_gpu,
+    scale,
+    scale_fit,
+    scale_sample,
 )
 TABLES = {make.__name__: make for make in MADE}
 

@@ -17,7 +17,7 @@ def tables():
     return module
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("depths", "data", "explanations", "service"))]
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("depths", "data", "explanations", "service", "scale"))]
 
 
 @pytest.mark.parametrize("page", PAGES)

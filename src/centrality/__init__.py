@@ -22,6 +22,7 @@ _ROOMS = (
     "conformal",
     "datasets",
     "depths",
+    "distributed",
     "drift",
     "explanations",
     "metrics",
@@ -33,7 +34,11 @@ _ROOMS = (
     "regions",
     "report",
     "representations",
+    "sampling",
+    "sketches",
+    "spark",
     "tables",
+    "units",
 )
 
 __all__ = ["FUSE", "Chain", "__version__", "blend", "load"]

@@ -23,6 +23,7 @@ from centrality._base import (
     unchanged_on_failure,
 )
 from centrality._blocks import in_blocks
+from centrality._checkpoint import Checkpoint
 from centrality._device import find_device
 from centrality._far_field import FarField
 from centrality._memory import Memory
@@ -87,6 +88,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
     random_state : a seed makes fits identical on the same machine and device.
     progress : show a bar while fitting.
+    checkpoint : a file where a long fit keeps its state, every half a minute, until it is over: an interrupted `fit` of
+        the same rows with the same settings goes on from there to the same result.
 
     Attributes
     ----------
@@ -139,6 +142,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         device: str = "auto",
         random_state: Any = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.t = t
         self.metric = metric
@@ -163,6 +167,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         self.device = device
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
 
     @classmethod
     def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
@@ -203,6 +208,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         share_of_outliers(self.contamination, auto=0.1)
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
+        checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
+        seed = seed if checkpoint is None else checkpoint.seed
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
         self._scaling = Scaling.fit(X, self.scaling)
@@ -228,7 +235,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
-            self.history_ = Training(network, rows, comparison, plan, rng, noise).run()
+            self.history_ = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
         del rows, comparison  # their memory is wanted for what follows
         self.network_ = network
         n = X.shape[0]
@@ -236,6 +243,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         self._settle(seen, X, 0 if held is None else held.shape[0])
         self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
         self._memory = Memory.of(X, rng)
+        if checkpoint is not None:
+            checkpoint.remove()
 
     def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
         """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
