@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, fit, inspect, plot, rank, score
+from centrality.commands import demo, depth, explore, fit, inspect, plot, rank, score
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -10,6 +10,7 @@ ALL: dict[str, ModuleType] = {
     "rank": rank,
     "depth": depth,
     "plot": plot,
+    "explore": explore,
     "inspect": inspect,
     "demo": demo,
 }

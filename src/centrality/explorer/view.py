@@ -1,0 +1,203 @@
+"""What the page shows, asked of a model: where each row lies, its two heads, what it holds. Arrays and plain values."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from centrality import planar, tables
+from centrality._base import rows_to_score
+from centrality.chain import Chain
+from centrality.explorer.columns import Column, column_of, columns_of
+from centrality.explorer.items import Items, items_of
+from centrality.representations._base import as_arrow, is_frame
+from centrality.scoring import reader_of, without_names
+
+MOST_ROWS = 1_000_000
+MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
+UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
+ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+Reasons = Callable[[NDArray[np.intp], float], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a page shows. Nothing in it knows a model, except the function that gives reasons."""
+
+    title: str
+    axes: tuple[str, str]
+    points: NDArray[np.float64]  # (n, 2)
+    heads: NDArray[np.float64]  # (n, 2) global and local
+    rows: NDArray[np.intp]  # (n,) where each stands in the data
+    t: float
+    columns: tuple[Column, ...] = ()
+    items: Items = Items()
+    inliers: NDArray[np.float64] | None = None  # (m, 2) heads of calibration rows, for false discovery rates
+    own_scales: bool = False  # each axis has a unit of its own
+    features: tuple[str, ...] = ()  # what `reasons` speaks of
+    reasons: Reasons | None = None  # (rows of the view, t) -> (k, features) contributions
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The data as the model sees it."""
+
+    vectors: NDArray[Any]  # (n, p) to be mapped
+    heads: NDArray[np.float64]
+    rows: NDArray[np.intp]  # where each stands in the data
+    table: pa.Table  # what each holds
+    items: Items
+    given: Any  # (n, p) what `explain` is asked with; None if its features would mean nothing
+
+
+def view_of(
+    model: Any,
+    X: Any,
+    *,
+    items: Any = None,
+    columns: Sequence[str] | None = None,
+    on: str | Sequence[str] = "auto",
+    random_state: int | None = 0,
+    title: str = "",
+) -> View:
+    """Score and map the rows of X.
+
+    items : what rows look like: images, texts, series or a table, one for each row; or the name of a column of X.
+    columns : those of X that the page shows, the first 40 by default.
+    on : "umap", "pca", the names of two columns, or "auto": UMAP, or PCA beyond 200,000 rows.
+    """
+    seen = _seen(model, X)
+    if len(seen.heads) > MOST_ROWS:
+        raise ValueError(f"The explorer shows up to {MOST_ROWS:,} rows, got {len(seen.heads):,}: take a sample of them.")
+    shown = tables.select(seen.table, list(columns)) if columns is not None else seen.table
+    kept, look = columns_of(shown, MOST_COLUMNS), seen.items
+    if isinstance(items, str):
+        look = items_of(tables.select(seen.table, [items])[items], len(seen.heads))
+        look = Items(look.kind, look.texts, look.curves, look.picture, column=items)
+    elif items is not None and is_frame(items):
+        kept = columns_of(as_arrow(items), MOST_COLUMNS) + kept
+    elif items is not None:
+        look = items_of(items, len(seen.heads))
+    if look.texts:  # a text is a column like any other: it can be searched
+        kept = [Column(look.column, "text", np.empty(0), texts=look.texts), *(c for c in kept if c.name != look.column)]
+    points, axes, own_scales = _placed(seen, on, random_state)
+    core = getattr(model, "model_", model)
+    features, reasons = _reasons(model, seen)
+    return View(
+        title=title or "Centrality",
+        axes=axes,
+        points=points,
+        heads=seen.heads,
+        rows=seen.rows,
+        t=float(core.t),
+        columns=tuple(kept),
+        items=look,
+        inliers=core._inliers,
+        own_scales=own_scales,
+        features=features,
+        reasons=reasons,
+    )
+
+
+def _seen(model: Any, X: Any) -> Seen:
+    table = as_arrow(X) if is_frame(X) else None
+    if table is not None:
+        X = table.select(reader_of(model, table.schema).columns)
+    seen = _by_chain(model, X, table) if isinstance(model, Chain) else _by_fuse(model, X, table)
+    there = np.flatnonzero(np.isfinite(seen.heads).all(1))  # an image that cannot be read has no score
+    if len(there) == len(seen.heads):
+        return seen
+    return Seen(
+        seen.vectors[there],
+        seen.heads[there],
+        seen.rows[there],
+        seen.table.take(there),
+        seen.items.take(there),
+        None if seen.given is None else seen.given.take(there),
+    )
+
+
+def _by_fuse(model: Any, X: Any, table: pa.Table | None) -> Seen:
+    array = tables.numbers(X) if table is not None else rows_to_score(model, X)
+    plain = without_names(model)
+    if sparse.issparse(array):
+        from sklearn.decomposition import TruncatedSVD
+
+        vectors = TruncatedSVD(min(50, array.shape[1] - 1), random_state=0).fit_transform(array)
+    else:
+        vectors = model._scaling.apply(array)
+    if table is None:
+        few = array[:, :MOST_COLUMNS]
+        table = as_arrow(few.toarray() if sparse.issparse(few) else few)
+        names = getattr(model, "feature_names_in_", None)
+        table = table if names is None else table.rename_columns(list(names[:MOST_COLUMNS]))
+    return Seen(vectors, plain.heads(array), np.arange(len(vectors)), table, Items(), array)
+
+
+def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
+    Z = model.represent(X)
+    heads = model._of_rows(Z, model.model_.heads)
+    kind, rows = type(model.representation_).__name__, np.arange(len(Z))
+    look, given = Items(), X if kind == "Table" else None
+    column = (model.representation_.columns_ or ["item"])[0]
+    if kind in ("Text", "Images"):
+        found = items_of(X[column] if table is not None else X, len(Z))
+        look = Items(found.kind, found.texts, found.curves, found.picture, column=column)
+    elif kind == "Series":
+        series = model.representation_._items(X)
+        look = items_of([one[:, 0] for one in series], len(series))
+        if model.representation_.window is not None:
+            length = len(table) if table is not None else len(X)
+            rows = model.representation_.starts(length).astype(np.intp)
+            table = None if table is None else table.take(rows)
+    if table is None:
+        held = as_arrow(X) if kind == "Table" else pa.table({"row": rows})
+        table = held
+    return Seen(Z, heads, rows, table, look, given)
+
+
+def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDArray[np.float64], tuple[str, str], bool]:
+    """(n, 2) positions, what the axes are called, and whether each has its own unit."""
+    names = on.split(",") if isinstance(on, str) and "," in on else on
+    if not isinstance(names, str):
+        if len(names) != 2:
+            raise ValueError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
+        x, y = (column_of(name, tables.select(seen.table, [name])[name]).values for name in names)
+        if len(x) != len(seen.heads) or len(y) != len(seen.heads):
+            raise ValueError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
+        return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
+    if seen.vectors.shape[1] <= 2:
+        points = planar.embed(seen.vectors, method="pca")
+        few = seen.table.column_names
+        return points, (few[0], few[1]) if len(few) == 2 else ("1", "2"), False
+    method = names if names != "auto" else "umap" if len(seen.heads) <= UMAP_ROWS else "pca"
+    if method == "umap" and len(seen.heads) < 15:
+        method = "pca"  # too few rows to have neighbourhoods
+    points = planar.embed(seen.vectors, method=method, random_state=seed)
+    return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
+
+
+def _reasons(model: Any, seen: Seen) -> tuple[tuple[str, ...], Reasons | None]:
+    return (), None
+
+
+def telling(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """At most so many rows: those at both ends for every t and those that move most, then evenly spaced ones."""
+    n = len(heads)
+    if n <= most:
+        return np.arange(n)
+    each = max(1, most // (4 * (len(ENDS) + 1)))
+    ranked = [np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1]) for t in ENDS]
+    places = np.argsort(ranked[-1]) - np.argsort(ranked[0])
+    ends = [part for order in [*ranked, np.argsort(places)] for part in (order[:each], order[::-1][:each])]
+    chosen = np.unique(np.concatenate(ends))
+    rest = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
+    return np.sort(np.concatenate([chosen, rest[:: max(1, -(-len(rest) // max(1, most - len(chosen))))]])[:most])
