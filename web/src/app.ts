@@ -4,7 +4,7 @@ import { css, type Map, OTHER, shade } from "./colours";
 import type { Column, Data } from "./data";
 import type { Host } from "./hosts";
 import { QueryError, search } from "./query";
-import { moves, Scores, TOP } from "./scores";
+import { moves, Scores } from "./scores";
 import { beginning, readBack, type State, written } from "./state";
 
 export type Changed = Set<keyof State>;
@@ -32,7 +32,6 @@ export class App {
   complaint = ""; // about the query
   limit = 0; // the step below which rows are flagged
   readonly parts: Part[] = [];
-  private readonly scoreRange: [number, number];
   private changed: Changed = new Set();
   private frame = 0;
   private saving = 0;
@@ -48,7 +47,6 @@ export class App {
     this.first = beginning(data.t);
     this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first };
     if (!this.colours().some(([value]) => value === this.state.colour)) this.state.colour = "f";
-    this.scoreRange = this.usualScores();
   }
 
   begin(): void {
@@ -78,6 +76,7 @@ export class App {
     if (changed.has("query")) this.find();
     if (changed.has("t") || changed.has("rule") || changed.has("level")) this.judge();
     if (changed.has("colour") || changed.has("theme")) this.choosePaint();
+    if (this.paint.byScore) this.paint.range = this.usualScores();
     for (const part of this.parts) part.update(changed);
     if (changed.has("selection")) this.host.select?.(Uint32Array.from(state.selection, this.data.id));
     clearTimeout(this.saving);
@@ -104,7 +103,7 @@ export class App {
     if (this.filter && !this.filter[row]) return false;
     const { brush } = this.state;
     if (!brush) return true;
-    const f = this.scores.f[row] / TOP;
+    const f = this.scores.value(row);
     return f >= brush[0] && f <= brush[1];
   };
 
@@ -171,8 +170,7 @@ export class App {
     } else if (column?.values) {
       this.paintNumbers(column);
     } else {
-      this.paint = { map: "even", byScore: true, range: this.scoreRange, label: "centrality",
-        ends: ["peripheral", "central"] };
+      this.paint = { map: "even", byScore: true, range: [0, 1], label: "centrality", ends: ["peripheral", "central"] };
     }
   }
 
@@ -187,17 +185,14 @@ export class App {
     this.paint = { map: "even", byScore: false, range: [0, 1], label: column.name, ends: [text(low), text(low + width)], column };
   }
 
-  /** The scores that colours span, the same at every t, so that a change of colour is a change of score. */
+  /** The scores that colours span: nearly all at this t. */
   private usualScores(): [number, number] {
-    const ends = [0, 1].map((t) => {
-      this.scores.at(t);
-      return [this.scores.quantile(0.005), this.scores.quantile(0.995)];
-    });
-    const low = Math.min(ends[0][0], ends[1][0]) / TOP;
-    const high = Math.max(ends[0][1], ends[1][1]) / TOP;
-    return [low, high > low ? high : low + 1e-3];
+    const low = this.scores.quantile(0.01);
+    return [low, Math.max(this.scores.quantile(0.99), low + 1e-3)];
   }
 }
 
 export const short = (value: number) => String(Number(value.toPrecision(3)));
+/** A score: three decimals, or two digits where these would all be zero. */
+export const score = (f: number) => (f >= 0.0995 || f === 0 ? f.toFixed(3) : f >= 0.001 ? f.toFixed(4) : f.toExponential(1));
 export const percent = (share: number) => `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;

@@ -1,10 +1,10 @@
 // The rows at both ends of the ranking, or those that move most, as cards that follow the dial.
 
-import type { App, Changed, Part } from "./app";
+import { type App, type Changed, type Part, score } from "./app";
 import { h } from "./dom";
 import { face, inWords, profile } from "./faces";
 
-const SHOWN = 12;
+const SHOWN = 10;
 
 export class Cards implements Part {
   readonly element: HTMLElement;
@@ -81,7 +81,11 @@ export class Cards implements Part {
     const item = old ?? h("li", { "data-row": row });
     const button = (item.firstChild as HTMLElement) ?? h("button.card", {
       type: "button", "data-row": row,
-      onclick: () => app.set({ pinned: row }),
+      onclick: () => {
+        app.set({ pinned: row });
+        this.onPoint(row);
+        app.root.querySelector(".stage")!.scrollIntoView({ block: "nearest" });
+      },
       onpointerenter: () => this.onPoint(row),
       onfocus: () => this.onPoint(row),
     }, face(app, row), h("span.foot"));
@@ -90,7 +94,7 @@ export class Cards implements Part {
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");
     spot.style.background = app.colourOf(row);
-    button.lastElementChild!.replaceChildren(spot, h("b", {}, app.scores.value(row).toFixed(3)), profile(app, row, 34, 18));
+    button.lastElementChild!.replaceChildren(spot, h("b", {}, score(app.scores.value(row))), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
     if (!item.firstChild) item.append(button);
     return item;
   }

@@ -1,9 +1,9 @@
 // The bar at the top: search, colour, threshold, theme, link, help; and the legend on the map.
 
-import { type App, type Changed, type Part, percent, short } from "./app";
+import { type App, type Changed, type Part, percent, score } from "./app";
 import { css, OTHER, shade } from "./colours";
 import { h, icon } from "./dom";
-import { TOP } from "./scores";
+import { scoreOf } from "./scores";
 
 export class Controls implements Part {
   readonly element: HTMLElement;
@@ -61,9 +61,9 @@ export class Controls implements Part {
     this.level.hidden = !state.rule;
     if (document.activeElement !== this.level) this.level.value = String(state.level);
     const count = scores.count(limit);
-    this.flagged.textContent = state.rule ? `${count.toLocaleString("en")} outliers${limit ? `, below ${(limit / TOP).toFixed(3)}` : ""}` : "";
+    this.flagged.textContent = state.rule ? `${count.toLocaleString("en")} outliers${limit ? `, below ${score(scoreOf(limit))}` : ""}` : "";
     if (changed.has("query") && (state.query || complaint) && !complaint) this.app.announce(`${this.app.countShown().toLocaleString("en")} of ${data.n.toLocaleString("en")} rows found`);
-    if (changed.has("colour") || changed.has("theme")) this.drawLegend();
+    if (changed.has("colour") || changed.has("theme") || (changed.has("t") && this.app.paint.byScore)) this.drawLegend();
   }
 
   private drawLegend(): void {
@@ -84,7 +84,7 @@ export class Controls implements Part {
     const bar = h("div.gradient");
     bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 17 }, (_, k) => css(shade(paint.map, k / 16, dark))).join(",")})`;
     const [low, high] = paint.range;
-    const numbers = paint.byScore ? [0, 0.5, 1].map((u) => short(low + u * (high - low))) : paint.ends;
+    const numbers = paint.byScore ? [0, 0.5, 1].map((u) => score(low + u * (high - low))) : paint.ends;
     const words = paint.byScore ? paint.ends : [];
     this.legend.replaceChildren(h("b", {}, paint.label), bar, h("div.numbers", {}, ...numbers.map((text) => h("span", {}, text))),
       words.length > 0 && h("div.numbers", {}, ...words.map((text) => h("i", {}, text))) || "");

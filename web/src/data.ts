@@ -23,7 +23,7 @@ export interface Data {
   axes: { names: [string, string]; center: [number, number]; half: [number, number] };
   x: Float32Array; // from -1 to 1 across the map
   y: Float32Array;
-  g: Uint16Array; // 0 to 65535 stands for 0 to 1
+  g: Uint16Array; // steps, see scores.ts
   l: Uint16Array;
   id: (row: number) => number; // where the row stands in the user's data
   columns: Column[];
@@ -72,9 +72,9 @@ function read(whole: ArrayBuffer): Data {
   const get = <T extends ArrayBufferView>(place: Place): T =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const n: number = header.n;
-  const points = planes(get(header.points), n, 3);
-  const heads = planes(get(header.heads), n, 2);
-  const coordinates = points.map((line) => Float32Array.from(line, (q) => (q / 0xffffff) * 2 - 1));
+  const points = planes(get(header.points), n, 3, Float32Array);
+  const heads = planes(get(header.heads), n, 2, Uint16Array);
+  for (const line of points) for (let i = 0; i < n; i++) line[i] = (line[i] / 0xffffff) * 2 - 1;
   const rows = header.rows && get<Uint32Array>(header.rows);
   const inliers = header.inliers && get<Uint16Array>(header.inliers);
   const data: Data = {
@@ -82,10 +82,10 @@ function read(whole: ArrayBuffer): Data {
     n,
     t: header.t,
     axes: header.axes,
-    x: coordinates[0],
-    y: coordinates[1],
-    g: Uint16Array.from(heads[0]),
-    l: Uint16Array.from(heads[1]),
+    x: points[0],
+    y: points[1],
+    g: heads[0],
+    l: heads[1],
     id: rows ? (row) => rows[row] : (row) => row,
     columns: header.columns.map((c: any) => column(c, get)),
     kind: header.items.kind,
@@ -104,14 +104,13 @@ function read(whole: ArrayBuffer): Data {
 }
 
 /** Two lines of n numbers, from their bytes: all high bytes of a line come first. */
-function planes(bytes: Uint8Array, n: number, count: number): [Uint32Array, Uint32Array] {
-  if (bytes.length !== 2 * n * count) throw new Error("a number of rows that its arrays do not have");
-  const line = (first: number): Uint32Array => {
-    const out = new Uint32Array(n);
+function planes<T extends Float32Array | Uint16Array>(bytes: Uint8Array, n: number, count: number, kind: new (n: number) => T): [T, T] {
+  if (bytes.length !== 2 * n * count) throw new Error("it does not have as many rows as it says");
+  const line = (first: number): T => {
+    const out = new kind(n);
     for (let k = 0; k < count; k++) {
       const at = (first + k) * n;
-      const shift = 8 * (count - 1 - k);
-      for (let i = 0; i < n; i++) out[i] |= bytes[at + i] << shift;
+      for (let i = 0; i < n; i++) out[i] = out[i] * 256 + bytes[at + i];
     }
     return out;
   };

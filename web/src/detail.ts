@@ -1,6 +1,6 @@
 // The card of one row: what it is, its scores and rank, how they go with t, and why.
 
-import { type App, type Changed, type Part, percent, short } from "./app";
+import { type App, type Changed, type Part, percent, score, short } from "./app";
 import type { Reason } from "./data";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
@@ -54,11 +54,11 @@ export class Detail implements Part {
         fixed && h("button.plain", { type: "button", "aria-label": "Close", onclick: () => this.close() }, icon("close"))),
       h("div.what", {}, face(app, row, true),
         h("div.numbers", {},
-          h("div.big", {}, scores.value(row).toFixed(3)),
+          h("div.big", {}, score(scores.value(row))),
           h("div", {}, `rank ${rank.toLocaleString("en")} of ${data.n.toLocaleString("en")}`),
           h("div.soft", {}, `more central than ${percent(1 - rank / data.n)}`),
           p !== undefined && h("div.soft", {}, `p-value ${short(p)}`))),
-      h("div.along", {}, h("span", {}, "global ", h("b", {}, g.toFixed(2))), profile(app, row, 120, 36), h("span", {}, h("b", {}, l.toFixed(2)), " local")),
+      h("div.along", {}, h("span", {}, "global ", h("b", {}, score(g))), profile(app, row, 120, 36), h("span", {}, h("b", {}, score(l)), " local")),
       reasons ?? h("div.reasons"),
       h("dl", {}, ...columns.flatMap((c) => [h("dt", {}, c.name), h("dd", {}, c.text(row) || "—")])));
   }

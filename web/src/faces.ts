@@ -1,7 +1,8 @@
 // What a row looks like: its picture, its text, its curve or its first columns; and how its score goes with t.
 
-import type { App } from "./app";
+import { type App, score } from "./app";
 import { h, s } from "./dom";
+import { scoreOf } from "./scores";
 
 /** The row itself, small on a card and larger where there is room. */
 export function face(app: App, row: number, large = false): HTMLElement {
@@ -33,20 +34,20 @@ export function profile(app: App, row: number, width: number, height: number): S
   const y = (f: number) => 3 + (1 - f) * (height - 6);
   const x = (u: number) => 3 + u * (width - 6);
   return s("svg.profile", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `from ${g.toFixed(2)} global to ${l.toFixed(2)} local` },
+    "aria-label": `from ${score(g)} global to ${score(l)} local` },
     s("line.ground", { x1: x(0), x2: x(1), y1: y(0), y2: y(0) }),
     s("line.way", { x1: x(0), y1: y(g), x2: x(1), y2: y(l) }),
     s("circle", { cx: x(t), cy: y(g + (l - g) * t), r: Math.min(3.5, height / 7) }));
 }
 
 export function heads(app: App, row: number): [number, number] {
-  return [app.data.g[row] / 65535, app.data.l[row] / 65535];
+  return [scoreOf(app.data.g[row]), scoreOf(app.data.l[row])];
 }
 
 /** The row in words, for those who cannot see it. */
 export function inWords(app: App, row: number): string {
   const { data, scores } = app;
   const text = data.columns.slice(0, 3).map((c) => `${c.name} ${c.text(row) || "missing"}`);
-  return `row ${data.id(row)}, centrality ${scores.value(row).toFixed(3)}, rank ${scores.rank(row).toLocaleString("en")}`
+  return `row ${data.id(row)}, centrality ${score(scores.value(row))}, rank ${scores.rank(row).toLocaleString("en")}`
     + (text.length ? `, ${text.join(", ")}` : "");
 }

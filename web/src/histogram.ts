@@ -3,7 +3,7 @@
 import { type App, type Changed, type Part, percent } from "./app";
 import { css, shade } from "./colours";
 import { h } from "./dom";
-import { TOP } from "./scores";
+import { scoreOf } from "./scores";
 
 const BINS = 64;
 const HEIGHT = 84;
@@ -94,7 +94,7 @@ export class Histogram implements Part {
     const all = app.scores.histogram(BINS);
     const some = app.filter ? this.filtered() : all;
     const most = Math.max(...all, 1);
-    const [low, high] = app.paint.byScore ? app.paint.range : [0, 1];
+    const [low, high] = [app.scores.quantile(0.01), app.scores.quantile(0.99) + 1e-3];
     const bar = width / BINS;
     // Square roots: a handful of odd rows must be seen beside thousands of usual ones.
     const tall = (count: number) => Math.sqrt(count / most) * (HEIGHT - 4);
@@ -107,7 +107,7 @@ export class Histogram implements Part {
       c.fillRect(b * bar + 0.5, HEIGHT - tall(some[b]), bar - 1, tall(some[b]));
     }
     if (app.limit) {
-      const x = (app.limit / TOP) * width;
+      const x = scoreOf(app.limit) * width;
       c.fillStyle = app.dark ? "#ff6b6b" : "#cc1a40";
       c.fillRect(x - 1, 0, 2, HEIGHT);
     }
@@ -115,8 +115,10 @@ export class Histogram implements Part {
 
   private filtered(): Float64Array {
     const out = new Float64Array(BINS);
-    const { f } = this.app.scores;
-    for (let row = 0; row < f.length; row++) if (this.app.filter![row]) out[Math.floor((f[row] * BINS) / 65536)]++;
+    const { scores, data } = this.app;
+    for (let row = 0; row < data.n; row++) {
+      if (this.app.filter![row]) out[Math.min(BINS - 1, Math.floor(scores.value(row) * BINS))]++;
+    }
     return out;
   }
 }

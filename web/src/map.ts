@@ -159,7 +159,7 @@ export class MapPart implements Part {
     const { state, data, paint, limit, dark } = this.app;
     const [sx, sy] = this.scale();
     const spread = Math.sqrt((this.w * this.height) / data.n);
-    const size = Math.min(14, Math.max(1.5, Math.min(8, 0.42 * spread)) * state.zoom ** 0.3) * this.ratio;
+    const size = Math.min(14, Math.max(1.6, Math.min(8, 0.58 * spread)) * state.zoom ** 0.3) * this.ratio;
     return {
       t: state.t,
       center: [state.x, state.y] as [number, number],

@@ -2,7 +2,7 @@
 
 import { type Map, palette } from "./colours";
 import type { Data } from "./data";
-import { TOP } from "./scores";
+import { scoreOf } from "./scores";
 
 export interface Look {
   t: number;
@@ -13,7 +13,7 @@ export interface Look {
   byScore: boolean; // or by the values that `paint` got
   range: [number, number]; // of what is painted, from one end of the colours to the other
   brush: [number, number]; // scores outside are faint
-  limit: number; // scores below are ringed; 0 for none
+  limit: number; // steps below are ringed; 0 for none
   chosen: boolean; // there is a selection: the others step back
   dark: boolean;
 }
@@ -29,7 +29,7 @@ uniform vec3 faint;
 uniform sampler2D colours;
 flat out vec4 colour; flat out float wide; flat out float ring;
 void main() {
-  float f = mix(heads.x, heads.y, t);
+  float f = mix(heads.x * heads.x, heads.y * heads.y, t);
   bool selected = state >= 2.0;
   bool away = mod(state, 2.0) > 0.5 || f < brush.x || f > brush.y;
   bool odd = limit > 0.0 && f < limit;
@@ -108,14 +108,18 @@ export class Points {
   paint(values: Float32Array): void {
     const { gl, slots } = this;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.values);
-    gl.bufferSubData(gl.ARRAY_BUFFER, 0, Float32Array.from(slots, (row) => values[row]));
+    const out = new Float32Array(slots.length);
+    for (let s = 0; s < slots.length; s++) out[s] = values[slots[s]];
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, out);
   }
 
   /** The state of each row. */
   mark(states: Uint8Array): void {
     const { gl, slots } = this;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.states);
-    gl.bufferSubData(gl.ARRAY_BUFFER, 0, Uint8Array.from(slots, (row) => states[row]));
+    const out = new Uint8Array(slots.length);
+    for (let s = 0; s < slots.length; s++) out[s] = states[slots[s]];
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, out);
   }
 
   /** Rows from the most peripheral to the most central; they are drawn the other way round, so that few odd ones are
@@ -142,7 +146,7 @@ export class Points {
     one("t", look.t);
     one("size", look.size / Math.sqrt(Math.max(share, 0.25)));
     one("byScore", look.byScore ? 1 : 0);
-    one("limit", look.limit / TOP);
+    one("limit", look.limit && scoreOf(look.limit - 0.5));
     one("chosen", look.chosen ? 1 : 0);
     one("alpha", data.n > 50_000 ? 0.75 : 0.88);
     two("center", look.center);

@@ -1,10 +1,15 @@
 // f(x, t) = (1 - t) global + t local for every row, in 65536 steps: sorting, counting and thresholds follow from one
-// count of how many rows stand on each step.
+// count of how many rows stand on each step. Steps are even in the root of f: odd rows have small scores, and are told
+// apart down to a ten-billionth.
 
 import type { Data } from "./data";
 
 export const STEPS = 65536;
 export const TOP = STEPS - 1;
+
+/** The score that a step stands for, and the nearest step of a score. */
+export const scoreOf = (step: number) => (step / TOP) ** 2;
+export const stepOf = (score: number) => Math.round(Math.sqrt(score) * TOP);
 
 export class Scores {
   t = -1;
@@ -27,7 +32,7 @@ export class Scores {
   }
 
   value(row: number): number {
-    return this.f[row] / TOP;
+    return scoreOf(this.f[row]);
   }
 
   /** 1 for the most central row; rows of equal score share a rank. */
@@ -39,14 +44,13 @@ export class Scores {
   histogram(bins: number): Float64Array {
     const out = new Float64Array(bins);
     for (let b = 0; b < bins; b++) {
-      out[b] = this.below[Math.ceil(((b + 1) * STEPS) / bins)] - this.below[Math.ceil((b * STEPS) / bins)];
+      out[b] = this.below[b + 1 < bins ? stepOf((b + 1) / bins) : STEPS] - this.below[stepOf(b / bins)];
     }
     return out;
   }
 
   quantile(share: number): number {
-    const row = Math.min(this.f.length - 1, Math.max(0, Math.round(share * (this.f.length - 1))));
-    return this.f[this.order[row]];
+    return this.value(this.order[Math.round(share * (this.f.length - 1))]);
   }
 
   /** The step below which this share of the rows stands. */
@@ -76,7 +80,7 @@ export class Scores {
     if (!known) return undefined;
     let no_more = 0;
     for (let i = 0; i < known[0].length; i++) {
-      if (Math.round((1 - this.t) * known[0][i] + this.t * known[1][i]) <= this.f[row]) no_more++;
+      if (mixed(known[0][i], known[1][i], this.t) <= this.f[row]) no_more++;
     }
     return (1 + no_more) / (known[0].length + 1);
   }
@@ -87,8 +91,11 @@ export class Scores {
 }
 
 function mix(g: Uint16Array, l: Uint16Array, t: number, out: Uint16Array): void {
-  for (let i = 0; i < g.length; i++) out[i] = Math.round((1 - t) * g[i] + t * l[i]);
+  for (let i = 0; i < g.length; i++) out[i] = mixed(g[i], l[i], t);
 }
+
+/** Steps of both heads to the step of their mixture. */
+const mixed = (g: number, l: number, t: number) => Math.round(Math.sqrt((1 - t) * g * g + t * l * l));
 
 /** How many values lie below each step. */
 function count(values: Uint16Array, below: Uint32Array): Uint32Array {

@@ -1,8 +1,9 @@
 // The selected rows: how many, how central, in what they differ from the others; and their way out.
 
-import { type App, type Changed, type Part, percent, short } from "./app";
+import { type App, type Changed, type Part, percent, score, short } from "./app";
 import type { Column } from "./data";
 import { h, icon } from "./dom";
+import { heads } from "./faces";
 
 export class Selection implements Part {
   readonly element = h("section.selection", { "aria-label": "Selection", hidden: true });
@@ -20,8 +21,8 @@ export class Selection implements Part {
     const count = selection.length;
     this.element.replaceChildren(
       h("h2", {}, "Selected", h("span.said", {}, `${count.toLocaleString("en")} rows, ${percent(count / app.data.n)}`)),
-      h("dl", {}, ...fact("median centrality", middle.toFixed(3)),
-        ...fact("from, to", `${sorted[0].toFixed(3)}, ${sorted[count - 1].toFixed(3)}`),
+      h("dl", {}, ...fact("median centrality", score(middle)),
+        ...fact("from, to", `${score(sorted[0])}, ${score(sorted[count - 1])}`),
         ...this.differences().flatMap(([name, text]) => fact(name, text))),
       h("div.row", {},
         h("button", { type: "button", onclick: () => this.save() }, icon("save"), " CSV"),
@@ -71,7 +72,7 @@ export class Selection implements Part {
     const cell = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const head = ["row", "global", "local", `centrality_${short(state.t)}`, ...data.columns.map((c) => c.name)];
     const lines = Array.from(state.selection, (row) => [
-      data.id(row), (data.g[row] / 65535).toFixed(5), (data.l[row] / 65535).toFixed(5), app.scores.value(row).toFixed(5),
+      data.id(row), ...heads(app, row).map(plain), plain(app.scores.value(row)),
       ...data.columns.map((c) => (c.kind === "number" ? plain(c.values![row]) : c.text(row))),
     ].map((value) => cell(String(value))).join(","));
     const file = new Blob([[head.map(cell).join(","), ...lines, ""].join("\n")], { type: "text/csv" });
@@ -81,7 +82,7 @@ export class Selection implements Part {
   }
 }
 
-const plain = (value: number) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(9))));
+const plain = (value: number) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7))));
 
 function moments(values: ArrayLike<number>, count: number, row: (i: number) => number) {
   let [there, sum, squares] = [0, 0, 0];

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,8 @@ def _serve(arguments: argparse.Namespace, view: Any) -> str:
         _say(arguments, f"Explorer: {server.url}\nCtrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
             webbrowser.open(server.url)
-        try:
+        with suppress(KeyboardInterrupt):  # that is how it ends
             server.serve_forever()
-        except KeyboardInterrupt:
-            pass  # that is how it ends
         return server.url
 
 

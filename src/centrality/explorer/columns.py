@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from centrality._columns import is_number
 
 LEVELS = 200  # a column of text with more different values than this is text, not a category
+COLOURS = 8  # that the page has for levels; the last one is for all others
 LONGEST = 400  # characters of a text that the page gets to see
 EXACT = 2**24  # whole numbers beyond it do not fit float32
 
@@ -64,7 +65,7 @@ def _words(name: str, values: Any) -> Column:
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     levels = coded.dictionary.to_pylist()
     if len(levels) <= min(LEVELS, max(2, len(values) // 2)):
-        order = np.argsort(np.array(levels, dtype=object)) if levels else np.empty(0, dtype=np.intp)
+        order = _in_order(levels, coded.indices)
         place = np.empty(len(levels) + 1, dtype=np.uint8)
         place[0] = 0
         place[1 + order] = np.arange(1, len(levels) + 1)
@@ -72,6 +73,14 @@ def _words(name: str, values: Any) -> Column:
         return Column(name, "category", place[codes], levels=tuple(shortened(levels[k]) for k in order))
     texts = tuple("" if text is None else shortened(text) for text in values.to_pylist())
     return Column(name, "text", np.empty(0), texts=texts)
+
+
+def _in_order(levels: list[str], codes: Any) -> NDArray[np.intp]:
+    """By the alphabet, or by how common they are if there are more levels than colours."""
+    if len(levels) > COLOURS:
+        counts = np.bincount(codes.drop_null().to_numpy(), minlength=len(levels))
+        return np.asarray(np.lexsort([np.array(levels, dtype=object), -counts]))
+    return np.array(sorted(range(len(levels)), key=levels.__getitem__), dtype=np.intp)
 
 
 def shortened(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,13 @@ class Items:
 
     def take(self, rows: NDArray[np.intp]) -> "Items":
         """These rows only, in this order."""
-        texts = tuple(self.texts[i] for i in rows) if self.texts else ()
-        curves = None if self.curves is None else self.curves[rows]
         whole = self.picture
-        picture = None if whole is None else lambda i: whole(int(rows[i]))
-        return Items(self.kind, texts, curves, picture, self.column)
+        return replace(
+            self,
+            texts=tuple(self.texts[i] for i in rows) if self.texts else (),
+            curves=None if self.curves is None else self.curves[rows],
+            picture=None if whole is None else lambda i: whole(int(rows[i])),
+        )
 
 
 def items_of(given: Any, n: int) -> Items:
@@ -82,7 +84,9 @@ def thumbnail(item: Any) -> bytes:
     if isinstance(item, np.ndarray):
         opened = image.fromarray(np.squeeze(item).astype(np.uint8))
     else:
-        opened = image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
+        opened = (
+            image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
+        )
     opened = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
     opened.thumbnail((SIDE, SIDE))
     file = io.BytesIO()

@@ -57,7 +57,9 @@ class Explorer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """What to open in a browser."""
-        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
+        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
+            self.host, f"[{self.host}]" if ":" in self.host else self.host
+        )
         return f"http://{name}:{self.server_port}/?token={self.token}"
 
     def knows(self, name: str) -> bool:
@@ -125,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(403, "text/plain", b"Open the address that centrality explore printed: it holds a token.")
         return self._send(*self.server.answer(asked.path, query))
 
-    do_HEAD = do_GET
+    do_HEAD = do_GET  # noqa: N815
 
     def _has_cookie(self) -> bool:
         try:

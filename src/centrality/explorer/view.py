@@ -1,7 +1,8 @@
 """What the page shows, asked of a model: where each row lies, its two heads, what it holds. Arrays and plain values."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class View:
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     t: float
     columns: tuple[Column, ...] = ()
-    items: Items = Items()
+    items: Items = field(default_factory=Items)
     inliers: NDArray[np.float64] | None = None  # (m, 2) heads of calibration rows, for false discovery rates
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
@@ -57,13 +58,17 @@ class Seen:
     items: Items
     given: Any  # (n, p) what `explain` is asked with; None if its features would mean nothing
 
+    def take(self, rows: NDArray[np.intp]) -> "Seen":
+        """These rows, to be placed on the map."""
+        return replace(self, vectors=self.vectors[rows], heads=self.heads[rows], table=self.table.take(rows))
+
 
 def view_of(
     model: Any,
     X: Any,
     *,
     items: Any = None,
-    columns: Sequence[str] | None = None,
+    columns: Any = None,
     on: str | Sequence[str] = "auto",
     random_state: int | None = 0,
     title: str = "",
@@ -71,32 +76,29 @@ def view_of(
     """Score and map the rows of X.
 
     items : what rows look like: images, texts, series or a table, one for each row; or the name of a column of X.
-    columns : those of X that the page shows, the first 40 by default.
-    on : "umap", "pca", the names of two columns, or "auto": UMAP, or PCA beyond 200,000 rows.
+    columns : the names of those of X that the page shows, the first 40 by default; or a table of what to show instead.
+    on : "umap", "pca", the names of two columns, or "auto": UMAP, but PCA beyond 200,000 rows or where umap-learn is
+        not installed.
     """
     seen = _seen(model, X)
     if len(seen.heads) > MOST_ROWS:
-        raise ValueError(f"The explorer shows up to {MOST_ROWS:,} rows, got {len(seen.heads):,}: take a sample of them.")
-    shown = tables.select(seen.table, list(columns)) if columns is not None else seen.table
-    kept, look = columns_of(shown, MOST_COLUMNS), seen.items
-    if isinstance(items, str):
-        look = items_of(tables.select(seen.table, [items])[items], len(seen.heads))
-        look = Items(look.kind, look.texts, look.curves, look.picture, column=items)
-    elif items is not None and is_frame(items):
-        kept = columns_of(as_arrow(items), MOST_COLUMNS) + kept
-    elif items is not None:
-        look = items_of(items, len(seen.heads))
+        raise ValueError(
+            f"The explorer shows up to {MOST_ROWS:,} rows, got {len(seen.heads):,}: take a sample of them."
+        )
+    there = np.flatnonzero(np.isfinite(seen.heads).all(1))  # an image that cannot be read has no score
+    table, look = _shown(seen, columns, items).take(there), _look(seen, items).take(there)
+    kept = columns_of(table, MOST_COLUMNS)
     if look.texts:  # a text is a column like any other: it can be searched
         kept = [Column(look.column, "text", np.empty(0), texts=look.texts), *(c for c in kept if c.name != look.column)]
-    points, axes, own_scales = _placed(seen, on, random_state)
+    points, axes, own_scales = _placed(seen.take(there), on, random_state)
     core = getattr(model, "model_", model)
-    features, reasons = _reasons(model, seen)
+    features, reasons = _reasons(model, seen.given, there)
     return View(
         title=title or "Centrality",
         axes=axes,
         points=points,
-        heads=seen.heads,
-        rows=seen.rows,
+        heads=seen.heads[there],
+        rows=seen.rows[there],
         t=float(core.t),
         columns=tuple(kept),
         items=look,
@@ -107,26 +109,39 @@ def view_of(
     )
 
 
+def _shown(seen: Seen, columns: Any, items: Any) -> pa.Table:
+    """The columns to show: those asked for, or all that the data has; `items` may be a table of them."""
+    if columns is None and items is not None and is_frame(items):
+        columns = items
+    if columns is None:
+        return seen.table
+    if isinstance(columns, dict):
+        columns = pa.table({name: pa.array(values) for name, values in columns.items()})
+    if not is_frame(columns):
+        return tables.select(seen.table, list(columns))
+    table = as_arrow(columns)
+    if table.num_rows != len(seen.heads):
+        raise ValueError(f"A row to show was wanted for each of the {len(seen.heads):,} rows, got {table.num_rows:,}.")
+    return table
+
+
+def _look(seen: Seen, items: Any) -> Items:
+    if items is None or is_frame(items):
+        return seen.items
+    if isinstance(items, str):
+        return replace(items_of(tables.select(seen.table, [items])[items], len(seen.heads)), column=items)
+    return items_of(items, len(seen.heads))
+
+
 def _seen(model: Any, X: Any) -> Seen:
     table = as_arrow(X) if is_frame(X) else None
     if table is not None:
         X = table.select(reader_of(model, table.schema).columns)
-    seen = _by_chain(model, X, table) if isinstance(model, Chain) else _by_fuse(model, X, table)
-    there = np.flatnonzero(np.isfinite(seen.heads).all(1))  # an image that cannot be read has no score
-    if len(there) == len(seen.heads):
-        return seen
-    return Seen(
-        seen.vectors[there],
-        seen.heads[there],
-        seen.rows[there],
-        seen.table.take(there),
-        seen.items.take(there),
-        None if seen.given is None else seen.given.take(there),
-    )
+    return _by_chain(model, X, table) if isinstance(model, Chain) else _by_fuse(model, X, table)
 
 
 def _by_fuse(model: Any, X: Any, table: pa.Table | None) -> Seen:
-    array = tables.numbers(X) if table is not None else rows_to_score(model, X)
+    array: Any = tables.numbers(X) if table is not None else rows_to_score(model, X)
     plain = without_names(model)
     if sparse.issparse(array):
         from sklearn.decomposition import TruncatedSVD
@@ -149,8 +164,7 @@ def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
     look, given = Items(), X if kind == "Table" else None
     column = (model.representation_.columns_ or ["item"])[0]
     if kind in ("Text", "Images"):
-        found = items_of(X[column] if table is not None else X, len(Z))
-        look = Items(found.kind, found.texts, found.curves, found.picture, column=column)
+        look = replace(items_of(X[column] if table is not None else X, len(Z)), column=column)
     elif kind == "Series":
         series = model.representation_._items(X)
         look = items_of([one[:, 0] for one in series], len(series))
@@ -159,8 +173,7 @@ def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
             rows = model.representation_.starts(length).astype(np.intp)
             table = None if table is None else table.take(rows)
     if table is None:
-        held = as_arrow(X) if kind == "Table" else pa.table({"row": rows})
-        table = held
+        table = as_arrow(X) if kind == "Table" else pa.table({"row": rows})
     return Seen(Z, heads, rows, table, look, given)
 
 
@@ -178,14 +191,15 @@ def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDAr
         points = planar.embed(seen.vectors, method="pca")
         few = seen.table.column_names
         return points, (few[0], few[1]) if len(few) == 2 else ("1", "2"), False
-    method = names if names != "auto" else "umap" if len(seen.heads) <= UMAP_ROWS else "pca"
-    if method == "umap" and len(seen.heads) < 15:
-        method = "pca"  # too few rows to have neighbourhoods
+    method = names
+    if method == "auto":
+        n = len(seen.heads)  # of a handful of rows there are no neighbourhoods to keep
+        method = "umap" if 15 < n <= UMAP_ROWS and find_spec("umap") is not None else "pca"
     points = planar.embed(seen.vectors, method=method, random_state=seed)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 
-def _reasons(model: Any, seen: Seen) -> tuple[tuple[str, ...], Reasons | None]:
+def _reasons(model: Any, given: Any, there: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
     return (), None
 
 

@@ -4,7 +4,6 @@ import os
 from typing import Any
 
 import numpy as np
-import traitlets
 from numpy.typing import NDArray
 
 from centrality._optional import optional
@@ -13,10 +12,11 @@ from centrality.explorer.payload import pack
 from centrality.explorer.server import reasons_for
 from centrality.explorer.view import View, view_of
 
-anywidget = optional("anywidget", "explore")
+AnyWidget: Any = optional("anywidget", "explore").AnyWidget
+traitlets: Any = optional("traitlets", "explore")
 
 
-class Widget(anywidget.AnyWidget):  # type: ignore[misc]
+class Widget(AnyWidget):
     """The explorer in a notebook cell: `selection` holds the rows selected on the map, `export` writes a page."""
 
     _esm = page.built("explorer.js")
