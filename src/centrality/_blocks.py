@@ -20,25 +20,32 @@ def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArra
     """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows.
 
     Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another order, and a
-    row's score must not depend on how many rows came with it. Threads take whole blocks: on a busy machine, threads
-    that share each product would mostly wait for one another.
+    row's score must not depend on how many rows came with it.
     """
-    n, size = X.shape[0], rows_per_block(X.shape[1])
 
-    def score(start: int) -> NDArray[Any]:
-        block = torch.from_numpy(scaling.apply(dense(X[start : start + size]))).to(scorer.device)
+    def score(rows: Any) -> NDArray[Any]:
+        block = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
         outputs = scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
         return finish(outputs[:, : len(block)].cpu().numpy())
 
+    return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+
+
+def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], device: torch.device) -> NDArray[Any]:
+    """What `work` makes of each block of rows, put together again along its first dimension.
+
+    Threads take whole blocks: on a busy machine, threads that share each product would mostly wait for one another.
+    """
+    n = X.shape[0]
     starts = range(0, n, size)
     if len(starts) == 1:
         with threads(1):
-            return score(0)
+            return work(X)
     result: NDArray[Any] | None = None
-    one_by_one = scorer.device.type != "cpu"
-    with threads(1) as cores, ThreadPoolExecutor(1 if one_by_one else cores) as pool:
+    with threads(1) as cores, ThreadPoolExecutor(1 if device.type != "cpu" else cores) as pool:
         try:
-            for start, part in zip(starts, pool.map(score, starts), strict=True):
+            parts = pool.map(lambda start: work(X[start : start + size]), starts)
+            for start, part in zip(starts, parts, strict=True):
                 if result is None:
                     result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
                 result[start : start + size] = part

@@ -5,10 +5,12 @@ one batched product trains or scores them all. One network is an ensemble of one
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
+
+gelu_backward = torch.ops.aten.gelu_backward
 
 
 class Linear(nn.Module):
@@ -119,10 +121,18 @@ class Scorer:
             own: Tensor = self.network(z)
             return own
         weight, bias = self._first
-        a = nn.functional.gelu(torch.addmm(bias, z, weight))
-        a = a.view(len(z), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
+        return self._upward(torch.addmm(bias, z, weight))
+
+    def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
+        """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
+        h = h.view(len(h), -1, self._trunk_width()).transpose(0, 1)  # (trunks, n, width)
         for weight, bias in self._middle:
-            a = nn.functional.gelu(torch.baddbmm(bias, a, weight))
+            if kept is not None:
+                kept.append(h)
+            h = torch.baddbmm(bias, nn.functional.gelu(h), weight)
+        if kept is not None:
+            kept.append(h)
+        a = nn.functional.gelu(h)
         if self._together:
             weight, bias = self._heads[0]
             return torch.baddbmm(bias, a, weight)
@@ -134,6 +144,47 @@ class Scorer:
             ],
             dim=2,
         )
+
+    def along(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Outputs at the places start + at * step, and the way back from their derivatives to those by the places.
+
+        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the way back turns an
+        array of that shape into (n, p), summed over the s places of each line. The first layer is linear, so on a
+        straight line it is needed once for the line, not for every place: that is most of the work where p is large.
+        """
+        if not self.network.standard:
+            return self._along_by_autograd(start, step, at)
+        with torch.no_grad():
+            weight, bias = self._first
+            n, s = at.shape
+            h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
+            kept: list[Tensor] = []
+            outputs = self._upward(h.view(n * s, -1), kept)
+
+        @torch.no_grad()
+        def back(by_outputs: Tensor) -> Tensor:
+            by_outputs = by_outputs.reshape(self.members, n * s, -1)
+            parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
+            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self._heads, strict=True)])
+            for h, (weight, _) in zip(kept[:0:-1], self._middle[::-1], strict=True):
+                by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
+            by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
+            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self._first[0].T
+            return by_line
+
+        return outputs.view(self.members, n, s, -1), back
+
+    def _along_by_autograd(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        n, s = at.shape
+        places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1).requires_grad_()
+        with torch.enable_grad():
+            outputs: Tensor = self.network(places)
+
+        def back(by_outputs: Tensor) -> Tensor:
+            (by_places,) = torch.autograd.grad(outputs, places, by_outputs.reshape(outputs.shape))
+            return by_places.view(n, s, -1).sum(1)
+
+        return outputs.detach().view(self.members, n, s, -1), back
 
     def _trunk_width(self) -> int:
         return self._middle[0][0].shape[1] if self._middle else self._heads[0][0].shape[1]

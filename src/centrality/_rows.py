@@ -76,12 +76,32 @@ class Scaling:
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         # In float64 first: a float32 column around 1e6 would lose its small differences.
+        return self.scaled(block).astype(np.float32)
+
+    def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
         scaled: NDArray[np.float64] = (block - self.center) * self.weight
         if len(self.heavy):
             scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
-        np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
-        return scaled.astype(np.float32)
+        return np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
+
+    def varying(self) -> NDArray[np.bool_]:
+        """(p,) the columns that a row's numbers can move."""
+        free = self.weight != 0
+        free[self.heavy] &= self.gain != 0
+        return np.asarray(free)
+
+    def carried(self, given: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, s, p) scaled places, the first of which are the rows `given`, in the user's units."""
+        free = self.varying()
+        moved = places.copy()
+        bent = self.heavy[free[self.heavy]]
+        gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
+        moved[:, :, bent] = np.sinh(places[:, :, bent] / gain + shift)
+        moved -= moved[:, :1].copy()
+        moved[:, :, free] /= self.weight[free]
+        moved[:, :, ~free] = 0.0
+        return given[:, None] + moved
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,6 +30,8 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
         "calibration.ends": model._calibration.ends,
         "calibration.halves": model._calibration.halves,
     }
+    if hasattr(model, "center_"):
+        arrays["center"] = model.center_
     if model._training_scores is not None:
         arrays["training.quantiles"] = model._training_scores.quantiles
     if model._inliers is not None:
@@ -78,6 +80,8 @@ def put_together(
     shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
     quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
     model._calibration = Calibration(parameters["calibration"], *quantiles)
+    if "center" in arrays:  # absent from files written before explanations
+        model.center_ = _shaped(arrays, "center", (p,))
     model._training_scores = _training_scores(header, arrays)
     model._inliers = None
     if "conformal.inliers" in arrays:

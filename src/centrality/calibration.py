@@ -6,7 +6,7 @@ percentiles on the training rows. "clip" stops there and clips, as the paper doe
 falls like 1/distance at either end: never 0, never 1, always strictly increasing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,23 @@ class Calibration:
             return np.column_stack([_sigmoid(raw[:, 0]), local.clip(0.0, 1.0)])
         return np.column_stack([soft_sigmoid(raw[:, 0]), soft_clip(local)])
 
+    def slopes(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float64]:
+        """How steeply each output moves its calibrated head from `before` to `after`; all are (members, n, 1 + k).
+
+        These are slopes of chords: slope times change, summed over a head's outputs, is what the head changes by,
+        exactly, however the calibration bends or breaks in between. Where nothing changes they are derivatives.
+        """
+        by_raw = _chord(self.heads, self.raw(before), self.raw(after))  # (n, 2)
+        members, _, outputs = before.shape
+        slopes = np.empty(before.shape)
+        slopes[:, :, 0] = by_raw[:, 0] / members
+        slopes[:, :, 1:] = by_raw[:, 1:] / (members * (outputs - 1))
+        if self.potentials[..., 0].size > 1:  # as `average` has it
+            slopes[:, :, 1:] *= _chord(
+                lambda local: _crowned_rescaled(local, self.potentials), before[:, :, 1:], after[:, :, 1:]
+            )
+        return slopes
+
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) raw scores -> (n, 2), 0 at the median training row and without end below it.
 
@@ -79,8 +96,7 @@ def average(outputs: NDArray[Any], potentials: NDArray[np.float64], rescaled: bo
     """
     if not rescaled and potentials[..., 0].size == 1:
         return np.asarray(outputs[0], dtype=np.float64)
-    local = outputs[:, :, 1:].astype(np.float64)  # (members, n, k)
-    local = crowned(_rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None]))
+    local = _crowned_rescaled(outputs[:, :, 1:].astype(np.float64), potentials)  # (members, n, k)
     return np.column_stack([outputs[:, :, 0].mean(0, dtype=np.float64), local.mean((0, 2))])
 
 
@@ -135,6 +151,21 @@ def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np
     tail = edge / (1 + (1 - edge) * np.maximum(np.abs(g) - bend, 0.0))
     bulk = _sigmoid(np.clip(g, -bend, bend))
     return np.asarray(np.where(g < -bend, tail, np.where(g > bend, 1 - tail, bulk)))
+
+
+def _crowned_rescaled(local: NDArray[np.float64], potentials: NDArray[np.float64]) -> NDArray[np.float64]:
+    return crowned(_rescale(local, np.moveaxis(potentials, 2, 0)[:, :, None]))
+
+
+def _chord(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], a: NDArray[Any], b: NDArray[Any]
+) -> NDArray[np.float64]:
+    """(f(b) - f(a)) / (b - a), element by element; where they hardly differ, the slope right there."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    least = 1e-6 * (1 + np.abs(a))
+    equal = np.abs(b - a) < least
+    a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
+    return np.asarray((function(b) - function(a)) / (b - a))
 
 
 def _sigmoid(g: Any) -> Any:

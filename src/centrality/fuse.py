@@ -34,6 +34,7 @@ from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
 from centrality.drift import Drift, TrainingScores
+from centrality.explanations import Explained, centre_of
 from centrality.report import Report, examine
 
 STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contaminated data shorter
@@ -43,7 +44,7 @@ FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake wha
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
-class FUSE(Conformal, TransformerMixin, CentralityEstimator):
+class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
@@ -90,6 +91,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
     history_ : dict of lists "step", "global", "local": the losses of the first step, then means since the line before.
     noise_scale_ : tuple of the noise scales used.
     offset_ : the score below which `predict` says outlier.
+    center_ : the deepest point, at the model's own t: the mean of the most central training row and its neighbours.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -235,6 +237,7 @@ class FUSE(Conformal, TransformerMixin, CentralityEstimator):
         outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
         self._calibration = Calibration.fit(self.calibration, outputs)
         self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
+        self.center_ = centre_of(seen, blend(self._calibration.heads_of(outputs), self.t), self._scaling)
         self._report = self._examined(X, held_aside)
         share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
         self.offset_ = float(np.quantile(self._scores_of(outputs), share))
