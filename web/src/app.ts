@@ -7,6 +7,7 @@ import { QueryError, search } from "./query";
 import { moves, Scores } from "./scores";
 import { beginning, readBack, type State, written } from "./state";
 
+const DARK = "(prefers-color-scheme: dark)";
 export type Changed = Set<keyof State>;
 export interface Part {
   update(changed: Changed): void;
@@ -31,8 +32,11 @@ export class App {
   filter?: Uint8Array;
   complaint = ""; // about the query
   limit = 0; // the step below which rows are flagged
-  readonly parts: Part[] = [];
+  dark = false;
+  readonly parts: Part[] = []; // brought up to date before the frame is drawn
+  readonly panels: Part[] = []; // and right after it, so that the map does not wait for them
   private changed: Changed = new Set();
+  private owed: Changed = new Set(); // to the panels
   private frame = 0;
   private saving = 0;
   private known?: Float32Array;
@@ -50,9 +54,7 @@ export class App {
   }
 
   begin(): void {
-    for (const query of ["(prefers-color-scheme: dark)"]) {
-      matchMedia(query).addEventListener("change", () => this.set({ theme: this.state.theme }));
-    }
+    matchMedia(DARK).addEventListener("change", () => this.set({ theme: this.state.theme }));
     this.set({ ...this.state });
     if (this.host.linked) {
       addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)));
@@ -71,26 +73,32 @@ export class App {
     const changed = this.changed;
     this.changed = new Set();
     const { state } = this;
-    if (changed.has("theme")) this.root.dataset.theme = state.theme;
+    if (changed.has("theme")) {
+      this.root.dataset.theme = state.theme;
+      this.dark = state.theme ? state.theme === "dark" : matchMedia(DARK).matches;
+    }
     if (changed.has("t")) this.scores.at(state.t);
     if (changed.has("query")) this.find();
     if (changed.has("t") || changed.has("rule") || changed.has("level")) this.judge();
     if (changed.has("colour") || changed.has("theme")) this.choosePaint();
     if (this.paint.byScore) this.paint.range = this.usualScores();
     for (const part of this.parts) part.update(changed);
+    if (!this.owed.size) window.setTimeout(() => this.refreshPanels());
+    for (const key of changed) this.owed.add(key);
     if (changed.has("selection")) this.host.select?.(Uint32Array.from(state.selection, this.data.id));
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => this.host.linked && history.replaceState(null, "", this.link()), 250);
   }
 
+  private refreshPanels(): void {
+    const changed = this.owed;
+    this.owed = new Set();
+    for (const panel of this.panels) panel.update(changed);
+  }
+
   link(): string {
     const text = written(this.state, this.first);
     return `${location.href.split("#")[0]}${text ? `#${text}` : ""}`;
-  }
-
-  get dark(): boolean {
-    const { theme } = this.state;
-    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   }
 
   get moves(): Float32Array {

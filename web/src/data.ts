@@ -11,9 +11,11 @@ export interface Column {
   text: (row: number) => string; // as the page shows it; "" for a gap
 }
 
+/** What a feature adds to the score of a row, against the centre: at t = 0 and at t = 1, linear in between. */
 export interface Reason {
   name: string;
-  value: number;
+  global: number;
+  local: number;
 }
 
 export interface Data {
@@ -33,7 +35,7 @@ export interface Data {
   curve?: (row: number) => Uint8Array;
   inliers?: [Uint16Array, Uint16Array];
   asks: boolean; // reasons come from the host
-  reasons?: (row: number, t: number) => { t: number; reasons: Reason[] } | undefined;
+  reasons?: (row: number) => Reason[] | undefined;
 }
 
 export class DataError extends Error {}
@@ -172,17 +174,14 @@ function embeddedReasons(header: any, names: string[], get: <T extends ArrayBuff
   const rows = get<Uint32Array>(header.rows);
   const features = get<Uint16Array>(header.features);
   const values = get<Float32Array>(header.values);
-  const ts: number[] = header.t;
-  return (row: number, t: number) => {
+  return (row: number): Reason[] | undefined => {
     const k = find(rows, row);
     if (k < 0) return undefined;
-    const nearest = ts.reduce((best, at, j) => (Math.abs(at - t) < Math.abs(ts[best] - t) ? j : best), 0);
-    const from = (nearest * rows.length + k) * header.top;
-    const reasons = Array.from({ length: header.top }, (_, j) => ({
-      name: names[features[from + j]],
-      value: values[from + j],
-    }));
-    return { t: ts[nearest], reasons };
+    const top = features.length / rows.length;
+    return Array.from(features.subarray(k * top, (k + 1) * top), (feature, j) => {
+      const at = 2 * (k * top + j);
+      return { name: names[feature], global: values[at], local: values[at + 1] };
+    });
   };
 }
 

@@ -12,6 +12,7 @@ export class Detail implements Part {
   private row = -1;
   private hovered = -1;
   private asked = 0;
+  private reasons?: Reason[]; // of the row
 
   constructor(
     private readonly app: App,
@@ -36,9 +37,10 @@ export class Detail implements Part {
     const fixed = row === pinned;
     this.element.classList.toggle("fixed", fixed);
     this.fill(row, fixed);
-    this.stand(row);
-    if (row !== this.row || this.hovered < 0) this.ask(row);
+    if (row !== this.row) this.ask(row);
     this.row = row;
+    this.explain();
+    this.stand(row);
   }
 
   private fill(row: number, fixed: boolean): void {
@@ -47,7 +49,6 @@ export class Detail implements Part {
     const [g, l] = heads(app, row);
     const rank = scores.rank(row);
     const p = scores.pValue(row);
-    const reasons = this.row === row ? this.element.querySelector(".reasons") : null;
     const columns = data.columns.filter((c) => c.name !== data.itemColumn).slice(0, COLUMNS);
     this.element.replaceChildren(
       h("header", {}, h("b", {}, `Row ${data.id(row).toLocaleString("en")}`), app.flagged(row) && h("span.flag", {}, "outlier"),
@@ -59,7 +60,7 @@ export class Detail implements Part {
           h("div.soft", {}, `more central than ${percent(1 - rank / data.n)}`),
           p !== undefined && h("div.soft", {}, `p-value ${short(p)}`))),
       h("div.along", {}, h("span", {}, "global ", h("b", {}, score(g))), profile(app, row, 120, 36), h("span", {}, h("b", {}, score(l)), " local")),
-      reasons ?? h("div.reasons"),
+      h("div.reasons"),
       h("dl", {}, ...columns.flatMap((c) => [h("dt", {}, c.name), h("dd", {}, c.text(row) || "—")])));
   }
 
@@ -79,29 +80,33 @@ export class Detail implements Part {
   }
 
   private ask(row: number): void {
-    const { app } = this;
-    const { t } = app.state;
+    const { data, host } = this.app;
+    this.reasons = data.reasons?.(row);
     const question = ++this.asked;
-    if (app.data.reasons) {
-      const known = app.data.reasons(row, t);
-      if (known) this.explain(known.reasons, known.t);
-    } else if (app.data.asks && app.host.reasons) {
-      const later = () => question === this.asked && app.host.reasons!(row, t).then(
-        (reasons) => question === this.asked && this.explain(reasons, t), () => undefined);
-      window.setTimeout(later, 120); // not for every point that the pointer crosses
-    }
+    if (!data.asks || !host.reasons) return;
+    const answer = (reasons: Reason[]) => {
+      if (question !== this.asked) return; // the pointer has gone on
+      this.reasons = reasons;
+      this.explain();
+      this.stand(row);
+    };
+    window.setTimeout(() => question === this.asked && host.reasons!(row).then(answer, () => undefined), 120);
   }
 
-  private explain(reasons: Reason[], t: number): void {
-    const most = Math.max(...reasons.map((r) => Math.abs(r.value)), 1e-9);
-    const lines = reasons.filter((r) => Math.abs(r.value) > 0.01 * most).slice(0, 5).map(({ name, value }) => {
+  /** The features that weigh most at this t, with what each adds to the score or takes from it. */
+  private explain(): void {
+    if (!this.reasons) return;
+    const { t } = this.app.state;
+    const values = this.reasons.map(({ name, global, local }) => ({ name, value: (1 - t) * global + t * local }));
+    values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    const most = Math.max(Math.abs(values[0]?.value ?? 0), 1e-9);
+    const lines = values.slice(0, 5).filter((r) => Math.abs(r.value) > 0.02 * most).map(({ name, value }) => {
       const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
       bar.style.width = `${(46 * Math.abs(value)) / most}%`;
       return h("li", {}, h("span.name", {}, name), h("span.track", {}, bar),
         h("span.amount", {}, `${value < 0 ? "−" : "+"}${short(Math.abs(value))}`));
     });
     const why = this.element.querySelector(".reasons")!;
-    why.replaceChildren(h("h3", {}, `Why, against the centre, at t = ${short(t)}`), h("ul", {}, ...lines));
-    this.stand(this.row);
+    why.replaceChildren(h("h3", {}, "Why: what each adds, against the centre"), h("ul", {}, ...lines));
   }
 }

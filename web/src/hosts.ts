@@ -6,7 +6,7 @@ export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   picture?(row: number): string;
-  reasons?(row: number, t: number): Promise<Reason[]>;
+  reasons?(row: number): Promise<Reason[]>;
   select?(ids: Uint32Array): void;
 }
 
@@ -34,7 +34,7 @@ export function fromServer(): Host {
     linked: true,
     bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
     picture: (row) => `picture/${row}`,
-    reasons: async (row, t) => (await ask(`reasons?row=${row}&t=${t}`)).json(),
+    reasons: async (row) => (await ask(`reasons/${row}`)).json(),
   };
 }
 
@@ -60,10 +60,10 @@ export function fromNotebook(model: NotebookModel): Host {
       const view: DataView = model.get("_bytes");
       return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength).slice();
     },
-    reasons: (row, t) =>
+    reasons: (row) =>
       new Promise((answer) => {
         waiting.set(++asked, answer);
-        model.send({ question: asked, row, t });
+        model.send({ question: asked, row });
       }),
     select: (ids) => {
       model.set("_selected", new DataView(ids.buffer as ArrayBuffer));

@@ -23,11 +23,14 @@ async function mount(root: HTMLElement, host: Host): Promise<void> {
     const map = new MapPart(app, (row) => detail.hover(row));
     detail = new Detail(app, (row) => map.toPixels(row));
     const controls = new Controls(app);
-    const parts = [new Dial(app), new Histogram(app), new Selection(app), new Cards(app, (row) => map.show(row, true))];
+    const dial = new Dial(app);
+    const panels = [new Histogram(app), new Selection(app), new Cards(app, (row) => map.show(row, true))];
     map.canvas.setAttribute("aria-label", `Map of ${data.n} rows: ${data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row.`);
     map.element.append(controls.legend, detail.element);
-    app.parts.push(map, controls, ...parts, detail);
-    root.replaceChildren(controls.element, h("main", {}, map.element, h("aside", {}, ...parts.map((part) => part.element))), live);
+    app.parts.push(map, dial, detail);
+    app.panels.push(controls, ...panels);
+    root.replaceChildren(controls.element,
+      h("main", {}, map.element, h("aside", {}, ...[dial, ...panels].map((part) => part.element))), live);
     app.begin();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       root.dataset.ready = "yes";

@@ -10,7 +10,7 @@ type Tool = "pan" | "box" | "lasso";
 const REACH = 14; // pixels from the pointer to a point
 const SETTLED = 140; // milliseconds without movement after which every point is drawn
 const MOST_ZOOM = 5000;
-const FEW = 20_000; // points that are drawn at least while things move
+const FEW = 100_000; // points that are drawn at least while things move
 
 export class MapPart implements Part {
   readonly element: HTMLElement;
@@ -33,13 +33,16 @@ export class MapPart implements Part {
   private height = 1;
   private ratio = 1;
   private walk = -1; // where the keyboard stands in the ranking
+  private blank = false; // nothing is drawn over the points
+  private readonly named: boolean; // the axes are columns of the data
 
   constructor(
     private readonly app: App,
     private readonly onHover: (row: number, at: [number, number]) => void,
   ) {
     this.points = new Points(this.canvas, app.data);
-    this.budget = app.data.n > 200_000 ? 100_000 : app.data.n;
+    this.named = !/^(UMAP|PCA|\d)/.test(app.data.axes.names[0]);
+    this.budget = Math.min(app.data.n, 2 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { type: "button", title: label, "aria-label": label, onclick: act }, icon(name)) as HTMLButtonElement;
     this.tools = {
@@ -115,6 +118,7 @@ export class MapPart implements Part {
       canvas.width = Math.round(this.w * this.ratio);
       canvas.height = Math.round(this.height * this.ratio);
     }
+    this.blank = false;
     if (this.app.paint) {
       this.drawAll();
       this.drawOver();
@@ -134,11 +138,11 @@ export class MapPart implements Part {
     const { n } = this.app.data;
     const now = performance.now();
     const gap = now - this.lastDraw;
-    if (gap < 1000 && gap > 60) this.budget = Math.max(FEW, Math.floor(this.budget / 2));
+    if (gap < 1000 && gap > 60) this.budget = Math.min(n, Math.max(FEW, Math.floor(this.budget / 2)));
     else if (gap < 24 && this.budget < n) this.budget = Math.min(n, Math.ceil(this.budget * 1.4));
     this.lastDraw = now;
     clearTimeout(this.settling);
-    if (this.budget >= n || n <= FEW) this.drawAll();
+    if (this.budget >= n) this.drawAll();
     else {
       this.points.draw(this.look(), this.budget);
       this.canvas.dataset.drawn = String(this.budget);
@@ -176,6 +180,9 @@ export class MapPart implements Part {
   }
 
   private drawOver(): void {
+    const empty = this.app.state.pinned < 0 && this.hovered < 0 && !this.outline.length && !this.named;
+    if (empty && this.blank) return; // the browser would put together the whole page again
+    this.blank = empty;
     const c = this.over.getContext("2d")!;
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.clearRect(0, 0, this.w, this.height);
@@ -210,8 +217,8 @@ export class MapPart implements Part {
 
   /** Two columns of the data have names and numbers; directions of UMAP mean nothing. */
   private nameAxes(c: CanvasRenderingContext2D, ink: string): void {
+    if (!this.named) return;
     const { names, center, half } = this.app.data.axes;
-    if (/^(UMAP|PCA|\d)/.test(names[0])) return;
     const kinds = names.map((name) => this.app.data.columns.find((column) => column.name === name)?.kind);
     const text = (k: 0 | 1, u: number) => {
       const value = center[k] + u * half[k];

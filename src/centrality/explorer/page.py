@@ -63,7 +63,7 @@ def alone(view: View) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    data = base64.b64encode(pack(view, alone=True)).decode()
+    data = base64.b64encode(pack(view, pictures=True, reasons=True)).decode()
     return FRAME.format(
         policy=f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
         title=html.escape(view.title),

@@ -20,8 +20,7 @@ POSITION_BITS = 24  # as exact as float32
 MANY, COARSE_BITS = 300_000, 20  # of so many points a file should stay small: steps show beyond a zoom of 1000
 PICTURES = 3000  # thumbnails in an exported file, at most
 EXPLAINED = 3000  # rows whose reasons are in an exported file, at most
-TOP = 6  # reasons for each
-REASON_TS = (0.0, 0.5, 1.0)
+TOP = 8  # reasons for each
 
 
 class Buffers:
@@ -41,8 +40,8 @@ class Buffers:
         return place
 
 
-def pack(view: View, *, alone: bool) -> bytes:
-    """The bytes of a view; `alone` puts in pictures and reasons, for a page that has nobody to ask."""
+def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
+    """The bytes of a view, with pictures and reasons in them where there is nobody to ask for these."""
     buffers = Buffers()
     center, half = _extent(view)
     header: dict[str, Any] = {
@@ -53,7 +52,7 @@ def pack(view: View, *, alone: bool) -> bytes:
         "points": buffers.add(_planes(_fixed(view.points, center, half), 3)),
         "heads": buffers.add(_planes(_sixteen(view.heads), 2)),
         "columns": [_column(column, buffers) for column in view.columns],
-        "items": _items(view, buffers, alone),
+        "items": _items(view, buffers, pictures),
         "features": list(view.features),
     }
     if (view.rows != np.arange(len(view))).any():
@@ -61,7 +60,7 @@ def pack(view: View, *, alone: bool) -> bytes:
     if view.inliers is not None:
         header["inliers"] = buffers.add(_sixteen(view.inliers).astype(np.uint16))
     if view.reasons is not None:
-        header["reasons"] = _reasons(view, buffers) if alone else "ask"
+        header["reasons"] = _reasons(view, buffers) if reasons else "ask"
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
@@ -109,7 +108,7 @@ def _texts(texts: tuple[str, ...], buffers: Buffers) -> dict[str, Any]:
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
-def _items(view: View, buffers: Buffers, alone: bool) -> dict[str, Any]:
+def _items(view: View, buffers: Buffers, pictures: bool) -> dict[str, Any]:
     items = view.items
     if items.kind == "text":
         return {"kind": "text", "column": items.column}
@@ -117,7 +116,7 @@ def _items(view: View, buffers: Buffers, alone: bool) -> dict[str, Any]:
         return {"kind": "series", "curves": buffers.add(items.curves)}
     if items.kind != "picture" or items.picture is None:
         return {"kind": ""}
-    if not alone:
+    if not pictures:
         return {"kind": "picture"}
     rows = telling(view.heads, PICTURES)
     files = [items.picture(int(row)) for row in rows]
@@ -131,20 +130,27 @@ def _items(view: View, buffers: Buffers, alone: bool) -> dict[str, Any]:
 
 
 def _reasons(view: View, buffers: Buffers) -> dict[str, Any]:
-    """The strongest contributions for the rows a reader is most likely to ask about, at three settings of t."""
+    """The strongest contributions for the rows a reader is most likely to ask about."""
     assert view.reasons is not None
     rows = telling(view.heads, EXPLAINED)
-    found = [strongest(view.reasons(rows, t)) for t in REASON_TS]
+    which, values = strongest(view.reasons(rows))
     return {
-        "t": REASON_TS,
-        "top": found[0][0].shape[1],
         "rows": buffers.add(rows.astype(np.uint32)),
-        "features": buffers.add(np.stack([which for which, _ in found]).astype(np.uint16)),
-        "values": buffers.add(np.stack([values for _, values in found]).astype(np.float32)),
+        "features": buffers.add(which.astype(np.uint16)),
+        "values": buffers.add(values.astype(np.float32)),
     }
 
 
 def strongest(contributions: NDArray[np.float64], top: int = TOP) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """(k, top) which features weigh most for each row, and their contributions, the largest first."""
-    which = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :top]
-    return which, np.take_along_axis(contributions, which, axis=1)
+    """(k, top) the features that weigh most at some t, of (k, features, 2); and (k, top, 2) their contributions."""
+    which = np.argsort(-np.abs(contributions).max(2), axis=1, kind="stable")[:, :top]
+    return which, np.take_along_axis(contributions, which[:, :, None], axis=1)
+
+
+def reasons_for(view: View, row: int) -> list[dict[str, Any]]:
+    """The features that weigh most for one row, as the page wants them."""
+    if view.reasons is None:
+        return []
+    which, values = strongest(view.reasons(np.array([row])))
+    pairs = zip(which[0], values[0].tolist(), strict=True)
+    return [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]

@@ -16,11 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import numpy as np
-
-from centrality import calibration
 from centrality.explorer import page
-from centrality.explorer.payload import pack, strongest
+from centrality.explorer.payload import pack, reasons_for
 from centrality.explorer.view import View
 
 HEADERS = {
@@ -42,7 +39,7 @@ class Explorer(ThreadingHTTPServer):
 
     def __init__(self, view: View, host: str = "127.0.0.1", port: int = 8000) -> None:
         self.view, self.host, self.token = view, host, secrets.token_urlsafe(24)
-        self.data = pack(view, alone=False)
+        self.data = pack(view, pictures=False, reasons=False)
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -70,22 +67,23 @@ class Explorer(ThreadingHTTPServer):
             return name.lower() in {"localhost", self.host.lower(), socket.gethostname().lower()}
         return True
 
-    def answer(self, path: str, query: dict[str, list[str]]) -> Answer:
+    def answer(self, path: str) -> Answer:
         """All that can be asked for."""
         plain: dict[str, Callable[[], Answer]] = {
             "/": lambda: (200, "text/html; charset=utf-8", page.served(self.view.title).encode()),
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built("explorer.js").encode()),
             "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.styles().encode()),
             "/data": lambda: (200, "application/octet-stream", self.data),
-            "/reasons": lambda: self._reasons(query),
         }
+        of_rows: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "reasons": self._reasons}
         if path in plain:
             return plain[path]()
-        return self._picture(path.removeprefix("/picture/")) if path.startswith("/picture/") else NOT_HERE
-
-    def _picture(self, number: str) -> Answer:
+        _, what, number, *more = [*path.split("/"), "", ""]
         row = self._row(number)
-        if row is None or self.view.items.picture is None:
+        return of_rows[what](row) if what in of_rows and row is not None and not any(more) else NOT_HERE
+
+    def _picture(self, row: int) -> Answer:
+        if self.view.items.picture is None:
             return NOT_HERE
         try:
             file = self.view.items.picture(row)
@@ -93,15 +91,8 @@ class Explorer(ThreadingHTTPServer):
             return 404, "text/plain", b"The picture of this row cannot be read."
         return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
 
-    def _reasons(self, query: dict[str, list[str]]) -> Answer:
-        row = self._row(query.get("row", [""])[0])
-        if row is None or self.view.reasons is None:
-            return NOT_HERE
-        try:
-            t = float(calibration.checked_t(float(query["t"][0])))
-        except (KeyError, ValueError) as error:
-            return 400, "text/plain", str(error).encode()
-        return 200, "application/json", json.dumps(reasons_for(self.view, row, t)).encode()
+    def _reasons(self, row: int) -> Answer:
+        return 200, "application/json", json.dumps(reasons_for(self.view, row)).encode()
 
     def _row(self, number: str) -> int | None:
         return int(number) if number.isascii() and number.isdigit() and int(number) < len(self.view) else None
@@ -115,17 +106,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
-        query = parse_qs(asked.query)
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if not self.server.knows(host):
             return self._send(403, "text/plain", b"This name is not one of this machine's: use localhost.")
-        given = query.get("token", [""])[0]
+        given = parse_qs(asked.query).get("token", [""])[0]
         if given and secrets.compare_digest(given.encode(), self.server.token.encode()):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             return self._send(303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie})
         if not self._has_cookie():
             return self._send(403, "text/plain", b"Open the address that centrality explore printed: it holds a token.")
-        return self._send(*self.server.answer(asked.path, query))
+        return self._send(*self.server.answer(asked.path))
 
     do_HEAD = do_GET  # noqa: N815
 
@@ -146,11 +136,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the terminal belongs to the reader."""
-
-
-def reasons_for(view: View, row: int, t: float) -> list[dict[str, Any]]:
-    """The features that weigh most for one row, as the page wants them."""
-    if view.reasons is None:
-        return []
-    which, values = strongest(view.reasons(np.array([row]), t))
-    return [{"name": view.features[j], "value": float(v)} for j, v in zip(which[0], values[0], strict=True)]

@@ -13,6 +13,7 @@ from scipy import sparse
 from centrality import planar, tables
 from centrality._base import rows_to_score
 from centrality.chain import Chain
+from centrality.explanations import grouped
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
 from centrality.representations._base import as_arrow, is_frame
@@ -23,7 +24,7 @@ MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to se
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
 ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-Reasons = Callable[[NDArray[np.intp], float], NDArray[np.float64]]
+Reasons = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class View:
     inliers: NDArray[np.float64] | None = None  # (m, 2) heads of calibration rows, for false discovery rates
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
-    reasons: Reasons | None = None  # (rows of the view, t) -> (k, features) contributions
+    reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
 
     def __len__(self) -> int:
         return len(self.points)
@@ -56,7 +57,7 @@ class Seen:
     rows: NDArray[np.intp]  # where each stands in the data
     table: pa.Table  # what each holds
     items: Items
-    given: Any  # (n, p) what `explain` is asked with; None if its features would mean nothing
+    given: Any  # (n, p) the rows as FUSE gets them
 
     def take(self, rows: NDArray[np.intp]) -> "Seen":
         """These rows, to be placed on the map."""
@@ -161,7 +162,7 @@ def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
     Z = model.represent(X)
     heads = model._of_rows(Z, model.model_.heads)
     kind, rows = type(model.representation_).__name__, np.arange(len(Z))
-    look, given = Items(), X if kind == "Table" else None
+    look = Items()
     column = (model.representation_.columns_ or ["item"])[0]
     if kind in ("Text", "Images"):
         look = replace(items_of(X[column] if table is not None else X, len(Z)), column=column)
@@ -174,7 +175,7 @@ def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
             table = None if table is None else table.take(rows)
     if table is None:
         table = as_arrow(X) if kind == "Table" else pa.table({"row": rows})
-    return Seen(Z, heads, rows, table, look, given)
+    return Seen(Z, heads, rows, table, look, Z)
 
 
 def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDArray[np.float64], tuple[str, str], bool]:
@@ -200,7 +201,26 @@ def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDAr
 
 
 def _reasons(model: Any, given: Any, there: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
-    return (), None
+    """The names of features, and what each contributes; None where the numbers of a vector have no names."""
+    core = without_names(getattr(model, "model_", model))
+    if not hasattr(core, "center_"):
+        return (), None  # a file from before explanations
+    if isinstance(model, Chain):
+        origins = model.representation_.origins()
+        if origins is None:
+            return (), None
+        names, groups = origins
+    else:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(core.n_features_in_)])
+        groups = None
+
+    def reasons(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        ends = [core.explain(given[there[rows]], t) for t in (0.0, 1.0)]
+        if groups is not None:
+            ends = [grouped(part, groups, len(names)) for part in ends]
+        return np.stack(ends, axis=2)
+
+    return tuple(map(str, names)), reasons
 
 
 def telling(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:

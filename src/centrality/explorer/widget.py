@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from centrality._optional import optional
 from centrality.explorer import page
-from centrality.explorer.payload import pack
-from centrality.explorer.server import reasons_for
+from centrality.explorer.payload import pack, reasons_for
 from centrality.explorer.view import View, view_of
 
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
@@ -27,7 +26,7 @@ class Widget(AnyWidget):
 
     def __init__(self, view: View, **options: Any) -> None:
         self.view = view
-        super().__init__(_bytes=pack(view, alone=True), **options)
+        super().__init__(_bytes=pack(view, pictures=True, reasons=False), **options)
         self.on_msg(self._answer)
 
     @property
@@ -40,8 +39,7 @@ class Widget(AnyWidget):
         page.export(self.view, path)
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
-        reasons = reasons_for(self.view, int(content["row"]), float(content["t"]))
-        self.send({"question": content["question"], "reasons": reasons})
+        self.send({"question": content["question"], "reasons": reasons_for(self.view, int(content["row"]))})
 
 
 def explore(model: Any, X: Any, *, height: int = 720, **options: Any) -> Widget:
