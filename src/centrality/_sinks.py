@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,9 +177,13 @@ def header_line(kind: str, names: list[str]) -> bytes:
 
 
 def as_text(kind: str, values: dict[str, Any]) -> list[bytes]:
-    """What each record of a text table gets at its end for these new columns of numbers, line end included."""
+    """What each record of a text table gets at its end for these new columns, line end included."""
     missing = "" if kind in SEPARATORS else "null"
-    columns = [[missing if v != v else repr(v) for v in column.tolist()] for column in values.values()]
+    text = partial(_quoted, separator=SEPARATORS[kind]) if kind in SEPARATORS else json.dumps
+    columns = [
+        [text(v) if isinstance(v, str) else missing if v != v else repr(v) for v in column.tolist()]
+        for column in values.values()
+    ]
     if kind in SEPARATORS:
         shape = (SEPARATORS[kind] + "%s") * len(columns) + "\n"
     else:

@@ -13,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from centrality import __version__, _saving, fuse, model_file
 from centrality._base import CentralityEstimator, unchanged_on_failure
 from centrality._device import find_device
+from centrality._numbers import whole
 from centrality.calibration import blend, checked_t
 from centrality.drift import Drift
+from centrality.explanations import LOW, PROFILE, grouped, kinds
 from centrality.fuse import FUSE
+from centrality.reasons import Reasons
 
 HOMES = {"Table": "table", "Text": "text", "Images": "images", "Series": "series"}
 OF_THIS_MACHINE = ("cache", "device", "download", "progress")  # settings that mean nothing elsewhere: not saved
@@ -91,6 +94,46 @@ class Chain(TransformerMixin, CentralityEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         return np.array(["global", "local"], dtype=object)
 
+    def explain(self, X: Any, t: float | None = None, *, baseline: Any = None) -> NDArray[np.float64]:
+        """(n, columns) what each column contributes to a row's centrality, as `FUSE.explain`.
+
+        The numbers that stand for one column of a `Table` are taken together. A `Series` has its features for columns,
+        texts and images have the numbers of their vectors. `baseline` is a row to compare with, as X has them.
+        """
+        start = None if baseline is None else self.represent(baseline)
+        Z = self.represent(X)
+        parts = self._of_rows(Z, lambda rows: self.model_.explain(rows, t, baseline=start), Z.shape[1])
+        origins = self.representation_.origins()
+        return parts if origins is None else grouped(parts, origins[1], len(origins[0]))
+
+    def reasons(self, X: Any, t: float | None = None, *, top: int = 3) -> Reasons:
+        """For each row the columns that lower its centrality the most, in words."""
+        parts, t = self.explain(X, t), self.t if t is None else t
+        origins = self.representation_.origins()
+        if origins is None:
+            raise ValueError(
+                f"{type(self.representation_).__name__} turns items into vectors whose numbers have no names: there is "
+                "nothing to put into words. `explain` gives their contributions."
+            )
+        typical = self.representation_.typical(self.model_.center_)
+        values = self.representation_.values(X)
+        return Reasons.of(t, self.centrality(X, t), parts, origins[0], values, typical, whole("top", top))
+
+    def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> NDArray[np.float64]:
+        """(n, steps + 1, q) the way each row's vector would take to become typical, as `FUSE.toward_center`."""
+        Z = self.represent(X)
+        width = (whole("steps", steps) + 1) * Z.shape[1]
+        ways = self._of_rows(Z, lambda rows: self.model_.toward_center(rows, steps, t).reshape(-1, width), width)
+        return ways.reshape(len(Z), steps + 1, Z.shape[1])
+
+    def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> NDArray[np.float64]:
+        """(n, len(ts)) the centrality of each row along t, from global to local."""
+        return self.centrality(X, t=list(ts))
+
+    def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
+        """(n,) "global", "local", "both" or "typical": which head finds the row odd, as `FUSE.kind`."""
+        return kinds(self.heads(X), self.model_._bounds(low))
+
     def drift(self, X: Any) -> Drift:
         """Do these rows score as the training rows did?"""
         Z = self.represent(X)
@@ -128,11 +171,11 @@ class Chain(TransformerMixin, CentralityEstimator):
             arrays | {f"representation.{name}": array for name, array in learned.items()},
         )
 
-    def _of_rows(self, Z: NDArray[Any], score: Any) -> NDArray[np.float64]:
+    def _of_rows(self, Z: NDArray[Any], score: Any, width: int = 2) -> NDArray[np.float64]:
         there = _there(Z)
         if there.all():
             return np.asarray(score(Z))
-        found = np.asarray(score(Z[there])) if there.any() else np.empty((0, 2))
+        found = np.asarray(score(Z[there])) if there.any() else np.empty((0, width))
         result = np.full((len(Z), *found.shape[1:]), np.nan)
         result[there] = found
         return result

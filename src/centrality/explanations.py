@@ -20,6 +20,7 @@ from centrality._numbers import whole
 from centrality._rows import Scaling, dense, rows_per_block
 from centrality.calibration import Calibration, blend, checked_t
 from centrality.drift import TrainingScores
+from centrality.reasons import Reasons
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
@@ -64,6 +65,17 @@ class Explained:
             return field.contributions(start, self._scaling.apply(dense(rows)))
 
         return block_by_block(X, max(1, PLACES // (STEPS[0] + 1)), work, self._scorer.device)
+
+    def reasons(self, X: Any, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None) -> Reasons:
+        """For each row the features that lower its centrality the most: print it, or show it in a notebook.
+
+        `names` are those of the columns, where X does not bring them.
+        """
+        t, rows = self.t if t is None else t, dense(rows_to_score(self, X))
+        parts = self.explain(X, t)
+        if names is None:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return Reasons.of(t, self.centrality(X, t), parts, names, rows.T, self.center_, whole("top", top))
 
     def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> Matrix:
         """(n, len(ts)) the centrality of each row along t, from global to local."""
@@ -231,9 +243,17 @@ def centre_of(seen: Any, scores: Matrix, scaling: Scaling) -> Matrix:
 
 
 def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:
-    """(n,) which of the heads, (n, 2), lies below its bound."""
+    """(n,) which of the heads, (n, 2), lies below its bound; nothing where there are none."""
     low = heads < bounds
-    return np.array(["typical", "global", "local", "both"])[low[:, 0] + 2 * low[:, 1]]
+    named = np.array(["typical", "global", "local", "both"])[low[:, 0] + 2 * low[:, 1]]
+    return np.where(np.isnan(heads).any(1), "", named)
+
+
+def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:
+    """(n, groups) the sums of the contributions, (n, q), of those numbers that stand for the same thing."""
+    together = np.zeros((len(parts), groups))
+    np.add.at(together.T, owner, parts.T)
+    return together
 
 
 def _evened(parts: Matrix, change: Matrix) -> Matrix:

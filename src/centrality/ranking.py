@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from centrality import tables
 from centrality.calibration import blend, checked_t
-from centrality.scoring import ahead, reader_of
+from centrality.reasons import Reason, Reasons
+from centrality.scoring import Reader, ahead, reader_of
 
 BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
@@ -21,15 +22,19 @@ class Ranked:
     """Some rows in order, with where they stood in the file."""
 
     table: pa.Table  # with columns _row, _score, _global, _local at its end
+    reasons: Reasons | None  # None: what the model reads has no features with names
 
     def rows(self) -> list[dict[str, Any]]:
         """Plain values: the row's number, its scores, and what it holds."""
         held = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
-        return [
+        rows = [
             {"row": n["_row"], "centrality": n["_score"], "global": n["_global"], "local": n["_local"], "holds": h}
             for n, h in zip(numbers, held, strict=True)
         ]
+        if self.reasons is not None:
+            rows = [row | {"reasons": why} for row, why in zip(rows, self.reasons.as_plain(), strict=True)]
+        return rows
 
 
 def rank(model: Any, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
@@ -58,7 +63,13 @@ def _ranked(model: Any, source: tables.Source, t: float, top: int) -> tuple[int,
         worst = [_first([*worst, table], top, descending=False)]
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return seen, Ranked(best[0]), Ranked(worst[0])
+    return seen, _explained(best[0], reader, t), _explained(worst[0], reader, t)
+
+
+def _explained(table: pa.Table, reader: Reader, t: float) -> Ranked:
+    if reader.reasons is None or table.num_rows == 0:
+        return Ranked(table, None)
+    return Ranked(table, reader.reasons(table.select(reader.columns), t))
 
 
 def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
@@ -70,11 +81,12 @@ def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
     return table.take(pa.array(order))
 
 
-def shown(row: dict[str, Any], only: list[str] | None) -> str:
-    """One line: row number, score, a sparkline from global to local, and the beginning of what it holds."""
+def shown(row: dict[str, Any], only: list[str] | None, *, why: bool = False) -> str:
+    """Row number, score, a sparkline from global to local, the beginning of what it holds; below it, why."""
     profile = blend(np.array([[row["global"], row["local"]]]), PROFILE)[0]
-    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {holds(row['holds'], only)}"
-    return line.rstrip()
+    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {holds(row['holds'], only)}".rstrip()
+    reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
+    return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
 
 
 def sparkline(values: Any) -> str:

@@ -19,6 +19,7 @@ from centrality.calibration import blend, checked_t
 from centrality.chain import Chain
 from centrality.conformal import p_values
 from centrality.drift import Drift, TrainingScores
+from centrality.reasons import Reasons
 
 Heads = NDArray[np.float64]
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class Reader:
     types: dict[str, pa.DataType]
     heads: Callable[[pa.Table], Heads]
     windowed: bool  # all rows are one series, scored by its windows
+    reasons: Callable[[pa.Table, float], Reasons] | None  # None: what the model reads has no features with names
 
 
 def reader_of(model: Any, schema: pa.Schema) -> Reader:
@@ -40,12 +42,15 @@ def reader_of(model: Any, schema: pa.Schema) -> Reader:
         representation = model.representation_
         columns = representation.columns_ if representation.columns_ is not None else schema.names
         windowed = getattr(representation, "window", None) is not None
-        reader = Reader(columns, representation.types(), _moments(model) if windowed else model.heads, windowed)
+        heads = _moments(model) if windowed else model.heads
+        named = not windowed and representation.origins() is not None and hasattr(model.model_, "center_")
+        reader = Reader(columns, representation.types(), heads, windowed, model.reasons if named else None)
     else:
         names = getattr(model, "feature_names_in_", None)
         columns = schema.names if names is None else list(names)
         types = {name: pa.float64() for name in columns}
-        reader = Reader(columns, types, _of_numbers(model), False)
+        reasons = _reasons_of_numbers(model, columns) if hasattr(model, "center_") else None
+        reader = Reader(columns, types, _of_numbers(model), False, reasons)
     tables.require(schema.names, reader.columns)
     return reader
 
@@ -69,6 +74,11 @@ def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
             raise
 
     return heads
+
+
+def _reasons_of_numbers(model: Any, columns: list[str]) -> Callable[[pa.Table, float], Reasons]:
+    plain = without_names(model)
+    return lambda table, t: plain.reasons(tables.numbers(table), t, names=columns)
 
 
 def _moments(model: Chain) -> Callable[[pa.Table], Heads]:
@@ -116,20 +126,30 @@ class Job:
     watch: Watch | None = None
     progress: bool = False
     inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
+    explain: bool = False
 
     @property
     def names(self) -> list[str]:
-        """The columns it adds: centrality_<t> for each t, then p_value_<t>."""
-        ps = [] if self.inliers is None else [f"p_value_{t:g}" for t in self.ts]
-        return [f"centrality_{t:g}" for t in self.ts] + ps
+        """The columns it adds: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
+        kinds = ["centrality", *(["p_value"] * (self.inliers is not None)), *(["reasons"] * self.explain)]
+        return [f"{kind}_{t:g}" for kind in kinds for t in self.ts]
 
-    def columns(self, heads: Heads) -> dict[str, NDArray[np.float64]]:
+    def columns(self, heads: Heads) -> dict[str, NDArray[Any]]:
+        """The columns of numbers."""
         if self.watch is not None:
             self.watch.see(heads)
         scores = [blend(heads, t) for t in self.ts]
         if self.inliers is not None:
             scores += [self._p_values(self.inliers, heads, t) for t in self.ts]
-        return dict(zip(self.names, scores, strict=True))
+        return dict(zip(self.names, scores, strict=False))
+
+    def scored(self, reader: Reader, table: pa.Table) -> dict[str, NDArray[Any]]:
+        """All that it adds to these rows, column by column."""
+        columns = self.columns(reader.heads(table))
+        if self.explain and reader.reasons is not None:
+            for t in self.ts:
+                columns[f"reasons_{t:g}"] = np.array(reader.reasons(table, t).short(), dtype=object)
+        return columns
 
     @staticmethod
     def _p_values(inliers: Heads, heads: Heads, t: float) -> NDArray[np.float64]:
@@ -159,6 +179,11 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     reader = reader_of(job.model, source.schema)
+    if job.explain and reader.reasons is None:
+        raise ValueError(
+            "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
+            "file was written before there were explanations (then fit it again). Score without --explain."
+        )
     kind = _kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
     as_lines = (
         isinstance(source, TextSource)
@@ -195,7 +220,7 @@ def _score_lines(job: Job, source: TextSource, reader: Reader, file: Any) -> int
     blocks = source.lines(reader.columns, reader.types)
     with _bar(job, source) as bar:
         for table, records in blocks if source.live else ahead(blocks):
-            ends = _sinks.as_text(source.kind, job.columns(reader.heads(table)))
+            ends = _sinks.as_text(source.kind, job.scored(reader, table))
             kept = (record.rstrip()[:-1] if drop else record for record in records)
             file.write(b"".join(record + end for record, end in zip(kept, ends, strict=True)))
             file.flush()
@@ -213,7 +238,7 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
         for table in batches if live or reader.windowed else ahead(batches):
-            scored = _appended(table, job.columns(reader.heads(table.select(reader.columns))))
+            scored = _appended(table, job.scored(reader, table.select(reader.columns)))
             if sink is None:
                 sink = _sinks.make(kind, file, scored.schema, stream=stream)
             if writing is not None:
@@ -232,7 +257,7 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     return rows
 
 
-def _appended(table: pa.Table, new: dict[str, NDArray[np.float64]]) -> pa.Table:
+def _appended(table: pa.Table, new: dict[str, NDArray[Any]]) -> pa.Table:
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score

@@ -21,6 +21,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
     command.add_argument("--p-values", action="store_true", help="add p_value_<t>; the model needs fit --holdout")
+    command.add_argument("--explain", action="store_true", help="add reasons_<t>: the columns that lower it the most")
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
     command.add_argument("--drift-window", type=count, default=5000, metavar="N", help="rows judged together")
 
@@ -43,7 +44,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         watch = scoring.Watch(_training_scores(model), arguments.drift_window, _warn)
     inliers = getattr(model, "model_", model).calibration_heads() if arguments.p_values else None
     shown = sys.stderr.isatty() and output != "-"
-    job = scoring.Job(model, arguments.t or [model.t], watch, progress=shown, inliers=inliers)
+    job = scoring.Job(
+        model, arguments.t or [model.t], watch, progress=shown, inliers=inliers, explain=arguments.explain
+    )
     rows = scoring.score(job, arguments.data, output)
     result = {"scores": output, "rows": rows, "columns": job.names}
     if watch is not None:

@@ -33,6 +33,18 @@ class Representation(TransformerMixin, BaseEstimator):
         """What becomes of each column, in words."""
         raise NotImplementedError
 
+    def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
+        """What an explanation can speak of, and which of it each number stands for; None where numbers mean nothing."""
+        return None
+
+    def values(self, X: Any) -> list[list[Any]]:
+        """What the rows hold, a list for each of the `origins`."""
+        raise NotImplementedError
+
+    def typical(self, z: NDArray[Any]) -> list[Any]:
+        """What a vector says of each of the `origins`; None where that cannot be told."""
+        raise NotImplementedError
+
     def state(self) -> tuple[State, Arrays]:
         """What `fit` learned, as JSON values and arrays."""
         raise NotImplementedError

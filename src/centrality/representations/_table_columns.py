@@ -75,6 +75,10 @@ class Numbers:
             _note(f"Column {name!r}: values are missing, which none was in fitting; they are taken as the mean.")
         return z[:, None]
 
+    def typical(self, z: NDArray[Any]) -> float | None:
+        """The number that these stand for; None for a gap."""
+        return None if self.missing and z[1] > 0.5 - self.missing else float(self.mean + self.deviation * z[0])
+
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
 
@@ -118,6 +122,10 @@ class Categories:
         block = np.tile(-shares, (len(texts), 1))
         block[np.arange(len(texts)), codes.fill_null(unseen).to_numpy()] += 1
         return np.asarray(block / np.sqrt((shares * (1 - shares)).sum()))
+
+    def typical(self, z: NDArray[Any]) -> str:
+        shares = np.array(self.shares)
+        return self.levels[int(np.argmax(z * np.sqrt((shares * (1 - shares)).sum()) + shares))]
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
@@ -167,6 +175,9 @@ class Dates:
         if self.missing:
             z = np.column_stack([z, dates.isna().to_numpy() - self.missing])
         return z
+
+    def typical(self, z: NDArray[Any]) -> None:
+        return None
 
     def names(self, name: str) -> list[str]:
         marked = [f"{name} missing"] if self.missing else []
@@ -235,6 +246,9 @@ class Words:
             self._vectorizer.idf_ = self.idf
         weights = self._vectorizer.transform(texts.fill_null("").to_pylist())
         return np.asarray(weights @ self.components.T.astype(np.float64))
+
+    def typical(self, z: NDArray[Any]) -> None:
+        return None
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {k}" for k in range(len(self.components))]

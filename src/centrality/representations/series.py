@@ -95,6 +95,16 @@ class Series(Representation):
             return np.array(names, dtype=object)
         return np.array([f"{name} {c}" for c in range(self._channels) for name in names], dtype=object)
 
+    def origins(self) -> tuple[list[str], NDArray[np.intp]]:
+        names = self.get_feature_names_out().tolist()
+        return names, np.arange(len(names))
+
+    def values(self, X: Any) -> list[list[Any]]:
+        return [column.tolist() for column in self.transform(X).T]
+
+    def typical(self, z: NDArray[Any]) -> list[Any]:
+        return [float(value) for value in z]
+
     def describe(self) -> dict[str, str]:
         check_is_fitted(self)
         each = f"{self.features} of {self._channels} channel{'s' if self._channels > 1 else ''}"

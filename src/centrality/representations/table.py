@@ -75,6 +75,21 @@ class Table(Representation):
         names = [part for name, encoder in self._encoders.items() for part in encoder.names(name)]
         return np.array(names, dtype=object)
 
+    def origins(self) -> tuple[list[str], NDArray[np.intp]]:
+        return list(self.columns_ or []), np.repeat(np.arange(len(self._sizes())), self._sizes())
+
+    def values(self, X: Any) -> list[list[Any]]:
+        table = as_arrow(X)
+        return [table[name].to_pylist() for name in self.columns_ or []]
+
+    def typical(self, z: NDArray[Any]) -> list[Any]:
+        blocks = np.split(z, np.cumsum(self._sizes())[:-1])
+        return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
+
+    def _sizes(self) -> list[int]:
+        """How many numbers stand for each column."""
+        return [len(self._encoders[name].names(name)) for name in self.columns_ or []]
+
     def describe(self) -> dict[str, str]:
         check_is_fitted(self)
         return {name: encoder.says() for name, encoder in self._encoders.items()}

@@ -1,0 +1,113 @@
+"""Contributions in words: the features that pull each row down the most. Plain data, shown as text or as a page.
+
+`explanations` computes contributions; nothing here needs the model or torch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST = 0.005  # contributions of less than this are no reason
+BAR = "#d6604d"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One feature of one row: what it is, what it typically is, and what it takes from (or adds to) centrality."""
+
+    feature: str
+    contribution: float
+    value: Any = None
+    typical: Any = None  # None: there is no saying what is typical of a text or a date
+
+    def __str__(self) -> str:
+        usual = "" if self.typical is None else f", typically {plain(self.typical)}"
+        return f"{self.feature} {plain(self.value)}{usual} ({signed(self.contribution)})"
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why rows are peripheral: for each the features that lower its centrality the most, the worst first."""
+
+    t: float
+    scores: list[float]  # centrality at t
+    rows: list[list[Reason]]
+
+    @classmethod
+    def of(
+        cls,
+        t: float,
+        scores: NDArray[Any],
+        contributions: NDArray[Any],
+        names: Sequence[str],
+        values: Sequence[Sequence[Any]] | NDArray[Any],
+        typical: Sequence[Any] | NDArray[Any],
+        top: int,
+    ) -> "Reasons":
+        """`values` column by column, as `typical` is; `contributions` (n, columns)."""
+        rows = []
+        for i, row in enumerate(contributions):
+            chosen = [j for j in np.argsort(row, kind="stable")[:top] if row[j] <= -LEAST]  # NaN is no reason
+            rows.append([Reason(str(names[j]), float(row[j]), _item(values[j][i]), _item(typical[j])) for j in chosen])
+        return cls(t, [float(score) for score in scores], rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: int) -> list[Reason]:
+        return self.rows[row]
+
+    def __iter__(self) -> Iterator[list[Reason]]:
+        return iter(self.rows)
+
+    def short(self) -> list[str]:
+        """A line for each row: "width -0.41; age -0.03"."""
+        return ["; ".join(f"{r.feature} {signed(r.contribution)}" for r in row) for row in self.rows]
+
+    def as_plain(self) -> list[list[dict[str, Any]]]:
+        """For JSON."""
+        return [[asdict(reason) for reason in row] for row in self.rows]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{i:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
+            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+        )
+
+    def _repr_html_(self) -> str:
+        left = "text-align:left"
+        head = f"<tr><th>row</th><th>centrality at t = {self.t:g}</th><th style='{left}'>lowered by</th></tr>"
+        body = "".join(
+            f"<tr><td>{i}</td><td>{score:.4f}</td><td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
+            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+        )
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+NOTHING = "nothing in particular"
+
+
+def signed(contribution: float) -> str:
+    return f"{contribution:+.2f}" if abs(contribution) >= 0.01 else f"{contribution:+.1g}"
+
+
+def plain(value: Any) -> str:
+    """A value as one short line."""
+    if value is None:
+        return "(missing)"
+    text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _bar(reason: Reason) -> str:
+    length = 90 * min(1.0, abs(reason.contribution))
+    bar = f"<span style='display:inline-block;height:.7em;width:{length:.0f}px;background:{BAR}'></span>"
+    return f"<div style='white-space:nowrap'>{bar} {escape(str(reason))}</div>"
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
