@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tests.browser import opened
 
 from benchmarks._results import save
 from centrality.explorer import page
 from centrality.explorer.view import View
-from tests.browser import opened
 
 SIZES = (100_000, 1_000_000)
 TS = (0.1, 0.3, 0.6, 0.8, 0.45, 0.9, 0.2)
@@ -111,7 +111,13 @@ def measure(browser: object, file: Path, name: str, n: int, turn: str) -> dict[s
         turns.append(measured(lambda t=t: tab.evaluate(turn, t)))
         tab.wait_for_timeout(1200)
     tab.close()
-    line = {"page": name, "points": n, "megabytes": file.stat().st_size / 1e6, "ready_s": ready, "ready_cpu_s": ready_cpu}
+    line = {
+        "page": name,
+        "points": n,
+        "megabytes": file.stat().st_size / 1e6,
+        "ready_s": ready,
+        "ready_cpu_s": ready_cpu,
+    }
     clock, cpu = (statistics.median(kind) * 1000 for kind in zip(*turns, strict=True))
     return line | {"turn_ms": round(clock), "turn_cpu_ms": round(cpu)}
 

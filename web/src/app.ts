@@ -9,6 +9,7 @@ import { beginning, readBack, type State, written } from "./state";
 
 const DARK = "(prefers-color-scheme: dark)";
 export type Changed = Set<keyof State>;
+export const any = (changed: Changed, ...keys: (keyof State)[]) => keys.some((key) => changed.has(key));
 export interface Part {
   update(changed: Changed): void;
 }
@@ -35,11 +36,11 @@ export class App {
   dark = false;
   readonly parts: Part[] = []; // brought up to date before the frame is drawn
   readonly panels: Part[] = []; // and right after it, so that the map does not wait for them
-  private changed: Changed = new Set();
-  private owed: Changed = new Set(); // to the panels
-  private frame = 0;
-  private saving = 0;
-  private known?: Float32Array;
+  #changed: Changed = new Set();
+  #owed: Changed = new Set(); // to the panels
+  #frame = 0;
+  #saving = 0;
+  #known?: Float32Array;
 
   constructor(
     readonly data: Data,
@@ -63,36 +64,36 @@ export class App {
 
   set(change: Partial<State>): void {
     Object.assign(this.state, change);
-    for (const key of Object.keys(change) as (keyof State)[]) this.changed.add(key);
-    this.frame ||= requestAnimationFrame(() => this.refresh());
+    for (const key of Object.keys(change) as (keyof State)[]) this.#changed.add(key);
+    this.#frame ||= requestAnimationFrame(() => this.#refresh());
   }
 
   /** Everything that follows from a change, at most once a frame. */
-  private refresh(): void {
-    this.frame = 0;
-    const changed = this.changed;
-    this.changed = new Set();
+  #refresh(): void {
+    this.#frame = 0;
+    const changed = this.#changed;
+    this.#changed = new Set();
     const { state } = this;
     if (changed.has("theme")) {
       this.root.dataset.theme = state.theme;
       this.dark = state.theme ? state.theme === "dark" : matchMedia(DARK).matches;
     }
     if (changed.has("t")) this.scores.at(state.t);
-    if (changed.has("query")) this.find();
-    if (changed.has("t") || changed.has("rule") || changed.has("level")) this.judge();
-    if (changed.has("colour") || changed.has("theme")) this.choosePaint();
-    if (this.paint.byScore) this.paint.range = this.usualScores();
+    if (changed.has("query")) this.#find();
+    if (any(changed, "t", "rule", "level")) this.#judge();
+    if (any(changed, "colour", "theme")) this.#choosePaint();
+    if (this.paint.byScore) this.paint.range = this.#usualScores();
     for (const part of this.parts) part.update(changed);
-    if (!this.owed.size) window.setTimeout(() => this.refreshPanels());
-    for (const key of changed) this.owed.add(key);
+    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels());
+    for (const key of changed) this.#owed.add(key);
     if (changed.has("selection")) this.host.select?.(Uint32Array.from(state.selection, this.data.id));
-    clearTimeout(this.saving);
-    this.saving = window.setTimeout(() => this.host.linked && history.replaceState(null, "", this.link()), 250);
+    clearTimeout(this.#saving);
+    this.#saving = window.setTimeout(() => this.host.linked && history.replaceState(null, "", this.link()), 250);
   }
 
-  private refreshPanels(): void {
-    const changed = this.owed;
-    this.owed = new Set();
+  #refreshPanels(): void {
+    const changed = this.#owed;
+    this.#owed = new Set();
     for (const panel of this.panels) panel.update(changed);
   }
 
@@ -102,8 +103,8 @@ export class App {
   }
 
   get moves(): Float32Array {
-    this.known ??= moves(this.data);
-    return this.known;
+    this.#known ??= moves(this.data);
+    return this.#known;
   }
 
   /** Is the row neither filtered nor brushed away? */
@@ -146,7 +147,7 @@ export class App {
     return css(shade(paint.map, Math.max(0, Math.min(1, at)), this.dark));
   }
 
-  private find(): void {
+  #find(): void {
     this.complaint = "";
     try {
       this.filter = search(this.state.query, this.data);
@@ -157,12 +158,12 @@ export class App {
     }
   }
 
-  private judge(): void {
+  #judge(): void {
     const { rule, level } = this.state;
     this.limit = rule === "share" ? this.scores.limitByShare(level) : rule === "fdr" ? this.scores.limitByFdr(level) : 0;
   }
 
-  private choosePaint(): void {
+  #choosePaint(): void {
     const { colour } = this.state;
     const column = this.data.columns.find((c) => `=${c.name}` === colour);
     this.values = undefined;
@@ -176,13 +177,13 @@ export class App {
       this.values = Float32Array.from(column.values!, (code) => (code ? Math.min(code - 1, OTHER) / 255 : -1));
       this.paint = { map: "kinds", byScore: false, range: [0, 1], label: column.name, ends: ["", ""], column };
     } else if (column?.values) {
-      this.paintNumbers(column);
+      this.#paintNumbers(column);
     } else {
       this.paint = { map: "even", byScore: true, range: [0, 1], label: "centrality", ends: ["peripheral", "central"] };
     }
   }
 
-  private paintNumbers(column: Column): void {
+  #paintNumbers(column: Column): void {
     const values = column.values!;
     const sorted = Float64Array.from(values).filter((v) => !Number.isNaN(v)).sort();
     const low = sorted[Math.floor(0.01 * (sorted.length - 1))] ?? 0;
@@ -194,7 +195,7 @@ export class App {
   }
 
   /** The scores that colours span: nearly all at this t. */
-  private usualScores(): [number, number] {
+  #usualScores(): [number, number] {
     const low = this.scores.quantile(0.01);
     return [low, Math.max(this.scores.quantile(0.99), low + 1e-3)];
   }

@@ -1,63 +1,61 @@
 // The rows at both ends of the ranking, or those that move most, as cards that follow the dial.
 
-import { type App, type Changed, type Part, score } from "./app";
-import { h } from "./dom";
+import { any, type App, type Changed, type Part, score } from "./app";
+import { h, on } from "./dom";
 import { face, inWords, profile } from "./faces";
 
 const SHOWN = 10;
 
 export class Cards implements Part {
   readonly element: HTMLElement;
-  private readonly lists = [h("ol.cards"), h("ol.cards")];
-  private readonly headings = [h("h2"), h("h2")];
-  private readonly tabs: Record<"ends" | "moves", HTMLButtonElement>;
-  private readonly drawn: number[][] = [[], []];
-  private changes?: Uint32Array; // rows by how far they move, from falling to rising
+  readonly #lists = [h("ol.cards"), h("ol.cards")];
+  readonly #headings = [h("h2"), h("h2")];
+  readonly #tabs: Record<"ends" | "moves", HTMLButtonElement>;
+  readonly #drawn: number[][] = [[], []];
+  #changes?: Uint32Array; // rows by how far they move, from falling to rising
 
   constructor(
     private readonly app: App,
     private readonly onPoint: (row: number) => void,
   ) {
     const tab = (list: "ends" | "moves", text: string, title: string) =>
-      h("button.tab", { type: "button", title, onclick: () => this.choose(list) }, text) as HTMLButtonElement;
-    this.tabs = {
+      h("button.tab", { title, onclick: () => this.#choose(list) }, text) as HTMLButtonElement;
+    this.#tabs = {
       ends: tab("ends", "Both ends", "The most peripheral and the most central rows"),
       moves: tab("moves", "Movers", "The rows that move most between t = 0 and t = 1"),
     };
     this.element = h("section.ranking", { "aria-label": "Ranking" },
-      h("div.tabs", { role: "group", "aria-label": "Which rows" }, this.tabs.ends, this.tabs.moves),
-      ...this.lists.map((list, k) => h("div.list", {}, this.headings[k], list)));
-    for (const list of this.lists) {
-      list.addEventListener("pointerleave", () => this.onPoint(-1));
-      list.addEventListener("focusout", () => this.onPoint(-1));
-    }
+      h("div.tabs", { role: "group", "aria-label": "Which rows" }, this.#tabs.ends, this.#tabs.moves),
+      ...this.#lists.map((list, k) => h("div.list", this.#headings[k], list)));
+    const leave = () => this.onPoint(-1);
+    for (const list of this.#lists) on(list, { pointerleave: leave, focusout: leave });
   }
 
   update(changed: Changed): void {
     const { list } = this.app.state;
-    for (const [name, tab] of Object.entries(this.tabs)) tab.setAttribute("aria-pressed", String(name === list));
-    if (!(["t", "query", "brush", "list", "rule", "level", "pinned", "theme", "colour"] as const).some((key) => changed.has(key))) return;
+    for (const [name, tab] of Object.entries(this.#tabs)) tab.setAttribute("aria-pressed", String(name === list));
+    if (!any(changed, "t", "query", "brush", "list", "rule", "level", "pinned", "theme", "colour")) return;
     const moving = list === "moves";
-    const order = moving ? this.byChange() : this.app.scores.order;
+    const order = moving ? this.#byChange() : this.app.scores.order;
     const names = moving ? ["Fall most towards local", "Rise most towards local"] : ["Most peripheral", "Most central"];
-    [this.take(order, 1), this.take(order, -1)].forEach((rows, k) => {
-      this.headings[k].textContent = names[k];
-      this.fill(k, rows);
+    [this.#take(order, 1), this.#take(order, -1)].forEach((rows, k) => {
+      this.#headings[k].textContent = names[k];
+      this.#fill(k, rows);
     });
   }
 
   /** One click: the rows that move most, on the map and as cards. */
-  private choose(list: "ends" | "moves"): void {
+  #choose(list: "ends" | "moves"): void {
     this.app.set({ list, colour: list === "moves" ? "move" : this.app.state.colour === "move" ? "f" : this.app.state.colour });
   }
 
-  private byChange(): Uint32Array {
+  #byChange(): Uint32Array {
     const { moves } = this.app;
-    this.changes ??= Uint32Array.from(moves, (_, row) => row).sort((a, b) => moves[a] - moves[b]);
-    return this.changes;
+    this.#changes ??= Uint32Array.from(moves, (_, row) => row).sort((a, b) => moves[a] - moves[b]);
+    return this.#changes;
   }
 
-  private take(order: Uint32Array, step: 1 | -1): number[] {
+  #take(order: Uint32Array, step: 1 | -1): number[] {
     const rows: number[] = [];
     for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < SHOWN; k += step) {
       if (this.app.shown(order[k])) rows.push(order[k]);
@@ -65,22 +63,22 @@ export class Cards implements Part {
     return rows;
   }
 
-  private fill(k: number, rows: number[]): void {
-    const focus = this.lists[k].querySelector(":focus")?.getAttribute("data-row");
+  #fill(k: number, rows: number[]): void {
+    const focus = this.#lists[k].querySelector(":focus")?.getAttribute("data-row");
     // Cards of rows that stay keep their element: pictures do not flicker while the dial turns.
-    const old = new Map([...this.lists[k].children].map((item) => [(item as HTMLElement).dataset.row!, item as HTMLElement]));
-    const items = rows.map((row) => this.card(row, old.get(String(row))));
-    if (rows.some((row, i) => row !== this.drawn[k][i]) || rows.length !== this.drawn[k].length) this.lists[k].replaceChildren(...items);
-    this.drawn[k] = rows;
-    if (focus) (this.lists[k].querySelector(`button[data-row="${focus}"]`) as HTMLElement | null)?.focus();
-    if (!rows.length) this.lists[k].replaceChildren(h("li.none", {}, "No rows left by the filter."));
+    const old = new Map([...this.#lists[k].children].map((item) => [(item as HTMLElement).dataset.row!, item as HTMLElement]));
+    const items = rows.map((row) => this.#card(row, old.get(String(row))));
+    if (rows.some((row, i) => row !== this.#drawn[k][i]) || rows.length !== this.#drawn[k].length) this.#lists[k].replaceChildren(...items);
+    this.#drawn[k] = rows;
+    if (focus) (this.#lists[k].querySelector(`button[data-row="${focus}"]`) as HTMLElement | null)?.focus();
+    if (!rows.length) this.#lists[k].replaceChildren(h("li.none", "No rows left by the filter."));
   }
 
-  private card(row: number, old?: HTMLElement): HTMLElement {
+  #card(row: number, old?: HTMLElement): HTMLElement {
     const { app } = this;
     const item = old ?? h("li", { "data-row": row });
     const button = (item.firstChild as HTMLElement) ?? h("button.card", {
-      type: "button", "data-row": row,
+      "data-row": row,
       onclick: () => {
         app.set({ pinned: row });
         this.onPoint(row);
@@ -94,7 +92,7 @@ export class Cards implements Part {
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");
     spot.style.background = app.colourOf(row);
-    button.lastElementChild!.replaceChildren(spot, h("b", {}, score(app.scores.value(row))), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
+    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.value(row))), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
     if (!item.firstChild) item.append(button);
     return item;
   }

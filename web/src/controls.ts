@@ -1,72 +1,75 @@
 // The bar at the top: search, colour, threshold, theme, link, help; and the legend on the map.
 
-import { type App, type Changed, type Part, percent, score } from "./app";
+import { any, type App, type Changed, type Part, percent, score } from "./app";
 import { css, OTHER, shade } from "./colours";
-import { h, icon } from "./dom";
+import { many } from "./data";
+import { h, icon, on } from "./dom";
 import { scoreOf } from "./scores";
 
 export class Controls implements Part {
   readonly element: HTMLElement;
   readonly legend = h("div.legend", { role: "img" });
-  private readonly search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", "aria-label": "Search and filter by any column", list: "centrality-columns", spellcheck: "false" });
-  private readonly complaint = h("span.complaint", { role: "alert" });
-  private readonly colour: HTMLSelectElement;
-  private readonly rule: HTMLSelectElement;
-  private readonly level = h("input", { type: "number", min: 0.001, max: 0.5, step: 0.01, "aria-label": "Level of the threshold" });
-  private readonly flagged = h("span.said", { role: "status" });
-  private readonly help = h("dialog", { class: "help", "aria-label": "Help" });
-  private waiting = 0;
+  readonly #search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", "aria-label": "Search and filter by any column", list: "centrality-columns", spellcheck: "false" });
+  readonly #complaint = h("span.complaint", { role: "alert" });
+  readonly #colour: HTMLSelectElement;
+  readonly #rule: HTMLSelectElement;
+  readonly #level = h("input", { type: "number", min: 0.001, max: 0.5, step: 0.01, "aria-label": "Level of the threshold" });
+  readonly #flagged = h("span.said", { role: "status" });
+  readonly #help = h("dialog", { class: "help", "aria-label": "Help" });
+  #waiting = 0;
 
   constructor(private readonly app: App) {
     const { data } = app;
-    this.colour = h("select", { "aria-label": "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
-    this.rule = h("select", { "aria-label": "Threshold" }, h("option", { value: "" }, "no threshold"),
+    this.#colour = h("select", { "aria-label": "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
+    this.#rule = h("select", { "aria-label": "Threshold" }, h("option", { value: "" }, "no threshold"),
       h("option", { value: "share" }, "most peripheral share"),
       h("option", { value: "fdr", disabled: !data.inliers }, data.inliers ? "false discovery rate" : "false discovery rate (needs holdout)"));
-    this.search.addEventListener("input", () => {
-      clearTimeout(this.waiting);
-      this.waiting = window.setTimeout(() => app.set({ query: this.search.value }), 160);
-    });
-    this.colour.addEventListener("change", () => app.set({ colour: this.colour.value }));
-    this.rule.addEventListener("change", () => app.set({ rule: this.rule.value as "" | "share" | "fdr" }));
-    this.level.addEventListener("input", () => {
-      const level = Number(this.level.value);
+    const searched = () => {
+      clearTimeout(this.#waiting);
+      this.#waiting = window.setTimeout(() => app.set({ query: this.#search.value }), 160);
+    };
+    const judged = () => {
+      const level = Number(this.#level.value);
       if (level > 0 && level < 1) app.set({ level });
-    });
+    };
+    on(this.#search, { input: searched });
+    on(this.#level, { input: judged });
+    on(this.#colour, { change: () => app.set({ colour: this.#colour.value }) });
+    on(this.#rule, { change: () => app.set({ rule: this.#rule.value as "" | "share" | "fdr" }) });
     const names = h("datalist", { id: "centrality-columns" }, ...data.columns.slice(0, 50).map((c) =>
       h("option", { value: `${/\s/.test(c.name) ? `"${c.name}"` : c.name}${c.kind === "number" || c.kind === "date" ? ">" : ":"}` })));
     const button = (name: string, label: string, act: () => void) =>
-      h("button.round", { type: "button", title: label, "aria-label": label, onclick: act }, icon(name));
-    this.fillHelp();
+      h("button.round", { title: label, "aria-label": label, onclick: act }, icon(name));
+    this.#fillHelp();
     this.element = h("header.bar", {},
-      h("h1", {}, data.title), h("span.said.rows", {}, `${data.n.toLocaleString("en")} rows`),
-      h("div.search", {}, this.search, names, this.complaint),
-      h("label", {}, h("span", {}, "Colour"), this.colour),
-      h("label", {}, h("span", {}, "Outliers"), this.rule), this.level, this.flagged,
+      h("h1", data.title), h("span.said.rows", `${many(data.n)} rows`),
+      h("div.search", this.#search, names, this.#complaint),
+      h("label", h("span", "Colour"), this.#colour),
+      h("label", h("span", "Outliers"), this.#rule), this.#level, this.#flagged,
       h("div.buttons", {},
-        app.host.linked && button("link", "Copy a link to this view", () => this.copy()),
+        app.host.linked && button("link", "Copy a link to this view", () => this.#copy()),
         button("theme", "Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
-        button("help", "Help", () => this.help.showModal())),
-      this.help);
-    app.root.addEventListener("keydown", (event) => this.key(event));
+        button("help", "Help", () => this.#help.showModal())),
+      this.#help);
+    on(app.root, { keydown: (event) => this.#key(event) });
   }
 
   update(changed: Changed): void {
     const { state, complaint, limit, scores, data } = this.app;
-    if (document.activeElement !== this.search && this.search.value !== state.query) this.search.value = state.query;
-    this.complaint.textContent = complaint;
-    this.search.setAttribute("aria-invalid", String(Boolean(complaint)));
-    this.colour.value = state.colour;
-    this.rule.value = state.rule;
-    this.level.hidden = !state.rule;
-    if (document.activeElement !== this.level) this.level.value = String(state.level);
+    if (document.activeElement !== this.#search && this.#search.value !== state.query) this.#search.value = state.query;
+    this.#complaint.textContent = complaint;
+    this.#search.setAttribute("aria-invalid", String(Boolean(complaint)));
+    this.#colour.value = state.colour;
+    this.#rule.value = state.rule;
+    this.#level.hidden = !state.rule;
+    if (document.activeElement !== this.#level) this.#level.value = String(state.level);
     const count = scores.count(limit);
-    this.flagged.textContent = state.rule ? `${count.toLocaleString("en")} outliers${limit ? `, below ${score(scoreOf(limit))}` : ""}` : "";
-    if (changed.has("query") && (state.query || complaint) && !complaint) this.app.announce(`${this.app.countShown().toLocaleString("en")} of ${data.n.toLocaleString("en")} rows found`);
-    if (changed.has("colour") || changed.has("theme") || (changed.has("t") && this.app.paint.byScore)) this.drawLegend();
+    this.#flagged.textContent = state.rule ? `${many(count)} outliers${limit ? `, below ${score(scoreOf(limit))}` : ""}` : "";
+    if (changed.has("query") && (state.query || complaint) && !complaint) this.app.announce(`${many(this.app.countShown())} of ${many(data.n)} rows found`);
+    if (any(changed, "colour", "theme") || (changed.has("t") && this.app.paint.byScore)) this.#drawLegend();
   }
 
-  private drawLegend(): void {
+  #drawLegend(): void {
     const { paint, dark } = this.app;
     if (paint.map === "kinds") {
       const levels = paint.column!.levels!;
@@ -74,10 +77,10 @@ export class Controls implements Part {
       const entry = (k: number, name: string) => {
         const spot = h("span.spot");
         spot.style.background = css(shade("kinds", k / 255, dark));
-        return h("span.entry", {}, spot, name);
+        return h("span.entry", spot, name);
       };
       const rest = levels.length > named.length ? [entry(OTHER, `${levels.length - named.length} more`)] : [];
-      this.legend.replaceChildren(h("b", {}, paint.label), ...named.map((name, k) => entry(k, name)), ...rest);
+      this.legend.replaceChildren(h("b", paint.label), ...named.map((name, k) => entry(k, name)), ...rest);
       this.legend.setAttribute("aria-label", `Colours: ${paint.label}, ${named.join(", ")}`);
       return;
     }
@@ -86,30 +89,30 @@ export class Controls implements Part {
     const [low, high] = paint.range;
     const numbers = paint.byScore ? [0, 0.5, 1].map((u) => score(low + u * (high - low))) : paint.ends;
     const words = paint.byScore ? paint.ends : [];
-    this.legend.replaceChildren(h("b", {}, paint.label), bar, h("div.numbers", {}, ...numbers.map((text) => h("span", {}, text))),
-      words.length > 0 && h("div.numbers", {}, ...words.map((text) => h("i", {}, text))) || "");
+    this.legend.replaceChildren(h("b", paint.label), bar, h("div.numbers", ...numbers.map((text) => h("span", text))),
+      words.length > 0 && h("div.numbers", ...words.map((text) => h("i", text))) || "");
     this.legend.setAttribute("aria-label", `Colours: ${paint.label}, from ${numbers[0]} to ${numbers[numbers.length - 1]}`);
   }
 
-  private async copy(): Promise<void> {
+  async #copy(): Promise<void> {
     const link = this.app.link();
     history.replaceState(null, "", link);
     try {
       await navigator.clipboard.writeText(link);
       this.app.announce("Link copied");
-      this.flash("Link copied");
+      this.#flash("Link copied");
     } catch {
-      this.flash("The link is in the address bar");
+      this.#flash("The link is in the address bar");
     }
   }
 
-  private flash(text: string): void {
+  #flash(text: string): void {
     const note = h("div.flash", { role: "status" }, text);
     this.app.root.append(note);
     window.setTimeout(() => note.remove(), 2000);
   }
 
-  private key(event: KeyboardEvent): void {
+  #key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (event.key === "Escape") {
       const { state } = this.app;
@@ -121,22 +124,22 @@ export class Controls implements Part {
     if (target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") {
       event.preventDefault();
-      this.search.focus();
-    } else if (event.key === "?") this.help.showModal();
+      this.#search.focus();
+    } else if (event.key === "?") this.#help.showModal();
     else if (event.key === "t") (this.app.root.querySelector("#t") as HTMLElement).focus();
     else if (event.key === "m") this.app.set({ list: "moves", colour: "move" });
   }
 
-  private fillHelp(): void {
+  #fillHelp(): void {
     const { axes, columns, n, inliers } = this.app.data;
     const keys: [string, string][] = [["t", "to the dial; arrow keys turn it"], ["/", "to the search box"], ["m", "the rows that move most"],
       ["arrows, + − 0", "move and zoom the map"], ["n, p", "next and previous row on the map, from the most peripheral on"],
       ["Shift, Alt + drag", "select a box, a lasso; with Ctrl to add"], ["Esc", "close, clear"]];
-    this.help.append(h("form", { method: "dialog" }, h("h2", {}, "Centrality explorer"),
-      h("p", {}, "Each point is a row. Its centrality is f = (1 − t) · global + t · local: at t = 0 a row is central that is near to everything, at t = 1 one that lies in a dense neighbourhood."),
-      h("p", {}, `The map is ${axes.names.join(" and ")} of ${n.toLocaleString("en")} rows. ${inliers ? `Calibrated on ${inliers[0].length.toLocaleString("en")} rows: false discovery rates can be chosen (${percent(0.05)} to begin with).` : ""}`),
-      h("p", {}, "Search for words, or by column: ", h("code", {}, `${columns[0]?.name ?? "age"}>3`), ", ", h("code", {}, "name:smith"), ", ", h("code", {}, "-word"), ", ", h("code", {}, "#17"), " for a row."),
-      h("dl", {}, ...keys.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-      h("button", {}, "Close")));
+    this.#help.append(h("form", { method: "dialog" }, h("h2", "Centrality explorer"),
+      h("p", "Each point is a row. Its centrality is f = (1 − t) · global + t · local: at t = 0 a row is central that is near to everything, at t = 1 one that lies in a dense neighbourhood."),
+      h("p", `The map is ${axes.names.join(" and ")} of ${many(n)} rows. ${inliers ? `Calibrated on ${many(inliers[0].length)} rows: false discovery rates can be chosen (${percent(0.05)} to begin with).` : ""}`),
+      h("p", "Search for words, or by column: ", h("code", `${columns[0]?.name ?? "age"}>3`), ", ", h("code", "name:smith"), ", ", h("code", "-word"), ", ", h("code", "#17"), " for a row."),
+      h("dl", ...keys.flatMap(([key, what]) => [h("dt", h("kbd", key)), h("dd", what)])),
+      h("button", "Close")));
   }
 }

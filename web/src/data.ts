@@ -140,6 +140,8 @@ function column(header: any, get: <T extends ArrayBufferView>(place: Place) => T
   return { name, kind, values, text: (row) => (Number.isNaN(values[row]) ? "" : shown(values[row])) };
 }
 
+export const many = (count: number) => count.toLocaleString("en");
+
 export function day(moment: number): string {
   const text = new Date(moment).toISOString();
   return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
@@ -148,7 +150,7 @@ export function day(moment: number): string {
 /** A number in few characters. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en");
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return many(value);
   const size = Math.abs(value);
   return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
 }

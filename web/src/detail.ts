@@ -1,7 +1,7 @@
 // The card of one row: what it is, its scores and rank, how they go with t, and why.
 
 import { type App, type Changed, type Part, percent, score, short } from "./app";
-import type { Reason } from "./data";
+import { many, type Reason } from "./data";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 
@@ -9,10 +9,10 @@ const COLUMNS = 8;
 
 export class Detail implements Part {
   readonly element = h("div.detail", { hidden: true });
-  private row = -1;
-  private hovered = -1;
-  private asked = 0;
-  private reasons?: Reason[]; // of the row
+  #row = -1;
+  #hovered = -1;
+  #asked = 0;
+  #reasons?: Reason[]; // of the row
 
   constructor(
     private readonly app: App,
@@ -21,29 +21,29 @@ export class Detail implements Part {
 
   update(changed: Changed): void {
     if (changed.has("pinned") && this.app.state.pinned >= 0) this.app.announce(inWords(this.app, this.app.state.pinned));
-    this.show();
+    this.#show();
   }
 
   hover(row: number): void {
-    this.hovered = row;
-    this.show();
+    this.#hovered = row;
+    this.#show();
   }
 
-  private show(): void {
+  #show(): void {
     const { pinned } = this.app.state;
-    const row = this.hovered >= 0 ? this.hovered : pinned;
+    const row = this.#hovered >= 0 ? this.#hovered : pinned;
     this.element.hidden = row < 0;
     if (row < 0) return;
     const fixed = row === pinned;
     this.element.classList.toggle("fixed", fixed);
-    this.fill(row, fixed);
-    if (row !== this.row) this.ask(row);
-    this.row = row;
-    this.explain();
-    this.stand(row);
+    this.#fill(row, fixed);
+    if (row !== this.#row) this.#ask(row);
+    this.#row = row;
+    this.#explain();
+    this.#stand(row);
   }
 
-  private fill(row: number, fixed: boolean): void {
+  #fill(row: number, fixed: boolean): void {
     const { app } = this;
     const { scores, data } = app;
     const [g, l] = heads(app, row);
@@ -51,26 +51,26 @@ export class Detail implements Part {
     const p = scores.pValue(row);
     const columns = data.columns.filter((c) => c.name !== data.itemColumn).slice(0, COLUMNS);
     this.element.replaceChildren(
-      h("header", {}, h("b", {}, `Row ${data.id(row).toLocaleString("en")}`), app.flagged(row) && h("span.flag", {}, "outlier"),
-        fixed && h("button.plain", { type: "button", "aria-label": "Close", onclick: () => this.close() }, icon("close"))),
-      h("div.what", {}, face(app, row, true),
+      h("header", h("b", `Row ${many(data.id(row))}`), app.flagged(row) && h("span.flag", "outlier"),
+        fixed && h("button.plain", { "aria-label": "Close", onclick: () => this.#close() }, icon("close"))),
+      h("div.what", face(app, row, true),
         h("div.numbers", {},
-          h("div.big", {}, score(scores.value(row))),
-          h("div", {}, `rank ${rank.toLocaleString("en")} of ${data.n.toLocaleString("en")}`),
-          h("div.soft", {}, `more central than ${percent(1 - rank / data.n)}`),
-          p !== undefined && h("div.soft", {}, `p-value ${short(p)}`))),
-      h("div.along", {}, h("span", {}, "global ", h("b", {}, score(g))), profile(app, row, 120, 36), h("span", {}, h("b", {}, score(l)), " local")),
+          h("div.big", score(scores.value(row))),
+          h("div", `rank ${many(rank)} of ${many(data.n)}`),
+          h("div.soft", `more central than ${percent(1 - rank / data.n)}`),
+          p !== undefined && h("div.soft", `p-value ${short(p)}`))),
+      h("div.along", h("span", "global ", h("b", score(g))), profile(app, row, 120, 36), h("span", h("b", score(l)), " local")),
       h("div.reasons"),
-      h("dl", {}, ...columns.flatMap((c) => [h("dt", {}, c.name), h("dd", {}, c.text(row) || "—")])));
+      h("dl", ...columns.flatMap((c) => [h("dt", c.name), h("dd", c.text(row) || "—")])));
   }
 
-  private close(): void {
-    this.hovered = -1;
+  #close(): void {
+    this.#hovered = -1;
     this.app.set({ pinned: -1 });
   }
 
   /** Beside the point, inside the map; where the map is narrow, the style sheet puts it at its bottom. */
-  private stand(row: number): void {
+  #stand(row: number): void {
     const stage = this.element.parentElement!;
     const [px, py] = this.place(row);
     const { offsetWidth: wide, offsetHeight: tall } = this.element;
@@ -79,34 +79,35 @@ export class Detail implements Part {
     this.element.style.top = `${Math.max(8, Math.min(py - 40, stage.clientHeight - tall - 8))}px`;
   }
 
-  private ask(row: number): void {
+  #ask(row: number): void {
     const { data, host } = this.app;
-    this.reasons = data.reasons?.(row);
-    const question = ++this.asked;
+    this.#reasons = data.reasons?.(row);
+    const question = ++this.#asked;
     if (!data.asks || !host.reasons) return;
     const answer = (reasons: Reason[]) => {
-      if (question !== this.asked) return; // the pointer has gone on
-      this.reasons = reasons;
-      this.explain();
-      this.stand(row);
+      if (question !== this.#asked) return; // the pointer has gone on
+      this.#reasons = reasons;
+      this.#explain();
+      this.#stand(row);
     };
-    window.setTimeout(() => question === this.asked && host.reasons!(row).then(answer, () => undefined), 120);
+    window.setTimeout(() => question === this.#asked && host.reasons!(row).then(answer, () => undefined), 120);
   }
 
   /** The features that weigh most at this t, with what each adds to the score or takes from it. */
-  private explain(): void {
-    if (!this.reasons) return;
+  #explain(): void {
+    if (!this.#reasons) return;
     const { t } = this.app.state;
-    const values = this.reasons.map(({ name, global, local }) => ({ name, value: (1 - t) * global + t * local }));
+    const values = this.#reasons.map(({ name, global, local }) => ({ name, value: (1 - t) * global + t * local }));
     values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const most = Math.max(Math.abs(values[0]?.value ?? 0), 1e-9);
     const lines = values.slice(0, 5).filter((r) => Math.abs(r.value) > 0.02 * most).map(({ name, value }) => {
       const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
       bar.style.width = `${(46 * Math.abs(value)) / most}%`;
-      return h("li", {}, h("span.name", {}, name), h("span.track", {}, bar),
-        h("span.amount", {}, `${value < 0 ? "−" : "+"}${short(Math.abs(value))}`));
+      const held = this.app.data.columns.find((c) => c.name === name)?.text(this.#row);
+      return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar),
+        h("span.amount", `${value < 0 ? "−" : "+"}${short(Math.abs(value))}`));
     });
     const why = this.element.querySelector(".reasons")!;
-    why.replaceChildren(h("h3", {}, "Why: what each adds, against the centre"), h("ul", {}, ...lines));
+    why.replaceChildren(h("h3", "Why, against the centre"), h("ul", ...lines));
   }
 }

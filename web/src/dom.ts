@@ -3,29 +3,37 @@
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, unknown>;
 
-/** h("button.small", {onclick, "aria-label": "..."}, "text") */
-export function h<K extends keyof HTMLElementTagNameMap>(what: K, props?: Props, ...children: Child[]): HTMLElementTagNameMap[K];
-export function h(what: string, props?: Props, ...children: Child[]): HTMLElement;
-export function h(what: string, props: Props = {}, ...children: Child[]): HTMLElement {
-  const [tag, ...classes] = what.split(".");
-  return fill(document.createElement(tag), classes, props, children);
+/** h("button.small", {onclick, "aria-label": "..."}, "text"); what is nothing is left out */
+export function h<K extends keyof HTMLElementTagNameMap>(what: K, ...rest: (Child | Props)[]): HTMLElementTagNameMap[K];
+export function h(what: string, ...rest: (Child | Props)[]): HTMLElement;
+export function h(what: string, ...rest: (Child | Props)[]): HTMLElement {
+  return fill(document.createElement(what.split(".")[0]), what, rest);
 }
 
 /** The same in SVG. */
-export function s(what: string, props: Props = {}, ...children: Child[]): SVGElement {
-  const [tag, ...classes] = what.split(".");
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement, classes, props, children);
+export function s(what: string, ...rest: (Child | Props)[]): SVGElement {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", what.split(".")[0]) as SVGElement, what, rest);
 }
 
-function fill<E extends HTMLElement | SVGElement>(element: E, classes: string[], props: Props, children: Child[]): E {
+function fill<E extends HTMLElement | SVGElement>(element: E, what: string, rest: (Child | Props)[]): E {
+  const [, ...classes] = what.split(".");
   if (classes.length) element.setAttribute("class", classes.join(" "));
-  for (const [name, value] of Object.entries(props)) {
-    if (value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
-    else element.setAttribute(name, value === true ? "" : String(value));
+  for (const part of rest) {
+    if (!part) continue;
+    if (typeof part === "string" || part instanceof Node) element.append(part);
+    else for (const [name, value] of Object.entries(part)) set(element, name, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return element;
+}
+
+function set(element: Element, name: string, value: unknown): void {
+  if (value === undefined || value === false) return;
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
+  else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+export function on(element: EventTarget, events: Record<string, (event: any) => void>): void {
+  for (const [name, act] of Object.entries(events)) element.addEventListener(name, act, { passive: false });
 }
 
 const ICONS: Record<string, string> = {

@@ -1,24 +1,26 @@
 // What a row looks like: its picture, its text, its curve or its first columns; and how its score goes with t.
 
 import { type App, score } from "./app";
+import { many } from "./data";
 import { h, s } from "./dom";
 import { scoreOf } from "./scores";
 
 /** The row itself, small on a card and larger where there is room. */
-export function face(app: App, row: number, large = false): HTMLElement {
+export function face(app: App, row: number, large = false): HTMLElement | "" {
   const { data, host } = app;
   if (data.kind === "picture") {
     const address = data.picture ? data.picture(row) : host.picture?.(row);
     if (address) return h("img.face", { src: address, alt: `picture of row ${data.id(row)}`, loading: "lazy" });
   }
-  if (data.kind === "series" && data.curve) return h("span.face.curve", {}, curve(data.curve(row)));
+  if (data.kind === "series" && data.curve) return h("span.face.curve", curve(data.curve(row)));
   if (data.kind === "text") {
     const column = data.columns.find((c) => c.name === data.itemColumn);
-    if (column) return h("span.face.text", {}, column.text(row) || "—");
+    if (column) return h("span.face.text", column.text(row) || "—");
   }
-  const columns = data.columns.slice(0, large ? 0 : 4);
-  if (!columns.length) return h("span.face.text", {}, large ? "" : `row ${data.id(row)}`);
-  return h("span.face.cells", {}, ...columns.map((c) => h("span", {}, h("i", {}, c.name), " ", c.text(row) || "—")));
+  if (large) return ""; // its columns stand below
+  const columns = data.columns.slice(0, 4);
+  if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
+  return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.text(row) || "—")));
 }
 
 function curve(heights: Uint8Array): SVGElement {
@@ -48,6 +50,6 @@ export function heads(app: App, row: number): [number, number] {
 export function inWords(app: App, row: number): string {
   const { data, scores } = app;
   const text = data.columns.slice(0, 3).map((c) => `${c.name} ${c.text(row) || "missing"}`);
-  return `row ${data.id(row)}, centrality ${score(scores.value(row))}, rank ${scores.rank(row).toLocaleString("en")}`
+  return `row ${data.id(row)}, centrality ${score(scores.value(row))}, rank ${many(scores.rank(row))}`
     + (text.length ? `, ${text.join(", ")}` : "");
 }

@@ -30,15 +30,15 @@ async function mount(root: HTMLElement, host: Host): Promise<void> {
     app.parts.push(map, dial, detail);
     app.panels.push(controls, ...panels);
     root.replaceChildren(controls.element,
-      h("main", {}, map.element, h("aside", {}, ...[dial, ...panels].map((part) => part.element))), live);
+      h("main", map.element, h("aside", ...[dial, ...panels].map((part) => part.element))), live);
     app.begin();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       root.dataset.ready = "yes";
       performance.mark("centrality-ready");
     }));
   } catch (error) {
-    root.replaceChildren(h("div.broken", { role: "alert" }, h("h1", {}, "This page cannot be shown"), h("p", {}, (error as Error).message),
-      h("p", {}, "Make it again with centrality explore.")));
+    root.replaceChildren(h("div.broken", { role: "alert" }, h("h1", "This page cannot be shown"), h("p", (error as Error).message),
+      h("p", "Make it again with centrality explore.")));
   }
 }
 

@@ -5,19 +5,19 @@ import type { Data } from "./data";
 export type Outline = [number, number][];
 
 export class Places {
-  private readonly side: number;
-  private readonly start: Uint32Array; // of each cell, in `rows`
-  private readonly rows: Uint32Array;
+  readonly #side: number;
+  readonly #start: Uint32Array; // of each cell, in `rows`
+  readonly #rows: Uint32Array;
 
   constructor(private readonly data: Data) {
     const { n } = data;
-    this.side = Math.max(1, Math.min(1024, Math.ceil(Math.sqrt(n / 2))));
-    this.start = new Uint32Array(this.side * this.side + 1);
-    this.rows = new Uint32Array(n);
-    for (let i = 0; i < n; i++) this.start[this.cell(data.x[i], data.y[i]) + 1]++;
-    for (let c = 0; c < this.side * this.side; c++) this.start[c + 1] += this.start[c];
-    const next = this.start.slice();
-    for (let i = 0; i < n; i++) this.rows[next[this.cell(data.x[i], data.y[i])]++] = i;
+    this.#side = Math.max(1, Math.min(1024, Math.ceil(Math.sqrt(n / 2))));
+    this.#start = new Uint32Array(this.#side * this.#side + 1);
+    this.#rows = new Uint32Array(n);
+    for (let i = 0; i < n; i++) this.#start[this.#cell(data.x[i], data.y[i]) + 1]++;
+    for (let c = 0; c < this.#side * this.#side; c++) this.#start[c + 1] += this.#start[c];
+    const next = this.#start.slice();
+    for (let i = 0; i < n; i++) this.#rows[next[this.#cell(data.x[i], data.y[i])]++] = i;
   }
 
   /** The nearest shown row within reach, measured in the same units along both axes; -1 if none is. */
@@ -25,11 +25,11 @@ export class Places {
     const [rx, ry] = reach;
     let best = -1;
     let least = 1;
-    for (let j = this.line(y - ry); j <= this.line(y + ry); j++) {
-      const from = this.start[j * this.side + this.line(x - rx)];
-      const to = this.start[j * this.side + this.line(x + rx) + 1];
+    for (let j = this.#line(y - ry); j <= this.#line(y + ry); j++) {
+      const from = this.#start[j * this.#side + this.#line(x - rx)];
+      const to = this.#start[j * this.#side + this.#line(x + rx) + 1];
       for (let k = from; k < to; k++) {
-        const row = this.rows[k];
+        const row = this.#rows[k];
         const away = ((this.data.x[row] - x) / rx) ** 2 + ((this.data.y[row] - y) / ry) ** 2;
         if (away < least && shown(row)) [best, least] = [row, away];
       }
@@ -52,12 +52,12 @@ export class Places {
     return Uint32Array.from(found);
   }
 
-  private cell(x: number, y: number): number {
-    return this.line(y) * this.side + this.line(x);
+  #cell(x: number, y: number): number {
+    return this.#line(y) * this.#side + this.#line(x);
   }
 
-  private line(u: number): number {
-    return Math.max(0, Math.min(this.side - 1, Math.floor((u * 0.5 + 0.5) * this.side)));
+  #line(u: number): number {
+    return Math.max(0, Math.min(this.#side - 1, Math.floor((u * 0.5 + 0.5) * this.#side)));
   }
 }
 

@@ -64,15 +64,15 @@ void main() {
 const ODD = { light: [0.8, 0.1, 0.25], dark: [1.0, 0.42, 0.42] };
 
 export class Points {
-  private readonly gl: WebGL2RenderingContext;
-  private readonly program: WebGLProgram;
-  private readonly uniforms = new Map<string, WebGLUniformLocation | null>();
-  private readonly stride: number;
-  private readonly slots: Uint32Array; // slot -> row: any first few of them are spread over all rows
-  private readonly slotOf: Uint32Array;
-  private readonly values: WebGLBuffer;
-  private readonly states: WebGLBuffer;
-  private painted = "";
+  readonly #gl: WebGL2RenderingContext;
+  readonly #program: WebGLProgram;
+  readonly #uniforms = new Map<string, WebGLUniformLocation | null>();
+  readonly #stride: number;
+  readonly #slots: Uint32Array; // slot -> row: any first few of them are spread over all rows
+  readonly #slotOf: Uint32Array;
+  readonly #values: WebGLBuffer;
+  readonly #states: WebGLBuffer;
+  #painted = "";
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -80,23 +80,23 @@ export class Points {
   ) {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, premultipliedAlpha: true });
     if (!gl) throw new Error("This browser cannot draw with WebGL2, which the map needs.");
-    this.gl = gl;
+    this.#gl = gl;
     const n = data.n;
-    this.stride = coprime(n);
-    this.slots = new Uint32Array(n);
-    this.slotOf = new Uint32Array(n);
-    for (let s = 0, row = 0; s < n; s++, row = (row + this.stride) % n) {
-      this.slots[s] = row;
-      this.slotOf[row] = s;
+    this.#stride = coprime(n);
+    this.#slots = new Uint32Array(n);
+    this.#slotOf = new Uint32Array(n);
+    for (let s = 0, row = 0; s < n; s++, row = (row + this.#stride) % n) {
+      this.#slots[s] = row;
+      this.#slotOf[row] = s;
     }
-    this.program = link(gl);
-    gl.useProgram(this.program);
+    this.#program = link(gl);
+    gl.useProgram(this.#program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.attribute("position", this.paired(data.x, data.y, Float32Array), 2, gl.FLOAT, false);
-    this.attribute("heads", this.paired(data.g, data.l, Uint16Array), 2, gl.UNSIGNED_SHORT, true);
-    this.values = this.attribute("value", new Float32Array(n), 1, gl.FLOAT, false);
-    this.states = this.attribute("state", new Uint8Array(n), 1, gl.UNSIGNED_BYTE, false);
+    this.#attribute("position", this.#paired(data.x, data.y, Float32Array), 2, gl.FLOAT, false);
+    this.#attribute("heads", this.#paired(data.g, data.l, Uint16Array), 2, gl.UNSIGNED_SHORT, true);
+    this.#values = this.#attribute("value", new Float32Array(n), 1, gl.FLOAT, false);
+    this.#states = this.#attribute("state", new Uint8Array(n), 1, gl.UNSIGNED_BYTE, false);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, 4 * n, gl.DYNAMIC_DRAW);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -106,8 +106,9 @@ export class Points {
 
   /** A number for each row, to be coloured by; below zero where there is none. */
   paint(values: Float32Array): void {
-    const { gl, slots } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.values);
+    const gl = this.#gl;
+    const slots = this.#slots;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#values);
     const out = new Float32Array(slots.length);
     for (let s = 0; s < slots.length; s++) out[s] = values[slots[s]];
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, out);
@@ -115,8 +116,9 @@ export class Points {
 
   /** The state of each row. */
   mark(states: Uint8Array): void {
-    const { gl, slots } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.states);
+    const gl = this.#gl;
+    const slots = this.#slots;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#states);
     const out = new Uint8Array(slots.length);
     for (let s = 0; s < slots.length; s++) out[s] = states[slots[s]];
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, out);
@@ -125,7 +127,8 @@ export class Points {
   /** Rows from the most peripheral to the most central; they are drawn the other way round, so that few odd ones are
    * not hidden among many. */
   arrange(order: Uint32Array): void {
-    const { gl, slotOf } = this;
+    const gl = this.#gl;
+    const slotOf = this.#slotOf;
     const n = order.length;
     const last = new Uint32Array(n);
     for (let i = 0; i < n; i++) last[n - 1 - i] = slotOf[order[i]];
@@ -134,15 +137,16 @@ export class Points {
 
   /** Draw all points, or only some of them, spread evenly, while the map moves. */
   draw(look: Look, some = Infinity): void {
-    const { gl, data } = this;
-    this.colour(look);
+    const gl = this.#gl;
+    const { data } = this;
+    this.#colour(look);
     const whole = some >= data.n;
     const share = whole ? 1 : some / data.n;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    const one = (name: string, value: number) => gl.uniform1f(this.where(name), value);
-    const two = (name: string, [a, b]: [number, number]) => gl.uniform2f(this.where(name), a, b);
+    const one = (name: string, value: number) => gl.uniform1f(this.#where(name), value);
+    const two = (name: string, [a, b]: [number, number]) => gl.uniform2f(this.#where(name), a, b);
     one("t", look.t);
     one("size", look.size / Math.sqrt(Math.max(share, 0.25)));
     one("byScore", look.byScore ? 1 : 0);
@@ -154,46 +158,46 @@ export class Points {
     two("range", look.range);
     two("brush", look.brush);
     const grey = look.dark ? [0.5, 0.53, 0.58] : [0.55, 0.55, 0.55];
-    gl.uniform3f(this.where("faint"), grey[0], grey[1], grey[2]);
+    gl.uniform3f(this.#where("faint"), grey[0], grey[1], grey[2]);
     const [r, g, b] = look.dark ? ODD.dark : ODD.light;
-    gl.uniform3f(this.where("oddInk"), r, g, b);
+    gl.uniform3f(this.#where("oddInk"), r, g, b);
     const ink = look.dark ? 1 : 0.05;
-    gl.uniform3f(this.where("ink"), ink, ink, ink);
+    gl.uniform3f(this.#where("ink"), ink, ink, ink);
     if (whole) gl.drawElements(gl.POINTS, data.n, gl.UNSIGNED_INT, 0);
     else gl.drawArrays(gl.POINTS, 0, some);
   }
 
-  private colour(look: Look): void {
+  #colour(look: Look): void {
     const name = `${look.map} ${look.dark}`;
-    if (name === this.painted) return;
-    this.painted = name;
-    const { gl } = this;
+    if (name === this.#painted) return;
+    this.#painted = name;
+    const gl = this.#gl;
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, palette(look.map, look.dark));
   }
 
-  private paired<T extends Float32Array | Uint16Array>(a: T, b: T, kind: new (n: number) => T): T {
+  #paired<T extends Float32Array | Uint16Array>(a: T, b: T, kind: new (n: number) => T): T {
     const out = new kind(2 * a.length);
     for (let s = 0; s < a.length; s++) {
-      out[2 * s] = a[this.slots[s]];
-      out[2 * s + 1] = b[this.slots[s]];
+      out[2 * s] = a[this.#slots[s]];
+      out[2 * s + 1] = b[this.#slots[s]];
     }
     return out;
   }
 
-  private attribute(name: string, values: ArrayBufferView, size: number, type: number, unit: boolean): WebGLBuffer {
-    const { gl } = this;
+  #attribute(name: string, values: ArrayBufferView, size: number, type: number, unit: boolean): WebGLBuffer {
+    const gl = this.#gl;
     const buffer = gl.createBuffer()!;
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
-    const at = gl.getAttribLocation(this.program, name);
+    const at = gl.getAttribLocation(this.#program, name);
     gl.enableVertexAttribArray(at);
     gl.vertexAttribPointer(at, size, type, unit, 0, 0);
     return buffer;
   }
 
-  private where(name: string): WebGLUniformLocation | null {
-    if (!this.uniforms.has(name)) this.uniforms.set(name, this.gl.getUniformLocation(this.program, name));
-    return this.uniforms.get(name)!;
+  #where(name: string): WebGLUniformLocation | null {
+    if (!this.#uniforms.has(name)) this.#uniforms.set(name, this.#gl.getUniformLocation(this.#program, name));
+    return this.#uniforms.get(name)!;
   }
 }
 

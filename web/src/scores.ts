@@ -15,7 +15,7 @@ export class Scores {
   t = -1;
   readonly f: Uint16Array; // of each row
   readonly order: Uint32Array; // rows from the most peripheral to the most central
-  private readonly below = new Uint32Array(STEPS + 1); // how many rows stand below each step
+  readonly #below = new Uint32Array(STEPS + 1); // how many rows stand below each step
 
   constructor(private readonly data: Data) {
     this.f = new Uint16Array(data.n);
@@ -26,8 +26,8 @@ export class Scores {
     if (t === this.t) return;
     this.t = t;
     mix(this.data.g, this.data.l, t, this.f);
-    count(this.f, this.below);
-    const next = this.below.slice();
+    count(this.f, this.#below);
+    const next = this.#below.slice();
     for (let i = 0; i < this.f.length; i++) this.order[next[this.f[i]]++] = i;
   }
 
@@ -37,14 +37,14 @@ export class Scores {
 
   /** 1 for the most central row; rows of equal score share a rank. */
   rank(row: number): number {
-    return this.f.length - this.below[this.f[row] + 1] + 1;
+    return this.f.length - this.#below[this.f[row] + 1] + 1;
   }
 
   /** How many rows stand in each of `bins` equal parts of [0, 1]. */
   histogram(bins: number): Float64Array {
     const out = new Float64Array(bins);
     for (let b = 0; b < bins; b++) {
-      out[b] = this.below[b + 1 < bins ? stepOf((b + 1) / bins) : STEPS] - this.below[stepOf(b / bins)];
+      out[b] = this.#below[b + 1 < bins ? stepOf((b + 1) / bins) : STEPS] - this.#below[stepOf(b / bins)];
     }
     return out;
   }
@@ -68,8 +68,8 @@ export class Scores {
     const inliersBelow = count(inliers, new Uint32Array(STEPS + 1));
     for (let step = TOP; step >= 0; step--) {
       const p = (1 + inliersBelow[step + 1]) / (inliers.length + 1);
-      const rows = this.below[step + 1];
-      if (rows > this.below[step] && p <= ((fdr * rows) / this.f.length) * (1 + 1e-12)) return step + 1;
+      const rows = this.#below[step + 1];
+      if (rows > this.#below[step] && p <= ((fdr * rows) / this.f.length) * (1 + 1e-12)) return step + 1;
     }
     return 0;
   }
@@ -86,7 +86,7 @@ export class Scores {
   }
 
   count(limit: number): number {
-    return this.below[Math.min(STEPS, Math.max(0, limit))];
+    return this.#below[Math.min(STEPS, Math.max(0, limit))];
   }
 }
 

@@ -1,7 +1,7 @@
 // The selected rows: how many, how central, in what they differ from the others; and their way out.
 
-import { type App, type Changed, type Part, percent, score, short } from "./app";
-import type { Column } from "./data";
+import { any, type App, type Changed, type Part, percent, score, short } from "./app";
+import { type Column, many } from "./data";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
 
@@ -13,34 +13,34 @@ export class Selection implements Part {
   update(changed: Changed): void {
     const { selection } = this.app.state;
     this.element.hidden = !selection.length;
-    if (!selection.length || !(changed.has("selection") || changed.has("t"))) return;
+    if (!selection.length || !any(changed, "selection", "t")) return;
     const { app } = this;
     const sorted = Float64Array.from(selection, (row) => app.scores.value(row)).sort();
     const middle = sorted[sorted.length >> 1];
-    const fact = (name: string, value: string) => [h("dt", {}, name), h("dd", {}, value)];
+    const fact = (name: string, value: string) => [h("dt", name), h("dd", value)];
     const count = selection.length;
     this.element.replaceChildren(
-      h("h2", {}, "Selected", h("span.said", {}, `${count.toLocaleString("en")} rows, ${percent(count / app.data.n)}`)),
-      h("dl", {}, ...fact("median centrality", score(middle)),
+      h("h2", "Selected", h("span.said", `${many(count)} rows, ${percent(count / app.data.n)}`)),
+      h("dl", ...fact("median centrality", score(middle)),
         ...fact("from, to", `${score(sorted[0])}, ${score(sorted[count - 1])}`),
-        ...this.differences().flatMap(([name, text]) => fact(name, text))),
+        ...this.#differences().flatMap(([name, text]) => fact(name, text))),
       h("div.row", {},
-        h("button", { type: "button", onclick: () => this.save() }, icon("save"), " CSV"),
-        app.host.select && h("span.said", {}, "in Python: widget.selection"),
-        h("button.plain", { type: "button", onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")));
+        h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
+        app.host.select && h("span.said", "in Python: widget.selection"),
+        h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")));
   }
 
   /** The columns in which the selection differs most from all rows, in deviations or in shares. */
-  private differences(): [string, string][] {
+  #differences(): [string, string][] {
     const found: [number, string, string][] = [];
     for (const column of this.app.data.columns) {
-      const difference = column.levels ? this.byLevel(column) : column.values ? this.byMean(column) : undefined;
+      const difference = column.levels ? this.#byLevel(column) : column.values ? this.#byMean(column) : undefined;
       if (difference) found.push([difference[0], column.name, difference[1]]);
     }
     return found.sort((a, b) => b[0] - a[0]).slice(0, 4).map(([, name, text]) => [name, text]);
   }
 
-  private byMean(column: Column): [number, string] | undefined {
+  #byMean(column: Column): [number, string] | undefined {
     const values = column.values!;
     const all = moments(values, values.length, (i) => i);
     const { selection } = this.app.state;
@@ -51,7 +51,7 @@ export class Selection implements Part {
     return by > 0.2 ? [by, `${text(here.mean)} on average, ${text(all.mean)} overall`] : undefined;
   }
 
-  private byLevel(column: Column): [number, string] | undefined {
+  #byLevel(column: Column): [number, string] | undefined {
     const shares = (count: number, row: (i: number) => number) => {
       const out = new Float64Array(column.levels!.length + 1);
       for (let i = 0; i < count; i++) out[column.values![row(i)]] += 1 / count;
@@ -66,7 +66,7 @@ export class Selection implements Part {
     return by > 0.1 ? [4 * by, `${column.levels![best - 1]} ${percent(here[best])}, ${percent(all[best])} overall`] : undefined;
   }
 
-  private save(): void {
+  #save(): void {
     const { app } = this;
     const { data, state } = app;
     const cell = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -17,7 +17,7 @@ from centrality.explorer.view import View, telling
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
-MANY, COARSE_BITS = 300_000, 20  # of so many points a file should stay small: steps show beyond a zoom of 1000
+MANY, COARSE_BITS = 500_000, 19  # of so many points a file should stay small: steps show beyond a zoom of 500
 PICTURES = 3000  # thumbnails in an exported file, at most
 EXPLAINED = 3000  # rows whose reasons are in an exported file, at most
 TOP = 8  # reasons for each

@@ -21,7 +21,7 @@ class Widget(AnyWidget):
     _esm = page.built("explorer.js")
     _css = page.built("explorer.css")
     _bytes = traitlets.Bytes().tag(sync=True)
-    _selected = traitlets.Bytes().tag(sync=True)
+    _selected = traitlets.Bytes().tag(sync=True, from_json=lambda value, _: bytes(value))  # it comes as a memoryview
     height = traitlets.Int(720).tag(sync=True)
 
     def __init__(self, view: View, **options: Any) -> None:
