@@ -460,6 +460,7 @@ def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
     assert len(script.encode()) + len(style.encode()) <= 60_000
     assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
     assert "url(" not in style
+    assert "</script" not in script  # it stands in one
 
 
 def test_the_policy_of_an_exported_page_allows_its_own_script_and_nothing_else():

@@ -74,6 +74,7 @@ class Explorer(ThreadingHTTPServer):
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built("explorer.js").encode()),
             "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.styles().encode()),
             "/data": lambda: (200, "application/octet-stream", self.data),
+            "/favicon.ico": lambda: (204, "image/x-icon", b""),  # browsers ask for it unasked
         }
         of_rows: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "reasons": self._reasons}
         if path in plain:
