@@ -105,7 +105,9 @@ def measure(browser: object, file: Path, name: str, n: int, turn: str) -> dict[s
         tab.wait_for_selector("[data-ready]", timeout=300_000)
 
     ready, ready_cpu = measured(open_it)
-    tab.wait_for_timeout(4000)
+    if turn == TURN:
+        tab.wait_for_function("(n) => document.querySelector('#map').dataset.drawn === String(n)", arg=n)
+    tab.wait_for_timeout(3000)
     turns = []
     for t in TS:
         turns.append(measured(lambda t=t: tab.evaluate(turn, t)))

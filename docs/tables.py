@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed")))
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "explorer")))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -176,6 +176,23 @@ def speed_gpu() -> str:
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
+def explorer() -> str:
+    def seconds(r: dict[str, str], name: str) -> str:
+        return f"{float(r[f'{name}_s']):.1f} s ({float(r[f'{name}_cpu_s']):.1f} s)"
+
+    body = [
+        [
+            r["page"],
+            f"{int(r['points']):,}",
+            f"{float(r['megabytes']):.1f} MB",
+            seconds(r, "ready"),
+            f"{r['turn_ms']} ms ({r['turn_cpu_ms']} ms)",
+        ]
+        for r in rows("explorer")
+    ]
+    return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
+
+
 MADE = (
     detection,
     summary,
@@ -188,6 +205,7 @@ MADE = (
     speed,
     speed_memory,
     speed_gpu,
+    explorer,
 )
 TABLES = {make.__name__: make for make in MADE}
 

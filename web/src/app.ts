@@ -135,7 +135,7 @@ export class App {
   /** What rows can be coloured by: value and name. */
   colours(): [string, string][] {
     const columns = this.data.columns.filter((column) => column.kind !== "text");
-    return [["f", "Centrality"], ["move", "Change of place, global to local"],
+    return [["f", "Centrality"], ["move", "Change of place"],
       ...columns.map((column): [string, string] => [`=${column.name}`, column.name])];
   }
 

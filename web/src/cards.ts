@@ -4,7 +4,8 @@ import { any, type App, type Changed, type Part, score } from "./app";
 import { h, on } from "./dom";
 import { face, inWords, profile } from "./faces";
 
-const SHOWN = 10;
+const PICTURES = 10;
+const LINES = 6;
 
 export class Cards implements Part {
   readonly element: HTMLElement;
@@ -57,7 +58,8 @@ export class Cards implements Part {
 
   #take(order: Uint32Array, step: 1 | -1): number[] {
     const rows: number[] = [];
-    for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < SHOWN; k += step) {
+    const most = /picture|series/.test(this.app.data.kind) ? PICTURES : LINES;
+    for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < most; k += step) {
       if (this.app.shown(order[k])) rows.push(order[k]);
     }
     return rows;

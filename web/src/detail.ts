@@ -105,7 +105,7 @@ export class Detail implements Part {
       bar.style.width = `${(46 * Math.abs(value)) / most}%`;
       const held = this.app.data.columns.find((c) => c.name === name)?.text(this.#row);
       return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar),
-        h("span.amount", `${value < 0 ? "−" : "+"}${short(Math.abs(value))}`));
+        h("span.amount", `${value < 0 ? "−" : "+"}${Number(Math.abs(value).toPrecision(2))}`));
     });
     const why = this.element.querySelector(".reasons")!;
     why.replaceChildren(h("h3", "Why, against the centre"), h("ul", ...lines));

@@ -59,10 +59,11 @@ export class MapPart implements Part {
       h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms));
     this.#use("pan");
     this.#listen();
-    new ResizeObserver(() => this.#resize()).observe(this.element);
+    new ResizeObserver(() => this.#resize() && app.paint && this.#drawAgain()).observe(this.element);
   }
 
   update(changed: Changed): void {
+    if (this.#w === 1) this.#resize(); // the first time
     if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
     if (any(changed, "query", "selection")) this.#mark();
     if (any(changed, "t", "x", "y", "zoom", "colour", "query", "brush", "rule", "level", "theme", "selection")) this.#draw();
@@ -108,8 +109,10 @@ export class MapPart implements Part {
     return [x + (px - this.#w / 2) / sx, y - (py - this.#height / 2) / sy];
   }
 
-  #resize(): void {
+  /** Take the size of the element; false if nothing has changed. */
+  #resize(): boolean {
     const box = this.element.getBoundingClientRect();
+    if (box.width === this.#w && box.height === this.#height) return false;
     this.#w = Math.max(1, box.width);
     this.#height = Math.max(1, box.height);
     this.#ratio = Math.min(2, devicePixelRatio || 1);
@@ -118,10 +121,12 @@ export class MapPart implements Part {
       canvas.height = Math.round(this.#height * this.#ratio);
     }
     this.#blank = false;
-    if (this.app.paint) {
-      this.#drawAll();
-      this.#drawOver();
-    }
+    return true;
+  }
+
+  #drawAgain(): void {
+    this.#draw();
+    this.#drawOver();
   }
 
   #mark(): void {

@@ -40,7 +40,7 @@ void main() {
   if ((chosen > 0.5 && !selected) || (limit > 0.0 && !odd)) colour.a *= 0.3;
   if (away) colour = vec4(faint, 0.16);
   wide = size * (away ? 0.75 : selected || odd ? 1.45 : 1.0);
-  ring = !away && odd ? 1.0 : !away && selected ? 2.0 : 0.0;
+  ring = !away && odd ? 1.0 : !away && selected && wide > 6.0 ? 2.0 : 0.0;
   gl_Position = vec4((position - center) * scale, 0.0, 1.0);
   gl_PointSize = wide;
 }`;
