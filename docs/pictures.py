@@ -62,11 +62,11 @@ def explorer() -> None:
         tab.wait_for_selector("[data-ready]")
         tab.locator("ol.cards button").nth(1).click()
         tab.locator(".reasons li").first.wait_for()
-        tab.mouse.move(1000, 780)
+        tab.mouse.move(640, 20)
         tab.wait_for_timeout(300)
         tab.screenshot(path=FOLDER / "explorer.png")
     with Image.open(FOLDER / "explorer.png") as picture:
-        picture.convert("RGB").quantize(160).save(FOLDER / "explorer.png", optimize=True)
+        picture.convert("RGB").quantize(256).save(FOLDER / "explorer.png", optimize=True)
 
 
 if __name__ == "__main__":

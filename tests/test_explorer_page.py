@@ -326,6 +326,17 @@ def test_the_rows_that_move_most_are_one_click_away(open_page, cloud, cloud_page
     assert "change of place" in tab.locator(".legend").inner_text()
 
 
+def test_what_rows_hold_is_shown_as_text_never_as_markup(open_page, tmp_path):
+    evil = "<img src=x onerror=alert(1)><b>bold</b>"
+    table = pa.table({evil: [f"{evil} {i}" for i in range(9)]})
+    tab = open_page(exported(grid(title=evil, columns=tuple(columns_of(table, 1))), tmp_path))
+    assert tab.locator("h1").inner_text() == evil
+    assert evil in tab.locator("ol.cards button").first.inner_text()
+    tab.locator("ol.cards button").first.click()
+    tab.locator(".detail dd").first.wait_for()
+    assert tab.locator("#centrality-page img").count() == 0
+
+
 # Selection
 
 

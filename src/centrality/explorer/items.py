@@ -65,12 +65,8 @@ def _of_array(given: NDArray[Any]) -> Items:
     if given.ndim == 2:
         return Items("series", curves=np.stack([curve(row) for row in given.astype(float)]))
     if given.ndim in (3, 4):
-        low, high = float(np.nanmin(given)), float(np.nanmax(given))
-        scale = 255 / (high - low) if high > low else 1.0
-        as_is = given.dtype == np.uint8 and high > 1
-        return Items(
-            "picture", picture=lambda row: thumbnail(given[row] if as_is else ((given[row] - low) * scale).round())
-        )
+        low, high = float(np.nanmin(given)), float(np.nanmax(given))  # of all: pictures can be compared
+        return Items("picture", picture=lambda row: thumbnail(_grey_levels(given[row], low, high)))
     raise TypeError(f"items must be {KINDS}; got an array of shape {given.shape}.")
 
 
@@ -82,7 +78,7 @@ def thumbnail(item: Any) -> bytes:
     """A small picture as the bytes of a file: PNG while it is tiny, JPEG beyond."""
     image = optional("PIL.Image", "explore")
     if isinstance(item, np.ndarray):
-        opened = image.fromarray(np.squeeze(item).astype(np.uint8))
+        opened = image.fromarray(_grey_levels(np.squeeze(item)))
     else:
         opened = (
             image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
@@ -95,6 +91,15 @@ def thumbnail(item: Any) -> bytes:
     else:
         opened.save(file, "JPEG", quality=80)
     return file.getvalue()
+
+
+def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | None = None) -> NDArray[np.uint8]:
+    """Bytes as they are, other numbers from their lowest to their highest."""
+    if values.dtype == np.uint8:
+        return values
+    low = float(np.nanmin(values)) if low is None else low
+    high = float(np.nanmax(values)) if high is None else high
+    return np.asarray(np.nan_to_num((values - low) * (255 / (high - low or 1.0))).round(), dtype=np.uint8)
 
 
 def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
