@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service", "scale")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service", "scale", "explorer")),
 )
 
 
@@ -272,6 +272,23 @@ def scale_sample() -> str:
     return markdown(["rows", "t = 0", "t = 0.5", "t = 1"], body)
 
 
+def explorer() -> str:
+    def seconds(r: dict[str, str], name: str) -> str:
+        return f"{float(r[f'{name}_s']):.1f} s ({float(r[f'{name}_cpu_s']):.1f} s)"
+
+    body = [
+        [
+            r["page"],
+            f"{int(r['points']):,}",
+            f"{float(r['megabytes']):.1f} MB",
+            seconds(r, "ready"),
+            f"{r['turn_ms']} ms ({r['turn_cpu_ms']} ms)",
+        ]
+        for r in rows("explorer")
+    ]
+    return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
+
+
 MADE = (
     ablation,
     detection,
@@ -291,6 +308,7 @@ MADE = (
     scale,
     scale_fit,
     scale_sample,
+    explorer,
 )
 TABLES = {make.__name__: make for make in MADE}
 

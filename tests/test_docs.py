@@ -17,7 +17,8 @@ def tables():
     return module
 
 
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("depths", "data", "explanations", "service", "scale"))]
+WITH_PYTHON = ("depths", "data", "explanations", "service", "scale", "explorer")
+PAGES = ["README.md", *(f"docs/{name}.md" for name in WITH_PYTHON)]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -403,6 +403,12 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             raise ValueError("This model was saved before training scores were kept: fit it again to ask for drift.")
         return self._training_scores.compare(heads)
 
+    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
+        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        from centrality.explorer.widget import explore
+
+        return explore(self, X, items=items, **options)
+
     def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
         return in_blocks(self._scorer, self._scaling, X, finish)
 
