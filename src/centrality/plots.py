@@ -12,6 +12,8 @@ from centrality._optional import optional
 COLOURS = "viridis"  # perceptually even, and safe for the colour-blind
 INK, POINT = "#222222", "#ffffff"
 FIRST, SECOND, OUTLIER = "#2166ac", "#d6604d", "#b2182b"
+# Okabe and Ito's colours, which the colour-blind tell apart, and two greys.
+CLASSES = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633")
 FENCE = 3.0  # Rousseeuw, Ruts and Tukey's factor: the bag, blown up so much about the median, fences the data
 
 
@@ -48,25 +50,64 @@ def contours(
     return figure
 
 
-def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]) -> Any:
+def homotopy_map(
+    points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float], *, labels: NDArray[Any] | None = None
+) -> Any:
     """The rows on a map, (n, 2), coloured by their centrality, (n, len(ts)): a panel for each t, global to local.
 
-    The least central rows are drawn last, so that a few of them are not hidden among many.
+    With `labels`, a first panel shows which class each row is of.
     """
-    figure = _figure(2.6 * len(ts) + 0.9, 3.0)
-    panels = figure.subplots(1, len(ts), squeeze=False)[0]
+    panels = {f"t = {t:g}{_side(t)}": score for t, score in zip(ts, scores.T, strict=True)}
+    return score_maps(points, panels, labels=labels)
+
+
+def score_maps(
+    points: NDArray[Any],
+    scores: dict[str, NDArray[Any]],
+    *,
+    labels: NDArray[Any] | None = None,
+    columns: int | None = None,
+) -> Any:
+    """The rows on a map, (n, 2), a panel for each named list of scores, (n,), all with the same limits of colour.
+
+    The least central rows are drawn last, so that a few of them are not hidden among many. `labels` add a first panel
+    with the class of each row, its name written amid its rows; `columns` breaks the panels into lines.
+    """
+    count = len(scores) + (labels is not None)
+    columns = columns or count
+    lines = -(-count // columns)
+    figure = _figure(2.6 * columns + 0.9, 3.0 if lines == 1 else 2.7 * lines)
+    panels = list(figure.subplots(lines, columns, squeeze=False).ravel())
+    for spare in panels[count:]:
+        spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
-    for panel, t, score in zip(panels, ts, scores.T, strict=True):
+    shown = panels[count - len(scores) : count]
+    low, high = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
+    for panel, (title, score) in zip(shown, scores.items(), strict=True):
         order = np.argsort(-score)
         drawn = panel.scatter(
-            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=scores.min(), vmax=scores.max(), linewidths=0
+            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=low, vmax=high, linewidths=0, rasterized=True
         )
+        panel.set_title(title, fontsize=10)
+    if labels is not None:
+        _classes(panels[0], points, np.asarray(labels), size)
+    for panel in panels[:count]:
         panel.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
-        panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
-    bar = figure.colorbar(drawn, ax=panels.tolist(), shrink=0.85, pad=0.01, format="%.2f")
+    bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01, format="%.2f")
     bar.ax.tick_params(labelsize=7)
     bar.set_label("centrality", fontsize=8)
     return figure
+
+
+def _classes(panel: Any, points: NDArray[Any], labels: NDArray[Any], size: float) -> None:
+    for k, label in enumerate(np.unique(labels)):
+        own = points[labels == label]
+        panel.scatter(*own.T, s=size, color=CLASSES[k % len(CLASSES)], linewidths=0, rasterized=True)
+        panel.annotate(
+            str(label), np.median(own, axis=0), fontsize=9, weight="bold", ha="center", va="center",
+            bbox={"boxstyle": "round,pad=0.15", "color": "white", "alpha": 0.75},
+        )  # fmt: skip
+    panel.set_title("classes", fontsize=10)
 
 
 def profile(heads: NDArray[Any], *, shown: int = 10, t: float = 0.5) -> Any:

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, fit, inspect, plot, rank, score
+from centrality.commands import demo, depth, fit, inspect, plot, rank, reproduce, score
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -12,4 +12,5 @@ ALL: dict[str, ModuleType] = {
     "plot": plot,
     "inspect": inspect,
     "demo": demo,
+    "reproduce": reproduce,
 }

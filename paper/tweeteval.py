@@ -1,0 +1,79 @@
+"""Figure "tweeteval": 1000 tweets, negative, neutral or positive, compared by the cosine.
+
+The paper embeds them by a DistilBERT trained on sentiment, whose weights are not to be had here; MiniLM, which knows
+topics rather than sentiments, stands in. The text's claims as numbers: neutral tweets are the more central ones, by
+both heads; the dial changes little; positive and negative tweets lie at opposite ends (along the line between their
+means, found on every second tweet and tested on the others).
+"""
+
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from centrality import blend, datasets, planar, plots
+from centrality.metrics import rank_correlation
+from paper.figures import save
+from paper.lab import Cell, Found
+from paper.models import SEEDS, TS, fuse, trained
+
+TITLE = "Figure 7: TweetEval from global to local"
+MINUTES = 4.0
+NAMES = np.array(["negative", "neutral", "positive"])
+NEUTRAL, MILD = "AUC of neutral against polar", "Spearman of Global with Local"
+ENDS = "AUC of positive against negative along their line"
+PRINTED = {
+    ("TweetEval", "Global", NEUTRAL): "> 0.5",
+    ("TweetEval", "Local", NEUTRAL): "> 0.5",
+    ("TweetEval", "both heads", MILD): "> 0.5",
+    ("TweetEval", "MiniLM", ENDS): "> 0.5",
+}
+
+
+def cells(quick: bool) -> list[Cell]:
+    n, seeds = (300, range(1)) if quick else (1000, SEEDS)
+    return [
+        Cell("TweetEval", "FUSE", settings, seed, partial(measure, settings, n, seed, quick))
+        for seed in seeds
+        for settings in ("paper", "ours", "default")
+    ]
+
+
+def measure(settings: str, n: int, seed: int, quick: bool) -> Found:
+    Z, label = tweets(n)
+    model, seconds = trained(fuse(settings, "real", seed, metric="cosine", quick=quick), Z)
+    heads = model.heads(Z)
+    found: Found = {
+        ("Global", NEUTRAL): roc_auc_score(label == 1, heads[:, 0]),
+        ("Local", NEUTRAL): roc_auc_score(label == 1, heads[:, 1]),
+        ("both heads", MILD): rank_correlation(*heads.T),
+        ("MiniLM", ENDS): opposite_ends(Z, label),
+        ("FUSE", "train s"): seconds,
+    }
+    return found | ({"heads": heads, "points": embedded(n, quick), "labels": label} if seed == 0 else {})
+
+
+def tweets(n: int) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(datasets.fetch("tweeteval_minilm")) as archive:
+        test = archive["split"] == "test"
+        return archive["E"][test][:n].astype(np.float64), archive["y"][test][:n]
+
+
+def opposite_ends(Z: np.ndarray, label: np.ndarray) -> float:
+    some, others = Z[::2], Z[1::2]
+    line = some[label[::2] == 2].mean(0) - some[label[::2] == 0].mean(0)
+    polar = label[1::2] != 1
+    return float(roc_auc_score(label[1::2][polar] == 2, (others @ line)[polar]))
+
+
+@lru_cache
+def embedded(n: int, quick: bool) -> np.ndarray:
+    return planar.embed(tweets(n)[0], method="pca" if quick else "umap", random_state=0)
+
+
+def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
+    for cell, f in found.items():
+        if cell.seed == 0 and cell.settings != "ours":
+            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=NAMES[f["labels"]])
+            save(figure, folder / f"tweeteval_{cell.settings}.png")
