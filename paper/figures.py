@@ -13,4 +13,4 @@ def save(figure: Any, path: Path, dpi: int = 110) -> None:
     drawn = BytesIO()
     figure.savefig(drawn, dpi=dpi, format="png")
     with Image.open(drawn) as picture, written_whole(path) as beside:
-        picture.convert("RGB").quantize(128).save(beside, optimize=True)
+        picture.convert("RGB").quantize(256, kmeans=1).save(beside, optimize=True)

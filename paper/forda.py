@@ -67,5 +67,5 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
             names = np.where(f["labels"] == 1, "class 1", "class −1")
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=names)
+            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=names, columns=3)
             save(figure, folder / f"forda_{cell.settings}.png")

@@ -78,7 +78,7 @@ def embedded(n: int, quick: bool) -> np.ndarray:
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=f["labels"])
+            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=f["labels"], columns=3)
             save(figure, folder / f"mnist_{cell.settings}.png")
 
 

@@ -52,6 +52,15 @@ than the paper's η = 1 does, and follows a density more closely than the distan
 
 
 def write(folder: Path) -> list[Path]:
+    """Put both pages into the folder."""
+    pages = made(folder)
+    for path, text in pages.items():
+        with written_whole(path) as beside:
+            beside.write_text(text)
+    return list(pages)
+
+
+def made(folder: Path) -> dict[Path, str]:
     """Both pages, of whatever items have results."""
     known = {
         name: (import_module(f"paper.{name}"), read(folder / "results" / f"{name}.csv"))
@@ -64,11 +73,7 @@ def write(folder: Path) -> list[Path]:
     parts += [_section(name, item, rows, folder) for name, (item, rows) in known.items()]
     beyond = [BEYOND.format(settings=listed, summary=_summary(known))]
     beyond += [_comparison(item, rows) for item, rows in known.values() if _settings(rows) & {"ours", "default"}]
-    pages = {folder / "README.md": parts, folder / "BEYOND.md": beyond}
-    for path, texts in pages.items():
-        with written_whole(path) as beside:
-            beside.write_text("\n".join(texts))
-    return list(pages)
+    return {folder / "README.md": "\n".join(parts), folder / "BEYOND.md": "\n".join(beyond)}
 
 
 def _line(name: str, rows: list[Row]) -> str:

@@ -75,5 +75,5 @@ def embedded(n: int, quick: bool) -> np.ndarray:
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=NAMES[f["labels"]])
+            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=NAMES[f["labels"]], columns=3)
             save(figure, folder / f"tweeteval_{cell.settings}.png")

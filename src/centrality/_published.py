@@ -53,6 +53,14 @@ def fetch(name: str) -> Path:
     return _download(name, known)
 
 
+def rows(name: str) -> NDArray[Any]:
+    """(n, p) the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
+    with np.load(fetch(name)) as archive:
+        array = archive[next(key for key in ("X", "E", "X_train") if key in archive.files)]
+    array = array.reshape(len(array), -1)
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
 def names() -> list[str]:
     """The data sets that `fetch` knows."""
     return list(SETS)

@@ -1,7 +1,8 @@
 """Tables of rows: read whole or as a stream of Arrow batches, written whole or not at all.
 
 Files end in .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow, .feather, .npy or .npz; a folder holds Parquet
-files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream.
+files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream; a name such
+as breastw is a published data set (see `datasets.fetch`).
 """
 
 import os
