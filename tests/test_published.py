@@ -134,6 +134,10 @@ def test_raw_files_become_arrays(tmp_path):
 @pytest.mark.parametrize("name", datasets.names())
 def test_every_set_in_the_data_folder_is_as_published(data, name):
     assert datasets.fetch(name) == data / SETS[name].path
+    if SETS[name].path.endswith(".gz"):
+        with pytest.raises(ValueError, match="holds text"):
+            _published.rows(name)
+        return
     rows = _published.rows(name)
     assert rows.ndim == 2
     assert np.isfinite(rows).all()

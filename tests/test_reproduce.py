@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper import ITEMS, lab, page
+from paper import ITEMS, cifar, lab, page
+from paper.encoders import encoded
 from paper.run import reproduce
 
+from centrality import datasets
 from centrality.cli import main
 from centrality.commands import reproduce as command
+from centrality.representations import Images
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,7 +81,22 @@ def test_cifar_measures_smoothness_on_both_embeddings(data, tmp_path):
         for settings in ("paper", "ours", "default"):
             assert 0 < found[name, "Global", "graph smoothness", settings] < 10
         assert found[name, "Global", "graph smoothness", "ours"] < found[name, "MAH", "graph smoothness", "paper"]
-    assert figures(tmp_path) == {"cifar_effnetlite0", "cifar_resnet18"}
+    assert figures(tmp_path) == {"cifar_efficientnet-lite0", "cifar_resnet18"}
+
+
+@pytest.mark.data
+def test_clip_is_used_where_its_weights_are_at_hand(data, clip, monkeypatch):
+    monkeypatch.setattr(cifar, "CLIP", "/nowhere/clip")
+    assert "CLIP" not in {cell.dataset for cell in cifar.cells(quick=False)}
+    monkeypatch.setattr(cifar, "CLIP", clip)
+    assert "CLIP" in {cell.dataset for cell in cifar.cells(quick=False)}
+    with np.load(datasets.fetch("cifar10_airplane")) as archive:
+        images = list(archive["X"][:12])
+    Z = encoded(Images(clip), images)
+    assert Z.shape == (12, 12)
+    np.testing.assert_allclose(
+        np.linalg.norm(Z, axis=1), 1, atol=1e-5
+    )  # as CLIP gives them: neither centred nor scaled
 
 
 @pytest.mark.data
@@ -107,10 +125,10 @@ def test_forda_measures_flatness_and_class_separation(data, tmp_path):
 @pytest.mark.data
 def test_tweets_of_opposite_sentiment_lie_apart(data, tmp_path):
     found = quick("tweeteval", tmp_path)
-    assert found["TweetEval", "MiniLM", "AUC of positive against negative along their line", "paper"] > 0.5
+    assert found["MiniLM", "vectors", "AUC of positive against negative along their line", "paper"] > 0.5
     for settings in ("paper", "ours", "default"):
-        assert 0 <= found["TweetEval", "Global", "AUC of neutral against polar", settings] <= 1
-    assert figures(tmp_path) == {"tweeteval_paper", "tweeteval_default"}
+        assert 0 <= found["MiniLM", "Global", "AUC of neutral against polar", settings] <= 1
+    assert figures(tmp_path) == {"tweeteval_minilm_paper", "tweeteval_minilm_default"}
 
 
 @pytest.mark.data

@@ -25,17 +25,17 @@ FOLDER = "CENTRALITY_DATA"
 
 @dataclass(frozen=True)
 class Published:
-    """One data set: an .npz file below the folder of data sets, and where it comes from."""
+    """One data set: an .npz file (or text, .gz) below the folder of data sets, and where it comes from."""
 
     path: str
-    digest: str  # sha256 of its arrays; see `digest`
+    digest: str  # sha256 of its content; see `digest`
     origin: str
     urls: tuple[str, ...] = ()  # none: nobody offers it for download, `origin` says how it is made
     build: Callable[[Sequence[Path]], Arrays] | None = None  # from the downloaded files
 
 
 def fetch(name: str) -> Path:
-    """The .npz file of a published data set.
+    """The file of a published data set.
 
     Looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file whose content is not what was
     published is an error. `names()` tells which there are.
@@ -55,7 +55,10 @@ def fetch(name: str) -> Path:
 
 def rows(name: str) -> NDArray[Any]:
     """(n, p) the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
-    with np.load(fetch(name)) as archive:
+    path = fetch(name)
+    if path.suffix != ".npz":
+        raise ValueError(f"The data set {name} holds text, not rows of numbers: read {path}.")
+    with np.load(path) as archive:
         array = archive[next(key for key in ("X", "E", "X_train") if key in archive.files)]
     array = array.reshape(len(array), -1)
     return array.astype(np.float32) if array.dtype == np.float16 else array
@@ -72,16 +75,18 @@ def cache() -> Path:
 
 
 def digest(path: Path) -> str:
-    """sha256 of names, types, shapes and values of all arrays of an .npz file."""
+    """sha256 of names, types, shapes and values of all arrays of an .npz file; of the text, if it is .gz."""
     total = hashlib.sha256()
     try:
+        if path.suffix == ".gz":
+            return hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()
         with np.load(path) as archive:
             for name in sorted(archive.files):
                 array = np.ascontiguousarray(archive[name])
                 total.update(f"{name} {array.dtype.str} {array.shape}".encode())
                 total.update(array.tobytes())
     except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as .npz: {error}. Remove it.") from error
+        raise ValueError(f"{path} cannot be read as {path.suffix}: {error}. Remove it.") from error
     return total.hexdigest()
 
 
@@ -173,11 +178,22 @@ SETS: dict[str, Published] = {
         (f"{_FORDA}_TRAIN.tsv", f"{_FORDA}_TEST.tsv"),
         _series,
     ),
+    "tweeteval": Published(
+        "paper/tweeteval_sentiment_test.tsv.gz",
+        "b389d72757ba90722d479597477ae13aef973fde9e14af1630ba1a9c1f4773cc",
+        "TweetEval's sentiment tweets, the test split as a table of label and text with tabs between "
+        "(github.com/cardiffnlp/tweeteval, datasets/sentiment, test_labels.txt and test_text.txt)",
+    ),
     "tweeteval_minilm": Published(
         "paper/tweeteval_minilm.npz",
         "9f4fec87151e8a24d414ff85a2620005bb3438c4831f99ecf6cd2db933a56f60",
         "all-MiniLM-L6-v2's vectors (E, float16) of TweetEval's sentiment tweets, the first 1000 of test and all 2000 "
         "of val (github.com/cardiffnlp/tweeteval, datasets/sentiment), with y and split",
+    ),
+    "cifar10_airplane": Published(
+        "paper/cifar10_airplane_images.npz",
+        "adfedda183f1ca279ad58b856f49db56a304f24d6b22df9bc90cac6c846a8b86",
+        "2000 airplanes and 450 other images of CIFAR-10 (X, uint8), with y, split and index in the original split",
     ),
     "cifar10_effnetlite0": Published(
         "paper/cifar10_effnetlite0.npz",
