@@ -61,7 +61,7 @@ def rows(name: str) -> NDArray[Any]:
     with np.load(path) as archive:
         array = archive[next(key for key in ("X", "E", "X_train") if key in archive.files)]
     array = array.reshape(len(array), -1)
-    return array.astype(np.float32) if array.dtype == np.float16 else array
+    return np.asarray(array, dtype=np.float32 if array.dtype == np.float16 else array.dtype)
 
 
 def names() -> list[str]:
