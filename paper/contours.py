@@ -19,6 +19,10 @@ from paper.models import SEEDS, TS, fuse, trained
 TITLE = "Figure 2: contours over the plane"
 MINUTES = 8.0
 N, GRID = 5000, 100
+WHY = """
+Where our defaults differ: their noise is much smaller than η = 1. Inside the Uniform the density is flat, and Local
+with it, so that its highest place may lie anywhere; on the Normal, Local follows the ellipses more closely.
+"""
 SAMPLES = {
     "Normal": datasets.normal,
     "Student-t": datasets.student_t,

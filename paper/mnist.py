@@ -19,6 +19,9 @@ from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 5: MNIST from global to local"
 MINUTES = 14.0
+WHY = """
+The paper does not say how pixels are scaled; in [0, 1], noise of η = 1 is larger than the spread of any pixel.
+"""
 LIKE_OTHERS, DISTINCTIVE = (4, 7, 9), (0, 2, 6)
 LIKENESS = "mean of 4, 7, 9 minus mean of 0, 2, 6"
 CORES = "Spearman with nearness of 10 neighbours, within digits"
