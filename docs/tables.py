@@ -39,8 +39,8 @@ def summary() -> str:
     for name, method in (("Breastw", "FUSE"), ("Ionosphere", "Local")):
         line = [f"{name} outliers: {method}, AUC-ROC / AUC-PRC"]
         for settings, column in (("paper", "paper"), ("paper", "value"), ("ours", "value")):
-            each = (outliers[name, method, metric, settings][column] for metric in ("AUC-ROC", "AUC-PRC"))
-            line.append(" / ".join(map(short, each)))
+            each = [outliers.get((name, method, metric, settings), {}) for metric in ("AUC-ROC", "AUC-PRC")]
+            line.append(" / ".join(short(r[column]) for r in each if r))
         body.append(line)
     mixture = {r["settings"]: r for r in rows("mixture")}
     for head, truth in (("global", "minus mean distance"), ("local", "true log-density")):

@@ -17,7 +17,7 @@ from paper.lab import Cell, Found
 from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 2: contours over the plane"
-MINUTES = 8.0
+MINUTES = 4.0
 N, GRID = 5000, 100
 WHY = """
 Where our defaults differ: their noise is much smaller than η = 1. Inside the Uniform the density is flat, and Local

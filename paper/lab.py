@@ -49,7 +49,7 @@ class Task:
         return [cell for cell in self.cells if not (self.kept / cell.file).exists()]
 
     def minutes(self) -> float:
-        """What the unknown cells took where the results in the repository were measured, all cells counting alike."""
+        """What the unknown cells take on one slow core, all cells of an item counting alike."""
         return float(self.item.MINUTES) * len(self.unknown()) / max(len(self.cells), 1)
 
     def measure(self, cell: Cell) -> None:
@@ -81,10 +81,9 @@ def save(task: Task, folder: Path) -> list[Row]:
     path.parent.mkdir(parents=True, exist_ok=True)
     order = list(dict.fromkeys(cell.dataset for cell in task.item.cells(False)))
     new = {_where(row): row for row in rows(task)}
-    settings = {row["settings"] for row in new.values()}
-    old = {_where(row): row for row in read(path) if row["settings"] not in settings} if path.exists() else {}
+    old = {_where(row): row for row in read(path)} if path.exists() else {}
     merged = sorted(
-        [*new.values(), *old.values()],
+        (old | new).values(),
         key=lambda row: order.index(row["dataset"]) if row["dataset"] in order else len(order),
     )
     with written_whole(path) as beside, beside.open("w", newline="") as file:

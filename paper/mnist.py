@@ -18,7 +18,7 @@ from paper.lab import Cell, Found, Row, value_of
 from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 5: MNIST from global to local"
-MINUTES = 14.0
+MINUTES = 6.0
 WHY = """
 The paper does not say how pixels are scaled; in [0, 1], noise of η = 1 is larger than the spread of any pixel.
 """

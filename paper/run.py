@@ -33,7 +33,10 @@ def reproduce(
         for task in tasks:
             for cell in task.unknown():
                 bar.set_description(f"{task.name}: {cell.dataset}, {cell.model}, {cell.settings}, seed {cell.seed}")
-                task.measure(cell)
+                try:
+                    task.measure(cell)
+                except KeyboardInterrupt:
+                    raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
                 bar.update()
             finish(task, folder, quick)
     pages = page.write(folder)

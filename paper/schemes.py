@@ -18,14 +18,14 @@ from paper.models import TS, fuse, per_sample, trained
 from paper.table3 import folds, outliers, quality
 
 TITLE = "Tables S1 to S5: four sampling schemes"
-MINUTES = 60.0
+MINUTES = 20.0
 N, GRID = 1000, 80
 WHY = """
 The Supplement does not give η or the metric of the fixed setting for Breastw and Ionosphere; ours is η = 1 with
 Euclidean distances. Seconds are those of our implementation, whose labels cost little, so that exhaustive schemes are
 slower by their number of steps only.
 """
-SEEDS_OF = {1: range(5), 2: range(2), 3: range(2), 4: range(1)}
+SEEDS_OF = {1: range(5), 2: range(1), 3: range(1), 4: range(1)}
 SYNTHETIC = {"Normal": datasets.normal, "Student-t": datasets.student_t, "Uniform": datasets.uniform}
 FIGURES = SYNTHETIC | {"Mixture": datasets.four_clusters().sample}
 OUTLIERS = ("Breastw", "Ionosphere")

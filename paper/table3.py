@@ -22,7 +22,7 @@ from paper.lab import Cell, Found, Row, value_of
 from paper.models import SEEDS, fuse, trained
 
 TITLE = "Table 3: outliers of Breastw and Ionosphere"
-MINUTES = 40.0
+MINUTES = 33.0
 WHY = """
 Features are taken raw although the text says standardised: only so do the baselines come out as printed. The paper
 does not say of how many shuffles its numbers are the mean; ours move by the standard deviations shown. The defaults

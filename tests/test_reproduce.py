@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper import ITEMS, cifar, lab, page
+from paper import ITEMS, cifar, lab, page, runtime
 from paper.encoders import encoded
 from paper.run import reproduce
 
@@ -243,6 +243,15 @@ def test_the_command_says_what_it_measured(tmp_path, capsys):
     assert said["results"] == [str(tmp_path / "results" / "runtime.csv")]
     assert main(["reproduce", "runtime", "--quick", "-o", str(tmp_path)]) == 0
     assert "All 12 cells are known" in capsys.readouterr().out
+
+
+def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runtime, "per_sample", stopped)
+    assert main(["reproduce", "runtime", "--quick", "-o", str(tmp_path)]) == 130
+    assert "interrupted, what was measured is kept: the same command goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
