@@ -16,7 +16,7 @@ from centrality.metrics import graph_smoothness
 from centrality.representations import Images
 from paper.encoders import at_hand, encoded
 from paper.figures import save
-from paper.lab import Cell, Found, Row, value_of
+from paper.lab import Bar, Cell, Found, Row, value_of
 from paper.models import SEEDS, depths, fuse, per_sample, trained
 
 TITLE = "Table 2: CIFAR-10 airplanes, smoothness over the graph of neighbours"
@@ -123,12 +123,13 @@ def to_unit(scores: np.ndarray) -> np.ndarray:
     return (scores - scores.min()) / reach if reach > 0 else np.full(len(scores), 0.5)
 
 
-def bars(rows: list[Row]) -> list[tuple[str, bool, str]]:
+def bars(rows: list[Row]) -> list[Bar]:
     made = []
     for settings in ("paper", "ours"):
         for name in dict.fromkeys(row["dataset"] for row in rows if row["metric"] == SMOOTHNESS):
             ours = value_of(rows, name, "Global", SMOOTHNESS, settings)
             peers = {method: value_of(rows, name, method, SMOOTHNESS, "paper") for method in METHODS[1:]}
+            peers = {method: value for method, value in peers.items() if not np.isnan(value)}
             constant = [method for method, value in peers.items() if value == 0]
             peers = {method: value for method, value in peers.items() if value > 0}
             best = min(peers, key=lambda method: peers[method])

@@ -18,6 +18,7 @@ COLUMNS = ("item", "dataset", "method", "metric", "settings", "paper", "value", 
 TIME, COUNT = "seconds of measuring", "cells measured"
 Found = dict[Any, Any]  # {(method, metric): number} for the table, {name: array} for the figures
 Row = dict[str, str]
+Bar = tuple[str, bool, str]  # what was wanted, whether it was reached, what was found
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,40 @@ def value_of(rows: Iterable[Row], dataset: str, method: str, metric: str, settin
     """One number of a table; NaN where it has not been measured."""
     wanted = (dataset, method, metric, settings)
     return next((float(row["value"]) for row in rows if _where(row) == wanted), float("nan"))
+
+
+def gains(rows: Iterable[Row], keys: Iterable[tuple[str, str, str]]) -> Bar | None:
+    """Our schedule against the paper's, in each of these rows; None where nothing is measured with both."""
+    both = {key: (value_of(rows, *key, "paper"), value_of(rows, *key, "ours")) for key in keys}
+    gained = {key: ours - paper for key, (paper, ours) in both.items() if not np.isnan(ours + paper)}
+    if not gained:
+        return None
+    least = min(gained, key=lambda key: gained[key])
+    found = f"{sum(g >= 0 for g in gained.values())} of {len(gained)} rows; the least gain is {gained[least]:+.4f}"
+    wanted = "our schedule at the paper's η: at least as good as the paper's schedule in every row"
+    return wanted, gained[least] >= 0, f"{found} ({', '.join(least)})"
+
+
+def speed(rows: Iterable[Row], datasets: Iterable[str]) -> Bar | None:
+    """How many times faster our schedule trains."""
+    keys = [(name, "FUSE", "train s") for name in datasets]
+    both = [(value_of(rows, *key, "paper"), value_of(rows, *key, "ours")) for key in keys]
+    faster = [paper / ours for paper, ours in both if not np.isnan(paper + ours)]
+    if not faster:
+        return None
+    least, most = min(faster), max(faster)
+    found = f"{least:.1f} times" if len(faster) == 1 else f"{least:.1f} to {most:.1f} times"
+    return "our schedule trains 10 times faster than the paper's", least >= 10, found
+
+
+def gap(rows: Iterable[Row], printed: dict[tuple[str, str, str], float], limit: float, words: str) -> Bar | None:
+    """How far the paper's settings are, here, from what is printed."""
+    gaps = {key: abs(value_of(rows, *key, "paper") - value) for key, value in printed.items()}
+    gaps = {key: value for key, value in gaps.items() if not np.isnan(value)}
+    if not gaps:
+        return None
+    worst = max(gaps, key=lambda key: gaps[key])
+    return words, gaps[worst] <= limit, f"the widest gap is {gaps[worst]:.4f} ({', '.join(worst)})"
 
 
 def _row(item: str, dataset: str, method: str, metric: str, settings: str, paper: Any, value: float, std: Any) -> Row:

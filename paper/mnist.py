@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from centrality import blend, datasets, planar, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
-from paper.lab import Cell, Found, Row, value_of
+from paper.lab import Bar, Cell, Found, Row, speed
 from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 5: MNIST from global to local"
@@ -85,7 +85,5 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
             save(figure, folder / f"mnist_{cell.settings}.png")
 
 
-def bars(rows: list[Row]) -> list[tuple[str, bool, str]]:
-    seconds = [value_of(rows, "MNIST", "FUSE", "train s", settings) for settings in ("paper", "ours")]
-    faster = seconds[0] / seconds[1]
-    return [("our schedule trains 10 times faster", faster >= 10, f"{faster:.1f} times")]
+def bars(rows: list[Row]) -> list[Bar | None]:
+    return [speed(rows, ["MNIST"])]

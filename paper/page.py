@@ -86,15 +86,14 @@ def _line(name: str, rows: list[Row]) -> str:
 
 def _section(name: str, item: ModuleType, rows: list[Row], folder: Path) -> str:
     text = [f"## {item.TITLE}", "", (item.__doc__ or "").partition("\n\n")[2].strip(), ""]
-    if hasattr(item, "bars"):
-        text += _markdown(
-            ["wanted", "reached", "found"],
-            [[wanted, "yes" if reached else "**no**", found] for wanted, reached, found in item.bars(rows)],
-        )
+    bars = [bar for bar in item.bars(rows) if bar] if hasattr(item, "bars") else []
+    if bars:
+        body = [[wanted, "yes" if reached else "**no**", found] for wanted, reached, found in bars]
+        text += [*_markdown(["wanted", "reached", "found"], body), ""]
     if hasattr(item, "WHY"):
-        text += ["", item.WHY.strip()]
+        text += [item.WHY.strip(), ""]
     if getattr(item, "TABLE", True):
-        text += ["", *_folded(_table(rows))]
+        text += _folded(_table(rows))
     figures = sorted((folder / "figures").glob(f"{name}*.png"))
     for figure in figures:
         text += ["", f"![{item.TITLE}: {figure.stem.replace('_', ', ')}](figures/{figure.name})"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from centrality import FUSE, datasets, plots
 from paper.figures import save
-from paper.lab import Cell, Found, Row
+from paper.lab import Bar, Cell, Found, Row
 from paper.models import depths, per_sample
 
 TITLE = "Figure 3: inference time per sample"
@@ -74,7 +74,7 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
         save(plots.runtime(panels), folder / f"runtime_{name.lower()}.png")
 
 
-def bars(rows: list[Row]) -> list[tuple[str, bool, str]]:
+def bars(rows: list[Row]) -> list[Bar]:
     """The text's claims, over all distributions and sizes."""
     seen: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:

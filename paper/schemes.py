@@ -13,7 +13,7 @@ import numpy as np
 from centrality import FUSE, datasets, planar, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
-from paper.lab import Cell, Found, Row, value_of
+from paper.lab import Bar, Cell, Found, Row, value_of
 from paper.models import TS, fuse, per_sample, trained
 from paper.table3 import folds, outliers, quality
 
@@ -132,7 +132,7 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
             save(figure, folder / f"schemes_{name.lower()}.png", dpi=90)
 
 
-def bars(rows: list[Row]) -> list[tuple[str, bool, str]]:
+def bars(rows: list[Row]) -> list[Bar]:
     def of(name: str, k: int, settings: str) -> list[float]:
         return [value_of(rows, name, *key, settings) for key in _named(name, k)]
 
