@@ -26,7 +26,8 @@ measured. This page is made by `centrality reproduce`; the numbers are in [resul
 
 Values are means ± standard deviations over seeds. A claim that the text makes in words stands as a number with a sign
 in the column "paper": it holds or fails. Times are wall-clock, with whatever else the machine was doing; those in the
-repository were measured on two virtual cores shared with five other jobs, so trust their ratios.
+repository were measured on two virtual cores shared with up to twenty other processes: seconds are several times what
+a quiet machine needs, and even their ratios are rough.
 
 | item | command | measured | minutes |
 | --- | --- | --- | --- |
@@ -140,7 +141,7 @@ def _summary(known: dict[str, tuple[ModuleType, list[Row]]]) -> str:
             better = sum(gain >= 0 for gain in gains)
             lines.append(
                 f"- **{HEADS[settings]}**: at least as good as the paper's schedule in {better} of {len(gains)} rows "
-                f"of quality (tables 1, 2, 3, S1 to S5), training {min(speed):.1f} to {max(speed):.1f} times faster."
+                f"of quality (tables 1, 2, 3, S1 to S5), {min(speed):.1f} to {max(speed):.1f} times its speed."
             )
     return "\n".join(lines)
 
@@ -181,7 +182,9 @@ def _change(before: Row | None, after: Row | None, metric: str) -> str:
     if before is None or after is None:
         return ""
     a, b = float(before["value"]), float(after["value"])
-    return f"{a / b:.1f} times faster" if metric == "train s" else f"{b - a:+.3f}"
+    if metric == "train s":
+        return f"{a / b:.1f} times faster" if a >= b else f"{b / a:.1f} times slower"
+    return f"{b - a:+.3f}"
 
 
 def _markdown(head: list[str], body: list[list[str]]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from paper import ITEMS, lab, page
 
@@ -29,19 +30,32 @@ def reproduce(
     tasks = [lab.plan(n, m, folder, quick=quick, only=only, again=again) for n, m in modules.items()]
     left = sum(len(task.unknown()) for task in tasks)
     say(_estimate(tasks, left, quick))
+    missing: dict[str, str] = {}
     with tqdm(total=left, unit="cell", disable=not progress) as bar:
         for task in tasks:
-            for cell in task.unknown():
-                bar.set_description(f"{task.name}: {cell.dataset}, {cell.model}, {cell.settings}, seed {cell.seed}")
-                try:
-                    task.measure(cell)
-                except KeyboardInterrupt:
-                    raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
-                bar.update()
-            finish(task, folder, quick)
+            try:
+                _measure(task, bar)
+            except FileNotFoundError as error:  # a data set that is not to be had: the other items need not wait for it
+                if len(tasks) == 1:
+                    raise
+                missing[task.name] = str(error)
+                say(f"{task.name} is left out: {error}")
+            if task.found():
+                finish(task, folder, quick)
     pages = page.write(folder)
-    results = [str(folder / "results" / f"{task.name}.csv") for task in tasks]
-    return {"measured": left, "results": results, "pages": [str(path) for path in pages]}
+    results = [str(folder / "results" / f"{task.name}.csv") for task in tasks if task.found()]
+    measured = left - sum(len(task.unknown()) for task in tasks)
+    return {"measured": measured, "results": results, "pages": [str(path) for path in pages], "missing": missing}
+
+
+def _measure(task: lab.Task, bar: Any) -> None:
+    for cell in task.unknown():
+        bar.set_description(f"{task.name}: {cell.dataset}, {cell.model}, {cell.settings}, seed {cell.seed}")
+        try:
+            task.measure(cell)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
+        bar.update()
 
 
 def finish(task: lab.Task, folder: Path, quick: bool) -> None:

@@ -254,6 +254,19 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, ca
     assert "interrupted, what was measured is kept: the same command goes on" in capsys.readouterr().err
 
 
+def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.delenv("CENTRALITY_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said: list[str] = []
+    found = reproduce(["tweeteval", "runtime"], tmp_path, quick=True, say=said.append)
+    assert found["measured"] == 12
+    assert [Path(path).stem for path in found["results"]] == ["runtime"]
+    assert "all-MiniLM-L6-v2" in found["missing"]["tweeteval"]
+    assert any(line.startswith("tweeteval is left out: The data set tweeteval_minilm") for line in said)
+    with pytest.raises(FileNotFoundError, match="tweeteval_minilm was not found"):
+        reproduce(["tweeteval"], tmp_path, quick=True, say=said.append)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -17,15 +17,17 @@ CLONE = (
 )
 
 
+NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, schemes, or all (default)"
+
+
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("item", metavar="NAME", help="contours, table1, runtime, cifar, mnist, forda, tweeteval, "
-                         "table3, schemes, or all")  # fmt: skip
+    command.add_argument("item", nargs="?", default="all", metavar="NAME", help=NAMES)
     command.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (default: $CENTRALITY_DATA)")
     command.add_argument("--quick", action="store_true", help="small samples and one seed: does everything run?")
     command.add_argument("--only", metavar="SETTINGS", help="paper, ours or default: leave the other rows as they are")
     command.add_argument("--again", action="store_true", help="measure anew what is known from an earlier run")
-    command.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where results, figures and pages go "
-                         "(default: paper/, with --quick paper/quick/)")  # fmt: skip
+    where = "for results, figures and pages (default: paper/, with --quick paper/quick/)"
+    command.add_argument("-o", "--output", type=Path, metavar="FOLDER", help=where)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
