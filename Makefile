@@ -5,7 +5,7 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
-SOURCES := src tests benchmarks docs
+SOURCES := src tests benchmarks docs paper
 
 .PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
 
@@ -49,8 +49,6 @@ tables: .venv/.test
 	$(BIN)/python docs/tables.py
 
 benchmarks: .venv/.test
-	$(BIN)/python -m benchmarks.table1
-	$(BIN)/python -m benchmarks.table3
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.depths

@@ -1,4 +1,4 @@
-"""Writes the tables of README.md and docs/method.md from benchmarks/results: `make tables`."""
+"""Writes the tables of README.md and docs/ from benchmarks/results and paper/results: `make tables`."""
 
 import csv
 import re
@@ -11,9 +11,14 @@ PAGES = (
 )
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="") as file:
+def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:
+    with (ROOT / of / "results" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def of_paper(item: str) -> dict[tuple[str, str, str, str], dict[str, str]]:
+    found = rows(item, "paper")
+    return {(r["dataset"], r["method"], r["metric"], r["settings"]): r for r in found}
 
 
 def markdown(header: list[str], body: list[list[str]]) -> str:
@@ -27,19 +32,19 @@ def short(number: str) -> str:
 
 def summary() -> str:
     """The README's: paper, paper's settings here, ours."""
-    found = {(r["data"], r["settings"], r["head"]): r for r in rows("table1")}
-    body = []
+    found, body = of_paper("table1"), []
     for name in ("Normal", "Student-t", "Uniform"):
         for head in ("Global", "Local"):
-            paper, ours = found[name, "paper", head], found[name, "ours", head]
+            here, ours = (found[name, head, "Spearman", settings] for settings in ("paper", "ours"))
             label = f"{name}: {head} against distance to the mean, Spearman"
-            body.append([label, short(paper["spearman_paper"]), short(paper["spearman"]), short(ours["spearman"])])
-    outliers = {(r["data"], r["method"]): r for r in rows("table3")}
+            body.append([label, short(here["paper"]), short(here["value"]), short(ours["value"])])
+    outliers = of_paper("table3")
     for name, method in (("Breastw", "FUSE"), ("Ionosphere", "Local")):
-        r = outliers[name, method]
-        printed = f"{short(r['auc_roc_paper'])} / {short(r['auc_prc_paper'])}"
-        reached = f"{short(r['auc_roc'])} / {short(r['auc_prc'])}"
-        body.append([f"{name} outliers: {method}, AUC-ROC / AUC-PRC", printed, reached, ""])
+        line = [f"{name} outliers: {method}, AUC-ROC / AUC-PRC"]
+        for settings, column in (("paper", "paper"), ("paper", "value"), ("ours", "value")):
+            each = [outliers.get((name, method, metric, settings), {}) for metric in ("AUC-ROC", "AUC-PRC")]
+            line.append(" / ".join(short(r[column]) for r in each if r))
+        body.append(line)
     mixture = {r["settings"]: r for r in rows("mixture")}
     for head, truth in (("global", "minus mean distance"), ("local", "true log-density")):
         label = f"mixture, p = 64: {head} against {truth}, Spearman"
@@ -50,37 +55,6 @@ def summary() -> str:
 def mixture() -> str:
     body = [[r["settings"], short(r["global"]), short(r["local"])] for r in rows("mixture")]
     return markdown(["settings", "global, with minus mean distance", "local, with smoothed log-density"], body)
-
-
-def table1() -> str:
-    body = [
-        [
-            r["data"],
-            r["head"],
-            r["settings"],
-            f"{short(r['spearman'])} ± {short(r['spearman_std'])}",
-            short(r["spearman_paper"]),
-            short(r["kendall"]),
-            short(r["kendall_paper"]),
-        ]
-        for r in rows("table1")
-    ]
-    return markdown(["data", "head", "settings", "Spearman", "paper", "Kendall", "paper"], body)
-
-
-def table3() -> str:
-    body = [
-        [
-            r["data"],
-            r["method"],
-            f"{short(r['auc_roc'])} ± {short(r['auc_roc_std'])}",
-            short(r["auc_roc_paper"]),
-            f"{short(r['auc_prc'])} ± {short(r['auc_prc_std'])}",
-            short(r["auc_prc_paper"]),
-        ]
-        for r in rows("table3")
-    ]
-    return markdown(["data", "method", "AUC-ROC", "paper", "AUC-PRC", "paper"], body)
 
 
 def streams() -> str:
@@ -294,8 +268,6 @@ MADE = (
     detection,
     summary,
     mixture,
-    table1,
-    table3,
     false_discoveries,
     streams,
     service,

@@ -100,3 +100,22 @@ def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_lo
     assert first.lines[0].get_xdata().tolist() == [1, 3]
     assert second.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.3]
     assert first.lines[1].get_ydata()[0] == 0.693
+
+
+def test_score_maps_share_their_limits_and_show_classes_first():
+    points = np.random.default_rng(0).normal(size=(30, 2))
+    scores = {"flat": np.full(30, 0.5), "steep": np.linspace(0, 2, 30)}
+    figure = plots.score_maps(points, scores, labels=np.repeat(["a", "b"], 15), columns=2)
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert [panel.get_title() for panel in panels] == ["classes", "flat", "steep"]
+    assert {panel.collections[0].get_clim() for panel in panels[1:]} == {(0.0, 2.0)}
+    assert [text.get_text() for text in panels[0].get_legend().get_texts()] == ["a", "b"]
+
+
+def test_many_classes_are_named_where_their_rows_are():
+    points = np.repeat([[0.0, 0], [1, 0], [2, 0], [3, 0], [4, 1]], 3, axis=0)
+    figure = plots.homotopy_map(points, np.zeros((15, 2)), [0, 1], labels=np.repeat(np.arange(5), 3))
+    classes = figure.axes[0]
+    assert {text.get_text(): tuple(text.xy) for text in classes.texts}["4"] == (4.0, 1.0)
+    assert len(classes.texts) == 5
+    assert [axes.get_title() for axes in figure.axes[1:3]] == ["t = 0  (global)", "t = 1  (local)"]

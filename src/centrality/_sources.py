@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality import _lines, _places
+from centrality import _lines, _places, _published
 from centrality._columns import TableError, require, some
 from centrality._lines import TextFormat, wanted
 from centrality._parquet import ParquetSource
@@ -171,6 +171,13 @@ class ArraySource(Source):
             )
 
 
+class PublishedSource(ArraySource):
+    """A published data set by its name, wherever it is found."""
+
+    def _array(self, path: Path) -> NDArray[Any]:
+        return _published.rows(str(path))
+
+
 class ImageFolder(Source):
     """The paths of the images below a folder, one a row."""
 
@@ -202,6 +209,8 @@ def of_file(path: Path, *, whole: bool = False) -> Source:
     if path.is_dir():
         return _of_folder(path)
     if not path.exists():
+        if str(path) in _published.SETS:
+            return PublishedSource(path)
         kind_of(path)
         raise FileNotFoundError(f"There is no file at {path}.")
     kind = kind_of(path)

@@ -202,7 +202,9 @@ class Training:
         for each in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
             b = len(each[0][0])
             candidates = self._placed([np.concatenate(pair) for pair in each])
-            anchors = self._placed([partition.judges(plan.anchors, b) for partition in partitions])  # each pair its own
+            # Each pair has anchors of its own, unless all of them judge every pair.
+            own = () if SCHEMES[plan.scheme].all_anchors else (b,)
+            anchors = self._placed([partition.judges(plan.anchors, *own) for partition in partitions])
             preferred = preference(self.comparison, candidates, anchors)
             yield Batch(take(self.rows.z, candidates), preferred, None, None)
         for _ in range(plan.resamples):

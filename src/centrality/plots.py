@@ -20,6 +20,9 @@ KINDS = {  # colour, mark, and what is said of each kind of row
     "local": (SECOND, "^", "odd locally: a thin neighbourhood"),
     "both": (INK, "x", "odd in both ways"),
 }
+# Okabe and Ito's colours, which the colour-blind tell apart, and two greys.
+CLASSES = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633")
+FEW_CLASSES = 4
 FENCE = 3.0  # Rousseeuw, Ruts and Tukey's factor: the bag, blown up so much about the median, fences the data
 
 
@@ -36,7 +39,7 @@ def contours(
     Each grid is (x, y, f) with f of shape (len(y), len(x), len(ts)); `points` are drawn on top, an (n, 2) array
     for each grid. All panels of a row share their colours, so that they can be compared.
     """
-    figure = _figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
+    figure, font = _wide_figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
     panels = figure.subplots(len(grids), len(ts), squeeze=False)
     for r, (x, y, f) in enumerate(grids):
         shades = np.linspace(f.min(), f.max(), levels + 1)
@@ -48,33 +51,85 @@ def contours(
                 panel.plot(*points[r].T, ",", color=POINT, alpha=0.35)
             panel.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xticks=[], yticks=[], aspect="equal")
             if r == 0:
-                panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
+                panel.set_title(f"t = {t:g}{_side(t)}", fontsize=font)
         if titles is not None:
-            panels[r, 0].set_ylabel(titles[r], fontsize=10)
+            panels[r, 0].set_ylabel(titles[r], fontsize=font)
         bar = figure.colorbar(filled, ax=panels[r, :].tolist(), shrink=0.85, pad=0.01, format="%.2f")
-        bar.ax.tick_params(labelsize=7)
+        bar.ax.tick_params(labelsize=0.75 * font)
     return figure
 
 
-def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]) -> Any:
+def homotopy_map(
+    points: NDArray[Any],
+    scores: NDArray[Any],
+    ts: Sequence[float],
+    *,
+    labels: NDArray[Any] | None = None,
+    columns: int | None = None,
+) -> Any:
     """The rows on a map, (n, 2), coloured by their centrality, (n, len(ts)): a panel for each t, global to local.
 
-    The least central rows are drawn last, so that a few of them are not hidden among many.
+    `labels` and `columns` as in `score_maps`.
     """
-    figure = _figure(2.6 * len(ts) + 0.9, 3.0)
-    panels = figure.subplots(1, len(ts), squeeze=False)[0]
+    panels = {f"t = {t:g}{_side(t)}": score for t, score in zip(ts, scores.T, strict=True)}
+    return score_maps(points, panels, labels=labels, columns=columns)
+
+
+def score_maps(
+    points: NDArray[Any],
+    scores: dict[str, NDArray[Any]],
+    *,
+    labels: NDArray[Any] | None = None,
+    columns: int | None = None,
+) -> Any:
+    """The rows on a map, (n, 2), a panel for each named list of scores, (n,), all with the same limits of colour.
+
+    The least central rows are drawn last, so that a few of them are not hidden among many. `labels` add a first panel
+    with the class of each row; `columns` breaks the panels into lines.
+    """
+    count = len(scores) + (labels is not None)
+    columns = columns or count
+    lines = -(-count // columns)
+    figure, font = _wide_figure(2.6 * columns + 0.9, 2.9 * lines)
+    panels = list(figure.subplots(lines, columns, squeeze=False).ravel())
+    for spare in panels[count:]:
+        spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
-    for panel, t, score in zip(panels, ts, scores.T, strict=True):
+    shown = panels[count - len(scores) : count]
+    low, high = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
+    for panel, (title, score) in zip(shown, scores.items(), strict=True):
         order = np.argsort(-score)
         drawn = panel.scatter(
-            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=scores.min(), vmax=scores.max(), linewidths=0
+            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=low, vmax=high, linewidths=0, rasterized=True
         )
+        panel.set_title(title, fontsize=font)
+    if labels is not None:
+        _classes(panels[0], points, np.asarray(labels), size, font)
+    for panel in panels[:count]:
         panel.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
-        panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
-    bar = figure.colorbar(drawn, ax=panels.tolist(), shrink=0.85, pad=0.01, format="%.2f")
-    bar.ax.tick_params(labelsize=7)
-    bar.set_label("centrality", fontsize=8)
+    bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01, format="%.2f")
+    bar.ax.tick_params(labelsize=0.75 * font)
+    bar.set_label("centrality", fontsize=0.85 * font)
     return figure
+
+
+def _classes(panel: Any, points: NDArray[Any], labels: NDArray[Any], size: float, font: float) -> None:
+    """Named where their rows are, if they are many, else in a legend: few classes may well lie on top of each other."""
+    classes = np.unique(labels)
+    order = np.random.default_rng(0).permutation(len(points))  # no class is hidden below another
+    colours = np.array(CLASSES)[np.searchsorted(classes, labels) % len(CLASSES)]
+    panel.scatter(*points[order].T, s=size, c=colours[order], linewidths=0, rasterized=True)
+    panel.set_title("classes", fontsize=font)
+    for k, label in enumerate(classes):
+        if len(classes) > FEW_CLASSES:
+            panel.annotate(
+                str(label), np.median(points[labels == label], axis=0), fontsize=font, weight="bold", ha="center",
+                va="center", bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7},
+            )  # fmt: skip
+        else:
+            panel.scatter([], [], s=30, color=CLASSES[k % len(CLASSES)], label=str(label))
+    if len(classes) <= FEW_CLASSES:
+        panel.legend(fontsize=0.75 * font, handletextpad=0.1, borderpad=0.2, labelspacing=0.2)
 
 
 def profile(heads: NDArray[Any], *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> Any:
@@ -299,6 +354,11 @@ def _side(t: float) -> str:
 
 def _figure(width: float, height: float) -> Any:
     return optional("matplotlib.figure", "plots").Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def _wide_figure(width: float, height: float) -> tuple[Any, float]:
+    """A figure, and the size of letters that are still read when it is shrunk to the width of a page."""
+    return _figure(width, height), max(10.0, 1.15 * width)
 
 
 def _square() -> tuple[Any, Any]:

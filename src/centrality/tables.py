@@ -2,7 +2,8 @@
 
 Files end in .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow, .feather, .npy or .npz; a folder holds Parquet
 files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream. Parquet may
-also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://.
+also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw is a published data set (see
+`datasets.fetch`).
 """
 
 import os

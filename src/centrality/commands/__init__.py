@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, explore, export, fit, inspect, plot, rank, score, serve
+from centrality.commands import demo, depth, explore, export, fit, inspect, plot, rank, reproduce, score, serve
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -15,4 +15,5 @@ ALL: dict[str, ModuleType] = {
     "export": export,
     "serve": serve,
     "demo": demo,
+    "reproduce": reproduce,
 }

@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-DATA = ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, or a folder of .parquet files or of images"
+DATA = (
+    ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, a folder of .parquet files or of images, "
+    "or a published set by name, such as breastw"
+)
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
