@@ -1,9 +1,7 @@
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from centrality._few_rows import FEW
 from centrality._network import Linear, Scorer, build, mlp
 
 
@@ -79,13 +77,3 @@ def test_members_are_networks_of_their_own():
 def test_an_encoder_of_the_wrong_kind_says_what_was_wanted(encoder, error, message):
     with pytest.raises(error, match=message):
         build(3, (8,), encoder, True, 1, generator())
-
-
-@pytest.mark.parametrize("members", [1, 3])
-@pytest.mark.parametrize("hidden", [(8,), (8, 6), (9, 7, 5)])
-@pytest.mark.parametrize("shared", [True, False])
-def test_a_few_rows_score_in_numpy_as_they_do_in_torch(shared, hidden, members):
-    scorer = Scorer(build(3, hidden, None, shared, 2, generator(), members))
-    z = torch.randn(FEW, 3, generator=generator())
-    assert scorer.few_rows is not None
-    np.testing.assert_allclose(scorer.few_rows(z.numpy()), scorer(z).numpy(), rtol=1e-5, atol=1e-6)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from centrality._device import threads
-from centrality._few_rows import FEW
 from centrality._network import Scorer
 from centrality._rows import Scaling, dense, rows_per_block
 
@@ -21,11 +20,8 @@ def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArra
     """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows.
 
     Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another order, and a
-    row's score must not depend on how many rows came with it. (A few rows alone go another way, which rounds
-    otherwise in the seventh digit.)
+    row's score must not depend on how many rows came with it.
     """
-    if scorer.few_rows is not None and X.shape[0] <= FEW:
-        return finish(scorer.few_rows(scaling.apply(dense(X))))
 
     def score(rows: Any) -> NDArray[Any]:
         block = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)

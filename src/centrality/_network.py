@@ -8,13 +8,11 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from centrality._far_field import FarField
-from centrality._few_rows import FewRows
 
 gelu_backward = torch.ops.aten.gelu_backward
 
@@ -107,12 +105,8 @@ class Scorer:
     def __init__(self, network: Network) -> None:
         self.network, self.members = network, network.members
         self.device = next(network.parameters()).device
-        self.few_rows: FewRows | None = None
         if network.standard:
             self._fold(network)
-            if network.far_field is None:
-                middle, heads = ([_arrays(layer) for layer in layers] for layers in (self.middle, self.heads))
-                self.few_rows = FewRows(_arrays(self.first), middle, heads)
 
     @torch.no_grad()
     def _fold(self, network: Network) -> None:
@@ -130,16 +124,17 @@ class Scorer:
                 _folded(network.local_head, *(part[-self.members :] for part in projection)),
             )
         ]
+        self._width = layers[0][0].weight.shape[1]  # of a trunk's first layer
         self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
         if self._together:
             (to_global, bias_global), (to_local, bias_local) = self.heads
             self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
 
-    @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
         """What the network's forward pass gives."""  # (members, n, 1 + k)
         if not self.network.standard:
-            own: Tensor = self.network(z)
+            with torch.no_grad():
+                own: Tensor = self.network(z)
             return own
         weight, bias = self.first
         outputs = self._upward(torch.addmm(bias, z, weight))
@@ -149,14 +144,14 @@ class Scorer:
 
     def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
         """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
-        h = h.view(len(h), -1, self.trunk_width).transpose(0, 1)  # (trunks, n, width)
+        a = self._by_trunk(nn.functional.gelu(h))
+        if kept is not None:
+            kept.append(self._by_trunk(h))
         for weight, bias in self.middle:
+            h = torch.baddbmm(bias, a, weight)
             if kept is not None:
                 kept.append(h)
-            h = torch.baddbmm(bias, nn.functional.gelu(h), weight)
-        if kept is not None:
-            kept.append(h)
-        a = nn.functional.gelu(h)
+            a = nn.functional.gelu(h)
         if self._together:
             weight, bias = self.heads[0]
             return torch.baddbmm(bias, a, weight)
@@ -215,14 +210,9 @@ class Scorer:
 
         return outputs.detach().view(self.members, n, s, -1), back
 
-    @property
-    def trunk_width(self) -> int:
-        return self.middle[0][0].shape[1] if self.middle else self.heads[0][0].shape[1]
-
-
-def _arrays(layer: tuple[Tensor, Tensor]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    weight, bias = layer
-    return weight.detach().cpu().numpy(), bias.detach().cpu().numpy()
+    def _by_trunk(self, h: Tensor) -> Tensor:
+        """(n, trunks * width) -> (trunks, n, width)"""
+        return h.view(len(h), -1, self._width).transpose(0, 1)
 
 
 def _folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:

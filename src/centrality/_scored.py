@@ -69,13 +69,6 @@ class Scored:
     def _scores_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
         return blend(self._calibration.unbent(self._calibration.raw(outputs)), self.t)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The heads as two columns, "global" and "local"."""
-        return self.heads(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        return np.array(["global", "local"], dtype=object)
-
     def drift(self, X: Any) -> Drift:
         """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
         heads = self.heads(X)

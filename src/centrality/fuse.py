@@ -344,6 +344,13 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
 
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The heads as two columns, "global" and "local"."""
+        return self.heads(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        return np.array(["global", "local"], dtype=object)
+
     def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
         """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
         from centrality.explorer.widget import explore
