@@ -5,14 +5,14 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
-SOURCES := src tests benchmarks docs
+SOURCES := src tests benchmarks docs paper
 
-.PHONY: demo test lint format pictures tables benchmarks detection clean
+.PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
-test: .venv/.test lint
+test: .venv/.test lint chromium java
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 lint: .venv/.test
@@ -25,6 +25,23 @@ format: .venv/.test
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
+# The explorer's front end, from web/ into the package. Only who changes it needs Node; a test tells if it is stale.
+web:
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+# The explorer's page is tested in a real browser.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+chromium:
+	@[ -n "$$CENTRALITY_CHROMIUM" ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy chromium; } || \
+	  echo "No Chromium: the tests of the explorer's page are skipped."
+
+# Spark's adapter is tested on Spark, which runs on Java.
+java:
+	@command -v java >/dev/null || \
+	  { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy default-jre-headless; } || \
+	  echo "No Java: the test of the Spark adapter is skipped."
+
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
 
@@ -32,8 +49,6 @@ tables: .venv/.test
 	$(BIN)/python docs/tables.py
 
 benchmarks: .venv/.test
-	$(BIN)/python -m benchmarks.table1
-	$(BIN)/python -m benchmarks.table3
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.depths
@@ -43,6 +58,9 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.onnx_runtime
 	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.explanations
+	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

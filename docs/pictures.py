@@ -1,9 +1,12 @@
 """Makes the pictures of README.md and docs/: `make pictures`."""
 
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from sklearn.datasets import load_digits
 
 from centrality import FUSE, datasets, demo, planar, plots
 from centrality.depths import Halfspace, Spatial
@@ -43,10 +46,45 @@ def depths() -> None:
     dd_plot(Spatial(), X, later).figure(labels=("before", "after")).savefig(FOLDER / "dd_plot.png", dpi=90)
 
 
+def explanations() -> None:
+    """Four clusters and 40 points strewn about: global against local scores, and some points along t."""
+    strewn = np.random.default_rng(1).uniform(-11, 11, size=(40, 2))
+    X = np.concatenate([datasets.four_clusters().sample(2500, random_state=0), strewn, [[0.0, 0.0]]])
+    model = FUSE(random_state=0).fit(X)
+    heads, kinds = model.heads(X), model.kind(X)
+    plots.scores(heads, kinds=kinds, bounds=model._bounds(0.05)).savefig(FOLDER / "scores.png", dpi=90)
+    plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=90)
+
+
+def explorer() -> None:
+    """The explorer page on digits, as a browser shows it: an odd row's card is open."""
+    sys.path.append(str(FOLDER.parent.parent))
+    from tests.browser import opened
+
+    digits = load_digits()
+    model = FUSE(holdout=0.2, random_state=0).fit(digits.data)
+    columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
+    widget = model.explore(digits.data, items=digits.images, columns=columns, on="umap", title="Handwritten digits")
+    with tempfile.TemporaryDirectory() as folder, opened() as browser:
+        widget.export(Path(folder) / "page.html")
+        tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
+        tab.goto((Path(folder) / "page.html").as_uri())
+        tab.wait_for_selector("[data-ready]")
+        tab.locator("ol.cards button").nth(1).click()
+        tab.locator(".reasons li").first.wait_for()
+        tab.mouse.move(640, 20)
+        tab.wait_for_timeout(300)
+        tab.screenshot(path=FOLDER / "explorer.png")
+    with Image.open(FOLDER / "explorer.png") as picture:
+        picture.convert("RGB").quantize(256).save(FOLDER / "explorer.png", optimize=True)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     contours()
     depths()
+    explanations()
+    explorer()
     demo.run(FOLDER / "demo")
     (FOLDER / "demo" / "digits.png").replace(FOLDER / "digits.png")
     for left in (FOLDER / "demo").iterdir():

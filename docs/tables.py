@@ -1,16 +1,24 @@
-"""Writes the tables of README.md and docs/method.md from benchmarks/results: `make tables`."""
+"""Writes the tables of README.md and docs/ from benchmarks/results and paper/results: `make tables`."""
 
 import csv
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "service", "scale", "explorer")),
+)
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    with (ROOT / "benchmarks" / "results" / f"{name}.csv").open(newline="") as file:
+def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:
+    with (ROOT / of / "results" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def of_paper(item: str) -> dict[tuple[str, str, str, str], dict[str, str]]:
+    found = rows(item, "paper")
+    return {(r["dataset"], r["method"], r["metric"], r["settings"]): r for r in found}
 
 
 def markdown(header: list[str], body: list[list[str]]) -> str:
@@ -24,19 +32,19 @@ def short(number: str) -> str:
 
 def summary() -> str:
     """The README's: paper, paper's settings here, ours."""
-    found = {(r["data"], r["settings"], r["head"]): r for r in rows("table1")}
-    body = []
+    found, body = of_paper("table1"), []
     for name in ("Normal", "Student-t", "Uniform"):
         for head in ("Global", "Local"):
-            paper, ours = found[name, "paper", head], found[name, "ours", head]
+            here, ours = (found[name, head, "Spearman", settings] for settings in ("paper", "ours"))
             label = f"{name}: {head} against distance to the mean, Spearman"
-            body.append([label, short(paper["spearman_paper"]), short(paper["spearman"]), short(ours["spearman"])])
-    outliers = {(r["data"], r["method"]): r for r in rows("table3")}
+            body.append([label, short(here["paper"]), short(here["value"]), short(ours["value"])])
+    outliers = of_paper("table3")
     for name, method in (("Breastw", "FUSE"), ("Ionosphere", "Local")):
-        r = outliers[name, method]
-        printed = f"{short(r['auc_roc_paper'])} / {short(r['auc_prc_paper'])}"
-        reached = f"{short(r['auc_roc'])} / {short(r['auc_prc'])}"
-        body.append([f"{name} outliers: {method}, AUC-ROC / AUC-PRC", printed, reached, ""])
+        line = [f"{name} outliers: {method}, AUC-ROC / AUC-PRC"]
+        for settings, column in (("paper", "paper"), ("paper", "value"), ("ours", "value")):
+            each = [outliers.get((name, method, metric, settings), {}) for metric in ("AUC-ROC", "AUC-PRC")]
+            line.append(" / ".join(short(r[column]) for r in each if r))
+        body.append(line)
     mixture = {r["settings"]: r for r in rows("mixture")}
     for head, truth in (("global", "minus mean distance"), ("local", "true log-density")):
         label = f"mixture, p = 64: {head} against {truth}, Spearman"
@@ -47,37 +55,6 @@ def summary() -> str:
 def mixture() -> str:
     body = [[r["settings"], short(r["global"]), short(r["local"])] for r in rows("mixture")]
     return markdown(["settings", "global, with minus mean distance", "local, with smoothed log-density"], body)
-
-
-def table1() -> str:
-    body = [
-        [
-            r["data"],
-            r["head"],
-            r["settings"],
-            f"{short(r['spearman'])} ± {short(r['spearman_std'])}",
-            short(r["spearman_paper"]),
-            short(r["kendall"]),
-            short(r["kendall_paper"]),
-        ]
-        for r in rows("table1")
-    ]
-    return markdown(["data", "head", "settings", "Spearman", "paper", "Kendall", "paper"], body)
-
-
-def table3() -> str:
-    body = [
-        [
-            r["data"],
-            r["method"],
-            f"{short(r['auc_roc'])} ± {short(r['auc_roc_std'])}",
-            short(r["auc_roc_paper"]),
-            f"{short(r['auc_prc'])} ± {short(r['auc_prc_std'])}",
-            short(r["auc_prc_paper"]),
-        ]
-        for r in rows("table3")
-    ]
-    return markdown(["data", "method", "AUC-ROC", "paper", "AUC-PRC", "paper"], body)
 
 
 def streams() -> str:
@@ -180,6 +157,11 @@ def false_discoveries() -> str:
     return markdown(["data", "t", "fdr asked for", "share of false discoveries", "share of outliers found"], body)
 
 
+def ablation() -> str:
+    body = [[r["protocol"], r["change"], *(short(r[k]) for k in r if k[:2] in ("RO", "PR"))] for r in rows("ablation")]
+    return markdown(["protocol", "change", "ROC, A", "PR, A", "ROC, B", "PR, B", "ROC, all", "PR, all"], body)
+
+
 def detection() -> str:
     """Means over the sets, mean ranks and FUSE's lead, a line for each method, best first by the mean of the means."""
     found = rows("detection/summary")
@@ -222,12 +204,79 @@ def speed_gpu() -> str:
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
+def scale() -> str:
+    body = [
+        [
+            r["what"],
+            f"{int(r['rows']):,}",
+            f"{int(r['rate']):,}",
+            f"{int(r['cpu_rate']):,}",
+            *(f"{float(r[of]):.0%} ({float(r[f'{of}_cpu']):.0%})" for of in ("of_memory", "of_workers")),
+            f"{r['pss']} ({r['rss']})" if r["pss"] else "",
+        ]
+        for r in rows("scale")
+    ]
+    header = [
+        "",
+        "rows",
+        "rows/s once started",
+        "for each CPU second",
+        "of the first line",
+        "of the workers",
+        "peak MiB",
+    ]
+    return markdown(header, body)
+
+
+def scale_fit() -> str:
+    body = [
+        [
+            r["what"],
+            f"{int(r['rows']):,}",
+            f"{float(r['seconds']):.0f}",
+            f"{float(r['cpu']):.0f}",
+            *(short(r[name]) for name in ("t0", "t05", "t1")),
+            f"{float(r['rank_off']):.4f}",
+            r["pss"],
+        ]
+        for r in rows("scale_fit")
+    ]
+    header = ["fit", "rows", "seconds", "CPU seconds", "t = 0", "t = 0.5", "t = 1", "off in rank", "peak MiB"]
+    return markdown(header, body)
+
+
+def scale_sample() -> str:
+    found = rows("scale_sample")
+    body = []
+    for size in dict.fromkeys(r["rows"] for r in found):
+        same = [r for r in found if r["rows"] == size]
+        label = f"{int(size):,}" + (" (all)" if size == same[0]["of"] else "")
+        body.append([label, *(" / ".join(f"{float(r[name]):.4f}" for r in same) for name in ("t0", "t05", "t1"))])
+    return markdown(["rows", "t = 0", "t = 0.5", "t = 1"], body)
+
+
+def explorer() -> str:
+    def seconds(r: dict[str, str], name: str) -> str:
+        return f"{float(r[f'{name}_s']):.1f} s ({float(r[f'{name}_cpu_s']):.1f} s)"
+
+    body = [
+        [
+            r["page"],
+            f"{int(r['points']):,}",
+            f"{float(r['megabytes']):.1f} MB",
+            seconds(r, "ready"),
+            f"{r['turn_ms']} ms ({r['turn_cpu_ms']} ms)",
+        ]
+        for r in rows("explorer")
+    ]
+    return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
+
+
 MADE = (
+    ablation,
     detection,
     summary,
     mixture,
-    table1,
-    table3,
     false_discoveries,
     streams,
     service,
@@ -237,6 +286,10 @@ MADE = (
     speed,
     speed_memory,
     speed_gpu,
+    scale,
+    scale_fit,
+    scale_sample,
+    explorer,
 )
 TABLES = {make.__name__: make for make in MADE}
 

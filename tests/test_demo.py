@@ -20,7 +20,13 @@ def shown(tmp_path_factory):
 
 def test_the_demo_ranks_digits_and_says_where_its_pictures_are(shown):
     text = shown[1]
-    for part in ("The most central digits", "The most peripheral digits", "contours.png", "digits.png"):
+    for part in (
+        "The most central digits",
+        "The most peripheral digits",
+        "contours.png",
+        "digits.png",
+        "explorer.html",
+    ):
         assert part in text
     ranked = [line.split() for line in text.splitlines() if line[:5].strip().isdigit()]
     scores = [float(line[-1]) for line in ranked]
@@ -34,6 +40,12 @@ def test_the_demos_pictures_are_pictures(shown):
             assert picture.width >= least[0]
             assert picture.height >= least[1]
             assert len(np.unique(np.asarray(picture.convert("L")))) > 50  # not a blank page
+
+
+def test_the_demos_page_stands_alone_and_holds_every_digit(shown):
+    text = (shown[0] / "explorer.html").read_text()
+    assert "Content-Security-Policy" in text
+    assert 300_000 < len(text) < 1_000_000  # 1,797 thumbnails among it
 
 
 def test_the_demos_model_loads_and_knows_the_digits(shown):

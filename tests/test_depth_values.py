@@ -63,6 +63,14 @@ def test_robust_mahalanobis_depth_is_not_moved_by_outliers():
     assert Mahalanobis().fit(rows).score_samples(planted) > 0.05
 
 
+def test_spatial_depth_without_whitening_is_the_formula_in_the_columns_as_they_are():
+    X, Q = cloud(60, 3) * [1, 10, 0.1], cloud(5, 3, seed=1)
+    away = Q[:, None] - X
+    expected = 1 - np.linalg.norm((away / np.linalg.norm(away, axis=2, keepdims=True)).mean(1), axis=1)
+    np.testing.assert_allclose(Spatial(whiten=False).fit(X).score_samples(Q), expected, atol=1e-12)
+    assert np.abs(Spatial().fit(X).score_samples(Q) - expected).max() > 0.01
+
+
 def test_spatial_depth_by_hand_in_the_plane():
     # Whitening turns these four rows into (±1, 0), (0, ±1) times a constant c. Seen from (c, 0) the row itself gives
     # no unit vector, (-c, 0) gives (1, 0), the other two (1, ±1)/√2: their sum is 1 + √2.

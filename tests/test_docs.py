@@ -17,7 +17,11 @@ def tables():
     return module
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/depths.md", "docs/data.md", "docs/service.md"])
+WITH_PYTHON = ("depths", "data", "explanations", "service", "scale", "explorer")
+PAGES = ["README.md", *(f"docs/{name}.md" for name in WITH_PYTHON)]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
@@ -37,7 +41,7 @@ def test_tables_in_the_pages_are_those_of_the_committed_results(tables):
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "paper").glob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

@@ -1,8 +1,11 @@
 """Scores beside the rows: in bounded batches, on streams, whole or not at all."""
 
 import json
+import os
+import select
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -125,6 +128,28 @@ def test_a_reader_that_leaves_early_ends_the_stream_quietly(rows, model, tmp_pat
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
     assert "centrality_0.5" in done.stdout
     assert done.stderr == ""
+
+
+def test_rows_that_nobody_takes_are_not_read_either(model):
+    """Back-pressure: a producer can be ahead of the consumer by what pipes and a few batches hold, not by a stream."""
+    command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    line = b'{"a": 0.25, "b": -0.5, "note": "%s"}\n' % (b"x" * 200)
+    process.stdin.write(line)
+    process.stdin.flush()
+    assert b"centrality_0.5" in process.stdout.readline()  # it has started
+    entrance, sent, offered = process.stdin.fileno(), 0, 400_000 * len(line)
+    os.set_blocking(entrance, False)
+    while sent < offered and select.select([], [entrance], [], 5)[1]:
+        sent += os.write(entrance, (line * 200)[sent % len(line) :])
+    assert sent < offered / 4
+    os.set_blocking(entrance, True)
+    rest = threading.Thread(target=lambda: (os.write(entrance, line[sent % len(line) :]), process.stdin.close()))
+    rest.start()  # now somebody reads, and everything comes
+    assert process.stdout.read().count(b"\n") == sent // len(line) + 1
+    rest.join()
+    assert process.wait() == 0
+    process.stdout.close()
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", ".csv.gz", ".npy"])

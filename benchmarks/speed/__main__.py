@@ -2,8 +2,7 @@
 
 Fits: against the paper's own way (benchmarks/speed/reference.py), and IsolationForest's. Scoring, p = 32: against
 detectors, kernel densities and depths, and against the floor, which is the same matrix products and activations and
-nothing else. The better of a few repetitions counts, alternately of ours and theirs. Then memory, and a picture of the
-time a sample takes against the dimension and against n.
+nothing else. The better of a few repetitions counts, alternately of ours and theirs. Then memory.
 
 Each of the two settings is a process of its own, since libraries fix their threads when they are imported.
 """
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._results import RESULTS, save
+from benchmarks._results import save
 
 Row = dict[str, object]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -33,8 +32,6 @@ def main() -> None:
     rows = [dict(threads=threads, **row) for threads in ("1", cores) for row in measured("everything", threads)]
     save("speed", rows)
     save("speed_memory", memory())
-    save("speed_runtime", measured("per_sample", "1"))
-    draw()
 
 
 def measured(what: str, threads: str) -> list[Row]:
@@ -259,47 +256,6 @@ def _memory(field: str) -> int:
 
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-
-def per_sample() -> list[Row]:
-    """Inference time per sample, n fitted rows that are scored again: against d at n=500, against n at d=5."""
-    from centrality import FUSE
-    from centrality.depths import Halfspace, KernelDensity, Mahalanobis, Potential, Projection, Spatial
-
-    rng = np.random.default_rng(0)
-    kinds = [KernelDensity, Mahalanobis, Potential, Projection, Spatial, Halfspace]
-    rows: list[Row] = []
-    for panel, n, d in [
-        *(("d", 500, d) for d in (2, 5, 10, 50, 100, 500)),
-        *(("n", n, 5) for n in (100, 500, 2000, 10_000)),
-    ]:
-        X = rng.normal(size=(n, d))
-        models: dict[str, Any] = {kind.__name__: kind() for kind in kinds}
-        models["FUSE"] = FUSE(max_steps=20, random_state=0)
-        for name, model in models.items():
-            model.fit(X)
-            (seconds,) = quickest(lambda model=model, X=X: model.score_samples(X), times=2)
-            rows.append({"panel": panel, "n": n, "d": d, "method": name, "microseconds": f"{1e6 * seconds / n:.4g}"})
-    return rows
-
-
-def draw() -> None:
-    """docs/pictures/runtime.png from the table."""
-    import csv
-
-    from centrality import plots
-
-    with (RESULTS / "speed_runtime.csv").open() as file:
-        table = list(csv.DictReader(file))
-    panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {"d": {}, "n": {}}
-    for row in table:
-        x, y = panels[row["panel"]].setdefault(row["method"], ([], []))
-        x.append(float(row[row["panel"]]))
-        y.append(float(row["microseconds"]))
-    titles = {"dimension d, at n = 500": panels["d"], "sample size n, at d = 5": panels["n"]}
-    target = RESULTS.parent.parent / "docs" / "pictures" / "runtime.png"
-    target.parent.mkdir(exist_ok=True)
-    plots.runtime(titles).savefig(target, dpi=150)
 
 
 if __name__ == "__main__":

@@ -22,16 +22,23 @@ _ROOMS = (
     "conformal",
     "datasets",
     "depths",
+    "distributed",
     "drift",
+    "explanations",
     "metrics",
     "onnx",
     "planar",
     "plots",
     "pyod",
+    "reasons",
     "regions",
     "report",
     "representations",
+    "sampling",
+    "sketches",
+    "spark",
     "tables",
+    "units",
 )
 
 __all__ = ["FUSE", "Chain", "__version__", "blend", "load"]

@@ -15,6 +15,10 @@ class Adam:
         self._mean = [torch.zeros_like(parameter) for parameter in parameters]
         self._square = [torch.zeros_like(parameter) for parameter in parameters]
 
+    def moments(self) -> dict[str, list[Tensor]]:
+        """All that it remembers from step to step."""
+        return {"mean": self._mean, "square": self._square}
+
     @torch.no_grad()
     def step(self, rate: Tensor) -> None:
         """One update at this `rate` (see `rates`)."""

@@ -63,10 +63,17 @@ class Sampler:
     def rows_per_step(self) -> int:
         return self.members * (2 * self.b + self.r)
 
+    def skip(self, count: int) -> None:
+        """Go on as if these steps had been drawn; the noise is not."""
+        self._taken(count)
+
+    def _taken(self, count: int) -> tuple[list[Arrays], list[Arrays]]:
+        return [queue.take(count) for queue in self._matches], [queue.take(count) for queue in self._batches]
+
     def draw(self, count: int) -> Draws:
-        matches = [queue.take(count) for queue in self._matches]
+        matches, batches = self._taken(count)
         candidates, judges = (self._placed(np.stack(part, axis=1)) for part in zip(*matches, strict=True))
-        batch = self._placed(np.stack([queue.take(count)[0] for queue in self._batches], axis=1))
+        batch = self._placed(np.stack([rows for (rows,) in batches], axis=1))
         shape = (*batch.shape, self.rows.width)
         index = torch.cat([candidates, batch, judges], dim=2)
         noise = torch.randn(shape, generator=self.generator, device=self.generator.device).to(self.rows.device)

@@ -1,8 +1,9 @@
 """Files are written whole or not at all."""
 
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,3 +28,15 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def sweep(targets: Iterable[Path]) -> None:
+    """Remove what killed processes left beside these files. Nobody may be writing them meanwhile."""
+    names: dict[Path, set[str]] = {}
+    for target in targets:
+        names.setdefault(target.parent, set()).add(target.name)
+    for folder, wanted in names.items():
+        for file in folder.glob(".*") if folder.is_dir() else ():
+            left = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
+            if left and left[1] + (left[2] or "") in wanted:
+                file.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from centrality._numbers import positive
 from centrality._rows import Rows
@@ -18,6 +17,8 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
 
     Noise of this size blurs neighbours into each other and leaves larger structure standing.
     """
+    from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
+
     index = np.sort(rng.permutation(len(rows))[:SAMPLE])
     z = rows.z[index].cpu().numpy()
     k = min(NEIGHBOUR, len(z) - 1)

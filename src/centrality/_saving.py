@@ -40,7 +40,9 @@ def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
     header = {
         "model": type(model).__name__,
         "version": __version__,
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {
+            name: _plain(value) for name, value in model.get_params(deep=False).items() if name != "checkpoint"
+        },
         "features": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
         "noise_scale": list(model.noise_scale_),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from centrality import _places
 from centrality._columns import numbers
-from centrality._files import written_whole
 from centrality._lines import SEPARATORS
 from centrality._sources import kind_of
 
@@ -153,8 +153,8 @@ def opened(path: str | Path) -> Iterator[Any]:
         sys.stdout.buffer.flush()
         return
     kind_of(path)
-    with written_whole(path) as beside, beside.open("wb") as file:
-        if Path(path).suffix.lower() == ".gz":
+    with _places.whole(path) as beside, beside.open("wb") as file:
+        if _places.name_of(path).suffix.lower() == ".gz":
             with gzip.open(file, "wb", compresslevel=6) as packed:
                 yield packed
         else:

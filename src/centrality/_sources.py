@@ -14,61 +14,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality import _lines
+from centrality import _lines, _places, _published
 from centrality._columns import TableError, require, some
 from centrality._lines import TextFormat, wanted
+from centrality._parquet import ParquetSource
+from centrality._source import BATCH, Source, Types
 
-BATCH = 32_768  # rows read together, where the format lets us choose
 TEXT = (".csv", ".tsv", ".jsonl")
 SUFFIXES = (*TEXT, ".parquet", ".arrow", ".feather", ".npy", ".npz")
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 ARROW_FILE = b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how every message of an Arrow IPC stream begins
-
-Types = dict[str, pa.DataType]
-
-
-class Source:
-    """Rows to come: `schema` is known, `rows` is their number or an estimate of it, None if nobody can tell."""
-
-    name: str
-    kind: str
-    schema: pa.Schema
-    rows: int | None = None
-
-    def batches(self, columns: Sequence[str] | None = None, types: Types | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, a bounded number at a time: these columns, text formats read in these types."""
-        names = self.schema.names if columns is None else list(columns)
-        require(self.schema.names, names)
-        try:
-            for batch in self._batches(names, types):
-                if batch.num_rows:
-                    yield batch
-        except TableError:
-            raise
-        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile) as error:
-            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
-
-    def table(self) -> pa.Table:
-        """All rows at once."""
-        with self:
-            return pa.Table.from_batches(list(self.batches()), self.schema)
-
-    def close(self) -> None:
-        """Let go of the file."""
-
-    def __enter__(self) -> "Source":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
-
-    def _require_rows(self) -> None:
-        if self.rows == 0 or len(self.schema) == 0:
-            raise TableError(f"{self.name} is empty: it has {self.rows or 0} rows and {len(self.schema)} columns.")
 
 
 class TextSource(Source):
@@ -137,41 +93,6 @@ class TextSource(Source):
             yield from self._blocks
         except (EOFError, OSError) as error:  # gzip cut short
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
-
-
-class ParquetSource(Source):
-    """A Parquet file, or a folder of them that agree in their schema."""
-
-    kind = ".parquet"
-
-    def __init__(self, path: Path) -> None:
-        from pyarrow import parquet
-
-        self.name, self.files = str(path), files_of(path)
-        self.rows = 0
-        for file in self.files:
-            try:
-                with parquet.ParquetFile(file) as opened:
-                    schema = opened.schema_arrow.remove_metadata()
-                    self.rows += opened.metadata.num_rows
-            except (pa.ArrowException, OSError) as error:
-                raise TableError(f"{file} cannot be read as .parquet: {error}") from None
-            if file == self.files[0]:
-                self.schema = schema
-            elif not schema.equals(self.schema):
-                raise TableError(
-                    f"{path}: one schema was wanted, but {file.name} differs from {self.files[0].name}: "
-                    f"{_difference(self.schema, schema)}. Score them one by one, or make them agree."
-                )
-        self._require_rows()
-
-    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
-        from pyarrow import parquet
-
-        for file in self.files:
-            with parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as opened:
-                for batch in opened.iter_batches(batch_size=BATCH, columns=list(names), use_threads=False):
-                    yield batch.select(list(names)).replace_schema_metadata(None)
 
 
 class ArrowSource(Source):
@@ -250,6 +171,13 @@ class ArraySource(Source):
             )
 
 
+class PublishedSource(ArraySource):
+    """A published data set by its name, wherever it is found."""
+
+    def _array(self, path: Path) -> NDArray[Any]:
+        return _published.rows(str(path))
+
+
 class ImageFolder(Source):
     """The paths of the images below a folder, one a row."""
 
@@ -264,18 +192,32 @@ class ImageFolder(Source):
             yield pa.record_batch({"path": [str(file) for file in self.files[start : start + BATCH]]})
 
 
-def of_file(path: Path, *, whole: bool = False) -> Source:
+def of_place(place: str | os.PathLike[str], *, whole: bool = False) -> Source:
     """The rows of a file or folder; with `whole`, text formats look at all rows before they decide on types."""
+    if not _places.is_remote(place):
+        return of_file(Path(_places.found(place)[1]), whole=whole)
+    if _places.is_folder(place):
+        return _of_folder(place)
+    if kind_of(place) != ".parquet":
+        raise TableError(
+            f"{place}: from a store, .parquet files were wanted, got {kind_of(place)}. Copy it here first."
+        )
+    return ParquetSource(str(place), [str(place)])
+
+
+def of_file(path: Path, *, whole: bool = False) -> Source:
     if path.is_dir():
         return _of_folder(path)
     if not path.exists():
+        if str(path) in _published.SETS:
+            return PublishedSource(path)
         kind_of(path)
         raise FileNotFoundError(f"There is no file at {path}.")
     kind = kind_of(path)
     if kind in (".npy", ".npz"):
         return ArraySource(path)
     if kind == ".parquet":
-        return ParquetSource(path)
+        return ParquetSource(str(path), [str(path)])
     if kind in (".arrow", ".feather"):
         return ArrowSource(str(path), pa.memory_map(str(path)))
     packed = path.suffix.lower() == ".gz"
@@ -296,14 +238,9 @@ def of_stream(file: BufferedReader, name: str = "stdin") -> Source:
     return TextSource(name, kind, file, live=True)
 
 
-def files_of(path: Path) -> list[Path]:
-    """The file itself, or the Parquet files below a folder."""
-    return _below(path, (".parquet",)) if path.is_dir() else [path]
-
-
 def kind_of(path: str | os.PathLike[str]) -> str:
     """The ending that says how a file is read and written, without .gz."""
-    path = Path(path)
+    path = _places.name_of(path)
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if suffix not in (TEXT if packed else SUFFIXES):
@@ -312,26 +249,10 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _of_folder(path: Path) -> Source:
-    if files_of(path):
-        return ParquetSource(path)
-    images = _below(path, IMAGES)
-    if not images:
-        raise TableError(f"{path}: a folder of .parquet files or of images was wanted, but it holds neither.")
-    return ImageFolder(path, images)
-
-
-def _below(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """Files of these endings anywhere below the folder, by name; hidden ones and those that begin with _ left out."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in suffixes and path.is_file())
-    return sorted(path for path in found if not any(p[0] in "._" for p in path.relative_to(folder).parts))
-
-
-def _difference(first: pa.Schema, second: pa.Schema) -> str:
-    for field in first:
-        if field.name not in second.names:
-            return f"it has no column {field.name!r}"
-        if second.field(field.name).type != field.type:
-            return f"column {field.name!r} is {second.field(field.name).type}, not {field.type}"
-    extra = [name for name in second.names if name not in first.names]
-    return f"it has a column {extra[0]!r} more" if extra else "its columns come in another order"
+def _of_folder(folder: str | os.PathLike[str]) -> Source:
+    if names := _places.below(folder, (".parquet",)):
+        return ParquetSource(str(folder), [_places.joined(folder, name) for name in names])
+    images = _places.below(folder, IMAGES)
+    if not images or _places.is_remote(folder):
+        raise TableError(f"{folder}: a folder of .parquet files or of images was wanted, but it holds neither.")
+    return ImageFolder(Path(folder), [Path(folder) / name for name in images])

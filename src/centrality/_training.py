@@ -7,7 +7,7 @@ epoch one pass of comparisons, then R noise passes over the rows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 from centrality._adam import Adam, rates
 from centrality._closed_form import ClosedForm
 from centrality._device import Recorded, threads
-from centrality._draws import Sampler
+from centrality._draws import Draws, Sampler
 from centrality._losses import Autograd, Batch, Noise
 from centrality._network import Network
 from centrality._pairs import SCHEMES, Comparison, Partition, preference
@@ -26,6 +26,16 @@ ENTRIES = 50  # lines a budget of steps leaves in the history
 WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
 
 History = dict[str, list[float]]
+
+
+class Checkpoint(Protocol):
+    """Where a long run's state is kept; `_checkpoint` has the real one."""
+
+    def restore(self, training: "Training") -> int:
+        """Bring the training to where it was; the number of steps taken until then."""
+
+    def save(self, training: "Training", done: int) -> None:
+        """Keep the state after `done` steps, now and then."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +69,10 @@ class Training:
         plan: Plan,
         rng: np.random.Generator,
         generator: torch.Generator,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.network, self.rows, self.comparison, self.plan = network, rows, comparison, plan
+        self.checkpoint, self.losses = checkpoint, torch.empty(0, 2)
         self.rng, self.generator, self.device = rng, generator, rows.device
         self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=self.device)
         self.step = ClosedForm(network) if network.standard else Autograd(network)
@@ -106,30 +118,41 @@ class Training:
         )
         falling = plan.learning_rate * (2 - 2 * torch.arange(budget) / budget).clamp(max=1)
         self._rates = rates(falling).to(self.device)
-        self._losses = torch.zeros(budget, 2, device=self.device)
-        self._number = torch.zeros(1, dtype=torch.long, device=self.device)  # of the step, counted on the device
+        self.losses = torch.zeros(budget, 2, device=self.device)
+        begun = 0 if self.checkpoint is None else self.checkpoint.restore(self)
+        self._number = torch.full((1,), begun, device=self.device)  # of the step, counted on the device
         self._drawn = torch.zeros_like(self._number)  # its number among the draws
         self._noise = self._noise_for(sampler.r, balanced=True)
         self._parts = 2 * sampler.b, sampler.r
         self._meetings = sampler.meetings
-        self._draws = sampler.draw(min(sampler.ahead, budget))
         take_step = Recorded(self._step, self.device, able=self.network.standard)
         used, done = 0, 0
         while done < budget:
             count = min(sampler.ahead, budget - done)
-            if done:
-                self._draws.take_over(sampler.draw(count))
-                self._drawn.zero_()
-            for _ in range(count):
-                take_step()
-                yield 1
+            if done < begun:
+                sampler.skip(count)
+                yield count
+            else:
+                self._take_draws(sampler.draw(count))
+                for _ in range(count):
+                    take_step()
+                    yield 1
             done, used = done + count, used + count * sampler.rows_per_step
-            self._require_finite(self._losses[done - count : done], done)
+            self._require_finite(self.losses[done - count : done], done)
             if used >= len(self.rows) and not self.rows.whole:
                 used = 0
                 self.rows.renew()
                 self.comparison.renew()
-        self._remember(self._losses)
+            if self.checkpoint is not None and begun < done < budget:
+                self.checkpoint.save(self, done)
+        self._remember(self.losses)
+
+    def _take_draws(self, draws: Draws) -> None:
+        if not hasattr(self, "_draws"):
+            self._draws = draws
+            return
+        self._draws.take_over(draws)
+        self._drawn.zero_()
 
     def _step(self) -> None:
         """Everything is where the last step left it, on the device; nothing is asked of the host."""
@@ -142,7 +165,7 @@ class Training:
         rows = take(self.rows.z, index[:, : candidates + noised])  # (members, 2b + r, p)
         rows[:, candidates:].addcmul_(self._noise.eta, drawn)
         losses = self.step.losses(Batch(rows, preferred, drawn, self._noise))
-        self._losses.index_copy_(0, self._number, losses[None])
+        self.losses.index_copy_(0, self._number, losses[None])
         self.optimizer.step(self._rates.index_select(0, self._number))
         self._number.add_(1)
         self._drawn.add_(1)
@@ -152,8 +175,9 @@ class Training:
     def by_epochs(self) -> Iterator[int]:
         plan, n, members = self.plan, len(self.rows), range(self.network.members)
         assert plan.epochs is not None
-        done, budget = 0, self.planned_steps()
-        for _ in range(plan.epochs):
+        done, budget = 0 if self.checkpoint is None else self.checkpoint.restore(self), self.planned_steps()
+        yield done
+        for epoch in range(len(self.history["step"]), plan.epochs):
             seen: list[Tensor] = []
             for batch in self._epoch([Partition(n, SCHEMES[plan.scheme], self.rng) for _ in members]):
                 losses = self.step.losses(batch)
@@ -170,13 +194,17 @@ class Training:
             self._record(done, *(total[:2] / total[2:]).tolist())
             if done == budget:
                 return
+            if self.checkpoint is not None and epoch + 1 < plan.epochs:
+                self.checkpoint.save(self, done)
 
     def _epoch(self, partitions: list[Partition]) -> Iterator[Batch]:
         plan, n = self.plan, len(self.rows)
         for each in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
             b = len(each[0][0])
             candidates = self._placed([np.concatenate(pair) for pair in each])
-            anchors = self._placed([partition.judges(plan.anchors, b) for partition in partitions])  # each pair its own
+            # Each pair has anchors of its own, unless all of them judge every pair.
+            own = () if SCHEMES[plan.scheme].all_anchors else (b,)
+            anchors = self._placed([partition.judges(plan.anchors, *own) for partition in partitions])
             preferred = preference(self.comparison, candidates, anchors)
             yield Batch(take(self.rows.z, candidates), preferred, None, None)
         for _ in range(plan.resamples):

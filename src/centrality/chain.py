@@ -139,6 +139,12 @@ class Chain(TransformerMixin, CentralityEstimator):
         Z = self.represent(X)
         return self.model_.drift(Z[_there(Z)])
 
+    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
+        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        from centrality.explorer.widget import explore
+
+        return explore(self, X, items=items, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write representation and model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)

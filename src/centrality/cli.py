@@ -21,8 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _note
             result = arguments.run(arguments)
-    except KeyboardInterrupt:
-        print("centrality: interrupted, nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"centrality: interrupted, {stopped if stopped.args else 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends

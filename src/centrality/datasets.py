@@ -1,4 +1,4 @@
-"""Samples of known distributions: the paper's synthetic settings, and mixtures of any size."""
+"""Samples of known distributions, the paper's and mixtures of any size; published data sets by name."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.datasets import make_spd_matrix
+
+from centrality._published import fetch, names
+
+__all__ = [
+    "Mixture",
+    "fetch",
+    "four_clusters",
+    "names",
+    "normal",
+    "random_clusters",
+    "student_t",
+    "uniform",
+]
 
 Array = NDArray[np.float64]
 

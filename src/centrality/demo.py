@@ -1,4 +1,4 @@
-"""A first look: FUSE on a mixture and on handwritten digits, with a ranking and two pictures."""
+"""A first look: FUSE on a mixture and on handwritten digits, with a ranking, two pictures and the explorer page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,8 @@ from sklearn.datasets import load_digits
 from centrality import planar, plots
 from centrality._files import written_whole
 from centrality.datasets import four_clusters
+from centrality.explorer import page
+from centrality.explorer.view import view_of
 from centrality.fuse import FUSE
 
 TS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -17,7 +19,7 @@ SHOWN = 10
 
 
 def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Callable[[str], None] = print) -> None:
-    """Fit both models, `say` what they found and leave the pictures in `folder`."""
+    """Fit both models, `say` what they found and leave the pictures and the page in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
     points = four_clusters().sample(3000, random_state=random_state)
@@ -39,7 +41,11 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     }
     _save(plots.images(groups), folder / "digits.png")
     model.save(folder / "digits.safetensors")
+    columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
+    view = view_of(model, digits.data, items=digits.images, columns=columns, on="pca", title="Handwritten digits")
+    page.export(view, folder / "explorer.html")
     say(f"\nPictures: {folder / 'contours.png'}\n          {folder / 'digits.png'}")
+    say(f"Explorer: {folder / 'explorer.html'}   (open it in a browser, and turn the dial)")
     say(
         f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
     )

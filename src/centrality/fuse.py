@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,7 @@ from centrality._base import (
     share_of_outliers,
     unchanged_on_failure,
 )
-from centrality._blocks import in_blocks
+from centrality._checkpoint import Checkpoint
 from centrality._device import find_device
 from centrality._far_field import FarField
 from centrality._memory import Memory
@@ -31,10 +30,11 @@ from centrality._noise import noise_scales
 from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
 from centrality._rows import Rows, Scaling
+from centrality._scored import Scored
 from centrality._training import History, Plan, Training
 from centrality.calibration import Calibration, blend, checked_calibration, checked_t
 from centrality.conformal import Conformal, kept, set_aside
-from centrality.drift import Drift, TrainingScores
+from centrality.drift import TrainingScores
 from centrality.explanations import Explained, centre_of
 from centrality.report import Report, examine
 
@@ -45,7 +45,7 @@ FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake wha
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
-class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
+class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
@@ -80,12 +80,15 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
-    novelty : the training rows are clean. Otherwise they may hold outliers.
+    novelty : the training rows are clean: they are learned for longer, and a Gaussian fitted to them says what lies
+        far away. Otherwise they may hold outliers.
     ensemble : how many networks to train side by side; scores are their average, `standard_error` how they differ.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
     random_state : a seed makes fits identical on the same machine and device.
     progress : show a bar while fitting.
+    checkpoint : a file where a long fit keeps its state, every half a minute, until it is over: an interrupted `fit` of
+        the same rows with the same settings goes on from there to the same result.
 
     Attributes
     ----------
@@ -138,6 +141,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         device: str = "auto",
         random_state: Any = None,
         progress: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.t = t
         self.metric = metric
@@ -162,6 +166,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         self.device = device
         self.random_state = random_state
         self.progress = progress
+        self.checkpoint = checkpoint
 
     @classmethod
     def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
@@ -202,6 +207,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         share_of_outliers(self.contamination, auto=0.1)
         device = find_device(self.device)
         seed = int(check_random_state(self.random_state).randint(2**31))
+        checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
+        seed = seed if checkpoint is None else checkpoint.seed
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
         self._scaling = Scaling.fit(X, self.scaling)
@@ -227,7 +234,7 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
-            self.history_ = Training(network, rows, comparison, plan, rng, noise).run()
+            self.history_ = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
         del rows, comparison  # their memory is wanted for what follows
         self.network_ = network
         n = X.shape[0]
@@ -235,6 +242,8 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
         self._settle(seen, X, 0 if held is None else held.shape[0])
         self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
         self._memory = Memory.of(X, rng)
+        if checkpoint is not None:
+            checkpoint.remove()
 
     def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
         """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
@@ -335,66 +344,11 @@ class FUSE(Conformal, Explained, TransformerMixin, CentralityEstimator):
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
 
-    def raw(self, X: Any) -> NDArray[np.float64]:
-        """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
-        X = rows_to_score(self, X)
-        return self._in_blocks(X, self._calibration.raw)
+    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
+        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        from centrality.explorer.widget import explore
 
-    def heads(self, X: Any) -> NDArray[np.float64]:
-        """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
-        X = rows_to_score(self, X)
-        return self._in_blocks(X, self._calibration.heads_of)
-
-    def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
-        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
-        t = self.t if t is None else t
-        checked_t(t)  # before the work, not after it
-        X = rows_to_score(self, X)
-        return self._in_blocks(X, lambda outputs: blend(self._calibration.heads_of(outputs), t))
-
-    def standard_error(self, X: Any, t: float | None = None) -> NDArray[np.float64]:
-        """(n,) how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
-        X = rows_to_score(self, X)
-        t = self.t if t is None else t
-        checked_t(t)
-        if (members := self.network_.members) < 2:
-            raise ValueError(
-                f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=5), say."
-            )
-
-        def error(outputs: NDArray[Any]) -> NDArray[np.float64]:
-            each = np.stack([blend(heads, t) for heads in self._calibration.heads_of_each(outputs)])
-            return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
-
-        return self._in_blocks(X, error)
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
-
-        Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
-        """
-        X = rows_to_score(self, X)
-        return self._in_blocks(X, self._scores_of)
-
-    def _scores_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        return blend(self._calibration.unbent(self._calibration.raw(outputs)), self.t)
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The heads as two columns, "global" and "local"."""
-        return self.heads(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        return np.array(["global", "local"], dtype=object)
-
-    def drift(self, X: Any) -> Drift:
-        """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
-        heads = self.heads(X)
-        if self._training_scores is None:
-            raise ValueError("This model was saved before training scores were kept: fit it again to ask for drift.")
-        return self._training_scores.compare(heads)
-
-    def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-        return in_blocks(self._scorer, self._scaling, X, finish)
+        return explore(self, X, items=items, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""

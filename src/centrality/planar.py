@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from centrality._optional import optional
 
 METHODS = ("pca", "umap")
+LANDMARKS = 20_000  # rows that UMAP places; the others go between the landmarks they are nearest to
+NEIGHBOURS = 4
 
 
 def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = None) -> NDArray[np.float64]:
@@ -26,18 +28,37 @@ def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = No
     if Z.shape[1] == 2:
         return Z
     if method == "umap":
-        # One thread where a seed is given, as UMAP needs it to be repeatable; said here, it need not warn.
-        threads = -1 if random_state is None else 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
-            umap = optional("umap", "maps").UMAP
-        made = umap(n_components=2, random_state=random_state, n_jobs=threads)
-        return np.asarray(made.fit_transform(Z), dtype=np.float64)
+        return _umap(Z, random_state)
     from sklearn.decomposition import PCA
 
     return np.asarray(
         PCA(2, svd_solver="full" if min(Z.shape) < 500 else "randomized", random_state=0).fit_transform(Z)
     )
+
+
+def _umap(Z: NDArray[np.float64], random_state: int | None) -> NDArray[np.float64]:
+    if len(Z) > LANDMARKS:
+        chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
+        return _between(Z, chosen, _umap(Z[chosen], random_state))
+    # One thread where a seed is given, as UMAP needs it to be repeatable; said here, it need not warn.
+    threads = -1 if random_state is None else 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
+        umap = optional("umap", "maps").UMAP
+    made = umap(n_components=2, random_state=random_state, n_jobs=threads)
+    return np.asarray(made.fit_transform(Z), dtype=np.float64)
+
+
+def _between(Z: NDArray[np.float64], chosen: NDArray[np.intp], places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, 2) places of all rows from those of the chosen ones: the nearer a landmark, the more it counts."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distance, landmark = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(Z[chosen]).kneighbors(Z)
+    weight = 1 / np.maximum(distance, 1e-9 * max(1.0, float(np.abs(Z).max())))
+    weight /= weight.sum(1, keepdims=True)
+    points = np.einsum("nk,nkd->nd", weight, places[landmark])
+    points[chosen] = places
+    return np.asarray(points)
 
 
 def grid(model: Any, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:

@@ -12,6 +12,17 @@ from centrality._optional import optional
 COLOURS = "viridis"  # perceptually even, and safe for the colour-blind
 INK, POINT = "#222222", "#ffffff"
 FIRST, SECOND, OUTLIER = "#2166ac", "#d6604d", "#b2182b"
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, told apart by all eyes
+STYLES = ("-", "--", ":", "-.")
+KINDS = {  # colour, mark, and what is said of each kind of row
+    "typical": ("0.55", "o", "typical"),
+    "global": (FIRST, "s", "odd globally: far from everything"),
+    "local": (SECOND, "^", "odd locally: a thin neighbourhood"),
+    "both": (INK, "x", "odd in both ways"),
+}
+# Okabe and Ito's colours, which the colour-blind tell apart, and two greys.
+CLASSES = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633")
+FEW_CLASSES = 4
 FENCE = 3.0  # Rousseeuw, Ruts and Tukey's factor: the bag, blown up so much about the median, fences the data
 
 
@@ -28,7 +39,7 @@ def contours(
     Each grid is (x, y, f) with f of shape (len(y), len(x), len(ts)); `points` are drawn on top, an (n, 2) array
     for each grid. All panels of a row share their colours, so that they can be compared.
     """
-    figure = _figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
+    figure, font = _wide_figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
     panels = figure.subplots(len(grids), len(ts), squeeze=False)
     for r, (x, y, f) in enumerate(grids):
         shades = np.linspace(f.min(), f.max(), levels + 1)
@@ -40,56 +51,178 @@ def contours(
                 panel.plot(*points[r].T, ",", color=POINT, alpha=0.35)
             panel.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xticks=[], yticks=[], aspect="equal")
             if r == 0:
-                panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
+                panel.set_title(f"t = {t:g}{_side(t)}", fontsize=font)
         if titles is not None:
-            panels[r, 0].set_ylabel(titles[r], fontsize=10)
+            panels[r, 0].set_ylabel(titles[r], fontsize=font)
         bar = figure.colorbar(filled, ax=panels[r, :].tolist(), shrink=0.85, pad=0.01, format="%.2f")
-        bar.ax.tick_params(labelsize=7)
+        bar.ax.tick_params(labelsize=0.75 * font)
     return figure
 
 
-def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]) -> Any:
+def homotopy_map(
+    points: NDArray[Any],
+    scores: NDArray[Any],
+    ts: Sequence[float],
+    *,
+    labels: NDArray[Any] | None = None,
+    columns: int | None = None,
+) -> Any:
     """The rows on a map, (n, 2), coloured by their centrality, (n, len(ts)): a panel for each t, global to local.
 
-    The least central rows are drawn last, so that a few of them are not hidden among many.
+    `labels` and `columns` as in `score_maps`.
     """
-    figure = _figure(2.6 * len(ts) + 0.9, 3.0)
-    panels = figure.subplots(1, len(ts), squeeze=False)[0]
+    panels = {f"t = {t:g}{_side(t)}": score for t, score in zip(ts, scores.T, strict=True)}
+    return score_maps(points, panels, labels=labels, columns=columns)
+
+
+def score_maps(
+    points: NDArray[Any],
+    scores: dict[str, NDArray[Any]],
+    *,
+    labels: NDArray[Any] | None = None,
+    columns: int | None = None,
+) -> Any:
+    """The rows on a map, (n, 2), a panel for each named list of scores, (n,), all with the same limits of colour.
+
+    The least central rows are drawn last, so that a few of them are not hidden among many. `labels` add a first panel
+    with the class of each row; `columns` breaks the panels into lines.
+    """
+    count = len(scores) + (labels is not None)
+    columns = columns or count
+    lines = -(-count // columns)
+    figure, font = _wide_figure(2.6 * columns + 0.9, 2.9 * lines)
+    panels = list(figure.subplots(lines, columns, squeeze=False).ravel())
+    for spare in panels[count:]:
+        spare.axis("off")
     size = float(np.clip(12_000 / len(points), 2, 18))
-    for panel, t, score in zip(panels, ts, scores.T, strict=True):
+    shown = panels[count - len(scores) : count]
+    low, high = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
+    for panel, (title, score) in zip(shown, scores.items(), strict=True):
         order = np.argsort(-score)
         drawn = panel.scatter(
-            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=scores.min(), vmax=scores.max(), linewidths=0
+            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=low, vmax=high, linewidths=0, rasterized=True
         )
+        panel.set_title(title, fontsize=font)
+    if labels is not None:
+        _classes(panels[0], points, np.asarray(labels), size, font)
+    for panel in panels[:count]:
         panel.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
-        panel.set_title(f"t = {t:g}{_side(t)}", fontsize=10)
-    bar = figure.colorbar(drawn, ax=panels.tolist(), shrink=0.85, pad=0.01, format="%.2f")
-    bar.ax.tick_params(labelsize=7)
-    bar.set_label("centrality", fontsize=8)
+    bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01, format="%.2f")
+    bar.ax.tick_params(labelsize=0.75 * font)
+    bar.set_label("centrality", fontsize=0.85 * font)
     return figure
 
 
-def profile(heads: NDArray[Any], *, shown: int = 10, t: float = 0.5) -> Any:
-    """Centrality along t for all rows, as bands of half and of nine tenths of them, and for the `shown` most and
-    least central ones at `t`, a line each. `heads` (n, 2): global and local."""
+def _classes(panel: Any, points: NDArray[Any], labels: NDArray[Any], size: float, font: float) -> None:
+    """Named where their rows are, if they are many, else in a legend: few classes may well lie on top of each other."""
+    classes = np.unique(labels)
+    order = np.random.default_rng(0).permutation(len(points))  # no class is hidden below another
+    colours = np.array(CLASSES)[np.searchsorted(classes, labels) % len(CLASSES)]
+    panel.scatter(*points[order].T, s=size, c=colours[order], linewidths=0, rasterized=True)
+    panel.set_title("classes", fontsize=font)
+    for k, label in enumerate(classes):
+        if len(classes) > FEW_CLASSES:
+            panel.annotate(
+                str(label), np.median(points[labels == label], axis=0), fontsize=font, weight="bold", ha="center",
+                va="center", bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7},
+            )  # fmt: skip
+        else:
+            panel.scatter([], [], s=30, color=CLASSES[k % len(CLASSES)], label=str(label))
+    if len(classes) <= FEW_CLASSES:
+        panel.legend(fontsize=0.75 * font, handletextpad=0.1, borderpad=0.2, labelspacing=0.2)
+
+
+def profile(heads: NDArray[Any], *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> Any:
+    """Centrality along t for all rows, as bands of half and of nine tenths of them, and a line each for some.
+
+    `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
+    without them, the `shown` most and least central ones at `t` are drawn.
+    """
     figure, axes = _square()
-    low, high = heads.T
     ts = np.linspace(0, 1, 51)
-    all_scores = low[:, None] * (1 - ts) + high[:, None] * ts  # (n, 51)
+    there = heads[~np.isnan(heads).any(1)]
+    all_scores = there[:, :1] * (1 - ts) + there[:, 1:] * ts  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
-    order = np.argsort(-(low * (1 - t) + high * t))
-    for rows, colour, label in (
-        (order[:shown], FIRST, "most central"),
-        (order[::-1][:shown], SECOND, "most peripheral"),
-    ):
-        for k, row in enumerate(rows):
-            axes.plot([0, 1], heads[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
-    axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
+    if rows is None:
+        order = np.argsort(-(there @ [1 - t, t]))
+        groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
+        for chosen, colour, label in groups:
+            for k, row in enumerate(chosen):
+                axes.plot([0, 1], there[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
+        axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
+    else:
+        _named_lines(axes, heads[list(rows)], [f"row {row:,}" for row in rows])
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="t:  0 is global, 1 is local", ylabel="centrality")
     axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _named_lines(axes: Any, heads: NDArray[Any], names: Sequence[str]) -> None:
+    """A line a row, named at its right end; the line styles differ, too, for those who do not see the colours."""
+    order = np.argsort(heads[:, 1])
+    for k, (row, place) in enumerate(zip(order, _apart(heads[order, 1], 0.04), strict=True)):
+        colour, style = LINES[k % len(LINES)], STYLES[k // len(LINES) % len(STYLES)]
+        axes.plot([0, 1], heads[row], color=colour, linewidth=1.6, linestyle=style)
+        axes.annotate(names[row], (1, heads[row, 1]), (1.02, place), color=colour, va="center", fontsize=8,
+                      annotation_clip=False)  # fmt: skip
+
+
+def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: NDArray[Any] | None = None) -> Any:
+    """Global against local centrality, a point a row, with the histogram of each beside its axis.
+
+    Rows far from everything lie at the left, rows in thin neighbourhoods at the bottom: outliers of both kinds fall
+    into different corners. `kinds` (n,), as a model's `kind` names them, give each its own colour and mark; `bounds`
+    are the (2,) values below which the heads are low.
+    """
+    figure = _figure(5.6, 5.9)
+    grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
+    axes = figure.add_subplot(grid[1, 0])
+    top, right = figure.add_subplot(grid[0, 0], sharex=axes), figure.add_subplot(grid[1, 1], sharey=axes)
+    size = float(np.clip(12_000 / max(len(heads), 1), 2, 18))
+    kinds = np.full(len(heads), "typical") if kinds is None else np.asarray(kinds)
+    for kind, (colour, marker, label) in KINDS.items():
+        of_kind = heads[kinds == kind]
+        if len(of_kind):
+            odd = kind != "typical"
+            axes.scatter(
+                *of_kind.T, color=colour, marker=marker, s=max(size, 14) if odd else size, alpha=0.9 if odd else 0.45,
+                linewidths=1.2 if marker == "x" else 0, label=f"{label} ({len(of_kind):,})",
+            )  # fmt: skip
+    bins = np.linspace(0, 1, 41)
+    top.hist(heads[:, 0], bins, color="0.6")
+    right.hist(heads[:, 1], bins, color="0.6", orientation="horizontal")
+    for bound, draw in zip((None, None) if bounds is None else bounds, (axes.axvline, axes.axhline), strict=True):
+        if bound is not None:
+            draw(bound, color="0.4", linewidth=0.8, linestyle=":")
+    for side in (top, right):
+        side.axis("off")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="global centrality (t = 0)", ylabel="local (t = 1)")
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=2)
+    return figure
+
+
+def history(losses: dict[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> Any:
+    """The losses of both heads as training went on, as `history_` has them: "step", "global" and "local".
+
+    `nothing` are the losses of heads that know nothing, drawn as dotted lines: a head that has not fallen below its
+    own has not learned.
+    """
+    figure = _figure(7.6, 3.0)
+    for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
+        values = np.asarray(losses[head], dtype=float)
+        there = np.isfinite(values)
+        axes.plot(np.asarray(losses["step"])[there], values[there], color=colour, linewidth=1.4)
+        if nothing is not None:
+            axes.axhline(nothing[head], color="0.4", linewidth=0.8, linestyle=":")
+            axes.annotate("knowing nothing", (1, nothing[head]), (0, 3), xycoords=("axes fraction", "data"),
+                          textcoords="offset points", ha="right", fontsize=7, color="0.3")  # fmt: skip
+        axes.set(xlabel="step", ylabel=f"{head} loss")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25, linewidth=0.5)
     return figure
 
 
@@ -221,6 +354,11 @@ def _side(t: float) -> str:
 
 def _figure(width: float, height: float) -> Any:
     return optional("matplotlib.figure", "plots").Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def _wide_figure(width: float, height: float) -> tuple[Any, float]:
+    """A figure, and the size of letters that are still read when it is shrunk to the width of a page."""
+    return _figure(width, height), max(10.0, 1.15 * width)
 
 
 def _square() -> tuple[Any, Any]:

@@ -1,10 +1,14 @@
 """Scoring more rows than memory holds: read, score and write batch by batch, each while the others work."""
 
+import hashlib
+import json
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality import _sinks, tables
+from centrality import _places, _sinks, tables, units
 from centrality._base import require_finite
 from centrality._sources import TEXT, TextSource
 from centrality.calibration import blend, checked_t
@@ -27,11 +31,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Reader:
-    """What a model wants of a table, and its heads for such a table."""
+    """What a model wants of a table, and its heads for such a table, calibrated and raw."""
 
     columns: list[str]
     types: dict[str, pa.DataType]
     heads: Callable[[pa.Table], Heads]
+    raw: Callable[[pa.Table], Heads]
     windowed: bool  # all rows are one series, scored by its windows
     reasons: Callable[[pa.Table, float], Reasons] | None  # None: what the model reads has no features with names
 
@@ -42,15 +47,16 @@ def reader_of(model: Any, schema: pa.Schema) -> Reader:
         representation = model.representation_
         columns = representation.columns_ if representation.columns_ is not None else schema.names
         windowed = getattr(representation, "window", None) is not None
-        heads = _moments(model) if windowed else model.heads
         named = not windowed and representation.origins() is not None and hasattr(model.model_, "center_")
-        reader = Reader(columns, representation.types(), heads, windowed, model.reasons if named else None)
+        heads, raw = (_moments(model, of) if windowed else of for of in (model.heads, model.raw))
+        reader = Reader(columns, representation.types(), heads, raw, windowed, model.reasons if named else None)
     else:
         names = getattr(model, "feature_names_in_", None)
         columns = schema.names if names is None else list(names)
         types = {name: pa.float64() for name in columns}
-        reasons = _reasons_of_numbers(model, columns) if hasattr(model, "center_") else None
-        reader = Reader(columns, types, _of_numbers(model), False, reasons)
+        plain = without_names(model)
+        reasons = _reasons_of_numbers(plain, columns) if hasattr(model, "center_") else None
+        reader = Reader(columns, types, _of_numbers(plain.heads), _of_numbers(plain.raw), False, reasons)
     tables.require(schema.names, reader.columns)
     return reader
 
@@ -62,13 +68,11 @@ def without_names(model: Any) -> Any:
     return plain
 
 
-def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
-    plain = without_names(model)
-
+def _of_numbers(score: Callable[[NDArray[Any]], Heads]) -> Callable[[pa.Table], Heads]:
     def heads(table: pa.Table) -> Heads:
         matrix = tables.numbers(table)
         try:
-            return np.asarray(plain.heads(matrix))
+            return np.asarray(score(matrix))
         except ValueError:
             require_finite(matrix, table.column_names)  # the same complaint, with the column's name
             raise
@@ -76,13 +80,12 @@ def _of_numbers(model: Any) -> Callable[[pa.Table], Heads]:
     return heads
 
 
-def _reasons_of_numbers(model: Any, columns: list[str]) -> Callable[[pa.Table, float], Reasons]:
-    plain = without_names(model)
+def _reasons_of_numbers(plain: Any, columns: list[str]) -> Callable[[pa.Table, float], Reasons]:
     return lambda table, t: plain.reasons(tables.numbers(table), t, names=columns)
 
 
-def _moments(model: Chain) -> Callable[[pa.Table], Heads]:
-    return lambda table: model.representation_.spread(model.heads(table), table.num_rows)
+def _moments(model: Chain, score: Callable[[pa.Table], Heads]) -> Callable[[pa.Table], Heads]:
+    return lambda table: model.representation_.spread(score(table), table.num_rows)
 
 
 @dataclass
@@ -127,12 +130,17 @@ class Job:
     progress: bool = False
     inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
     explain: bool = False
+    resume: bool = False  # units that are done already are left as they are
 
     @property
     def names(self) -> list[str]:
-        """The columns it adds: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
-        kinds = ["centrality", *(["p_value"] * (self.inliers is not None)), *(["reasons"] * self.explain)]
-        return [f"{kind}_{t:g}" for kind in kinds for t in self.ts]
+        """The columns it adds."""
+        return units.added_columns(self.ts, self.inliers is not None, self.explain)
+
+    @cached_property
+    def note(self) -> str:
+        """At the end of a Parquet file, this says which model made which columns."""
+        return json.dumps({"model": _digest(self.model), "columns": self.names})
 
     def columns(self, heads: Heads) -> dict[str, NDArray[Any]]:
         """The columns of numbers."""
@@ -160,21 +168,36 @@ class Job:
         return found
 
 
+def _digest(model: Any) -> str:
+    """What tells one model from another: a checksum of the file that it would be saved to."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.safetensors"
+        model.save(file)
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def score(job: Job, data: str | Path, output: str | Path) -> int:
     """Add the scores to the rows of `data` and write them to `output`, whole or not at all; the number of rows.
 
-    `output` may be "-" (stdout, as the rows come), or a folder ending in "/" for one file per input file.
+    `output` may be "-": stdout, as the rows come.
     """
     checked_t(job.ts)
-    if str(output).endswith("/"):
-        return _score_each(job, Path(data), Path(output))
     if str(output) != "-":
         tables.kind_of(output)
     with tables.open_rows(data) as source:
-        rows = _score_source(job, source, output)
-    if job.watch is not None:
-        job.watch.end()
-    return rows
+        return _score_source(job, source, output)
+
+
+def score_unit(job: Job, unit: units.Unit) -> int:
+    """Score one unit of work into its place, whole or not at all; the number of rows."""
+    checked_t(job.ts)
+    if job.resume and units.is_done(unit, job.note):
+        assert unit.rows is not None  # it was compared with the rows that are there
+        return unit.rows
+    if not _places.is_remote(unit.target):
+        Path(unit.target).parent.mkdir(parents=True, exist_ok=True)
+    with unit.open() as source:
+        return _score_source(job, source, unit.target)
 
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
@@ -191,24 +214,18 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
         and not reader.windowed
         and not set(job.names) & set(source.schema.names)
     )
+    if reader.windowed and getattr(source, "in_part", False):
+        raise tables.TableError(
+            f"{source.name} is one series to this model, so it cannot be cut: score without --split."
+        )
     with _sinks.opened(output) as file:
         if as_lines:
             assert isinstance(source, TextSource)
-            return _score_lines(job, source, reader, file)
-        return _score_batches(job, source, reader, file, kind, str(output) == "-")
-
-
-def _score_each(job: Job, data: Path, folder: Path) -> int:
-    """One output file per input file, each whole or absent."""
-    files = tables.files_of(data)
-    if not files:
-        raise tables.TableError(f"{data}: .parquet files were wanted for a folder of scores, but it holds none.")
-    tables.open_rows(data).close()  # two schemas in one folder are said before the first file is scored
-    rows = 0
-    for file in files:
-        target = folder / (file.relative_to(data) if data.is_dir() else file.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        rows += score(job, file, target)
+            rows = _score_lines(job, source, reader, file)
+        else:
+            rows = _score_batches(job, source, reader, file, kind, str(output) == "-")
+    if job.watch is not None:
+        job.watch.end()
     return rows
 
 
@@ -238,9 +255,10 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
         for table in batches if live or reader.windowed else ahead(batches):
-            scored = _appended(table, job.scored(reader, table.select(reader.columns)))
+            scored = with_scores(job, reader, table)
             if sink is None:
-                sink = _sinks.make(kind, file, scored.schema, stream=stream)
+                schema = scored.schema if kind != ".parquet" else scored.schema.with_metadata({"centrality": job.note})
+                sink = _sinks.make(kind, file, schema, stream=stream)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded
             writing = pool.submit(sink.write, scored)
@@ -257,7 +275,9 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     return rows
 
 
-def _appended(table: pa.Table, new: dict[str, NDArray[Any]]) -> pa.Table:
+def with_scores(job: Job, reader: Reader, table: pa.Table) -> pa.Table:
+    """The table with the job's columns at its end, those of the same name replaced."""
+    new = job.scored(reader, table.select(reader.columns))
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score

@@ -1,12 +1,13 @@
 """Tables of rows: read whole or as a stream of Arrow batches, written whole or not at all.
 
 Files end in .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow, .feather, .npy or .npz; a folder holds Parquet
-files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream.
+files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream. Parquet may
+also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw is a published data set (see
+`datasets.fetch`).
 """
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 
 from centrality._columns import TableError, numbers, require, select
 from centrality._sinks import write
-from centrality._sources import SUFFIXES, Source, files_of, kind_of, of_file, of_stream
+from centrality._source import Source
+from centrality._sources import SUFFIXES, kind_of, of_place, of_stream
 
 __all__ = [
     "SUFFIXES",
     "Source",
     "TableError",
-    "files_of",
     "kind_of",
     "numbers",
     "open_rows",
@@ -35,14 +36,14 @@ __all__ = [
 
 def open_rows(path: str | os.PathLike[str]) -> Source:
     """The rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`."""
-    return of_stream(sys.stdin.buffer) if str(path) == "-" else of_file(Path(path))  # type: ignore[arg-type]
+    return of_stream(sys.stdin.buffer) if str(path) == "-" else of_place(path)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
     """All rows as one Arrow table. Columns of bare arrays are called x0, x1, ..."""
     if str(path) == "-":
         return open_rows(path).table()
-    return of_file(Path(path), whole=True).table()
+    return of_place(path, whole=True).table()
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:

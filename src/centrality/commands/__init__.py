@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, export, fit, inspect, plot, rank, score, serve
+from centrality.commands import demo, depth, explore, export, fit, inspect, plot, rank, reproduce, score, serve
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
@@ -10,8 +10,10 @@ ALL: dict[str, ModuleType] = {
     "rank": rank,
     "depth": depth,
     "plot": plot,
+    "explore": explore,
     "inspect": inspect,
     "export": export,
     "serve": serve,
     "demo": demo,
+    "reproduce": reproduce,
 }

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HELP = "fit, rank and draw on data that comes with scikit-learn"
+HELP = "fit, rank, draw and make an explorer page, on data that comes with scikit-learn"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -10,6 +10,8 @@ from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers
 if TYPE_CHECKING:
     from centrality.fuse import FUSE
 
+MANY = 5  # times as many rows as a fit needs: then a sample is read, not everything
+
 HELP = f"learn from rows: {DATA}"
 REPRESENTATIONS = ("table", "text:COLUMN", "images:COLUMN", "series", "series:COLUMN")
 
@@ -31,6 +33,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--corrupt", default="refuse", help="images that cannot be read: refuse (default) or skip")
     command.add_argument("--window", type=count, metavar="N", help="of a long series: the windows' length")
     command.add_argument("--step", type=count, metavar="N", help="from one window to the next (default: half of it)")
+    command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
+    command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
     command.add_argument("--t", type=float, default=0.5, help="the model's own t (default: 0.5)")
     command.add_argument("--metric", default="euclidean", help="euclidean, manhattan or cosine")
     command.add_argument(
@@ -49,9 +53,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality import tables
 
     require_folder(arguments.output)
+    if arguments.second_pass:
+        _require_second_pass(arguments)
     representation = _representation(arguments)  # a wrong name is said before the data is read
-    table = tables.read(arguments.data)
-    rows = tables.select(table, names(arguments.columns)) if arguments.columns else table
+    rows, total = _rows(arguments)
     if representation is None:
         tables.numbers(rows.slice(0, 1))  # says at once if a column is not made of numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
@@ -74,10 +79,49 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         progress=sys.stderr.isatty(),
     )
     model = fuse.fit(rows) if representation is None else Chain(representation, fuse).fit(rows)
+    if arguments.second_pass:
+        _second_pass(model, arguments.data)
     model.save(arguments.output)
     fitted = model if representation is None else model.model_
     said = {} if representation is None else {"representation": model.representation_.describe()}
-    return {"model": str(arguments.output), "rows": table.num_rows, **_summary(fitted), **said}
+    count = {"rows": total} if total == rows.num_rows else {"rows": total, "sampled": rows.num_rows}
+    return {"model": str(arguments.output), **count, **_summary(fitted), **said}
+
+
+def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
+    """What to learn from, and of how many rows: all of them, or a uniform sample where they are very many."""
+    from centrality import sampling, tables
+
+    columns = names(arguments.columns) if arguments.columns else None
+    whole_series = arguments.window is not None
+    if arguments.data != "-" and not whole_series:
+        with tables.open_rows(arguments.data) as source:
+            total, width = source.rows or 0, len(columns or source.schema.names)
+        size = arguments.sample or sampling.enough(width)
+        if total > (size if arguments.sample else MANY * size):
+            import numpy as np
+
+            rng = np.random.default_rng(arguments.random_state)
+            return sampling.sample(arguments.data, size, rng, columns), total
+    table = tables.read(arguments.data)
+    return tables.select(table, columns) if columns else table, table.num_rows
+
+
+def _require_second_pass(arguments: argparse.Namespace) -> None:
+    """What would stop it is said before the fit, not after it."""
+    from centrality import sketches
+
+    sketches.require()
+    if arguments.data == "-" or arguments.window is not None or arguments.holdout is not None:
+        raise ValueError("--second-pass wants rows that can be read again: no stdin, no --window, no --holdout.")
+
+
+def _second_pass(model: Any, data: str) -> None:
+    from functools import partial
+
+    from centrality import _workers, sketches
+
+    sketches.second_pass(model, data, partial(_workers.run, workers=_workers.cores()), progress=sys.stderr.isatty())
 
 
 def _representation(arguments: argparse.Namespace) -> Any:
@@ -115,10 +159,14 @@ def _summary(model: "FUSE") -> dict[str, Any]:
     }
 
 
+def _of(result: dict[str, Any]) -> str:
+    return f"{result['sampled']:,} of " if "sampled" in result else ""
+
+
 def show(result: dict[str, Any]) -> str:
     first, last = zip(result["global_loss"], result["local_loss"], strict=True)
     return (
-        f"Fitted {result['rows']:,} rows of {result['features']} columns, "
+        f"Fitted {_of(result)}{result['rows']:,} rows of {result['features']} columns, "
         f"noise scale {', '.join(f'{eta:.3g}' for eta in result['noise_scale'])}.\n"
         f"Loss, first to last: global {first[0]:.4f} to {last[0]:.4f}, local {first[1]:.4f} to {last[1]:.4f}.\n"
         + "".join(f"{name}: {said}\n" for name, said in result.get("representation", {}).items())

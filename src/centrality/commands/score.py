@@ -2,10 +2,19 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from centrality.commands._arguments import count, loaded, model_and_data, numbers, require_folder, show_scores
+
+if TYPE_CHECKING:
+    from centrality.scoring import Job
+    from centrality.units import Engine, Unit
+
+WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
 HELP = "add centrality_<t> columns to rows"
 show = show_scores
@@ -24,17 +33,39 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--explain", action="store_true", help="add reasons_<t>: the columns that lower it the most")
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
     command.add_argument("--drift-window", type=count, default=5000, metavar="N", help="rows judged together")
+    folders = command.add_argument_group("from folder to folder")
+    folders.add_argument("--resume", action="store_true", help="leave files that hold these scores already")
+    folders.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core, if rows are many)")
+    folders.add_argument("--split", type=count, metavar="ROWS", help="cut larger files into several units of work")
+    folders.add_argument("--cluster", metavar="ADDRESS", help="score on this Ray cluster (auto: the one around here)")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise ValueError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
-    if output != "-" and not output.endswith("/"):
-        from centrality import tables
+    if output.partition("?")[0].endswith("/"):
+        return _of_folder(arguments, output)
+    if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
+        raise ValueError(
+            "--resume, --workers, --split and --cluster are for a folder of scores, one file for each unit of work: "
+            f"-o FOLDER/ (ending in /) was wanted, got {output}."
+        )
+    if output != "-":
+        from centrality import _places, tables
 
         tables.kind_of(output)
-        require_folder(Path(output))
+        if not _places.is_remote(output):
+            require_folder(Path(output))
+
+    from centrality import scoring
+
+    job = _job(arguments, progress=sys.stderr.isatty() and output != "-")
+    rows = scoring.score(job, arguments.data, output)
+    return {"scores": output, "rows": rows, "columns": job.names, **_drift(job)}
+
+
+def _job(arguments: argparse.Namespace, progress: bool = False) -> "Job":
     model = loaded(arguments)
 
     from centrality import scoring
@@ -43,15 +74,74 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.watch_drift:
         watch = scoring.Watch(_training_scores(model), arguments.drift_window, _warn)
     inliers = getattr(model, "model_", model).calibration_heads() if arguments.p_values else None
-    shown = sys.stderr.isatty() and output != "-"
-    job = scoring.Job(
-        model, arguments.t or [model.t], watch, progress=shown, inliers=inliers, explain=arguments.explain
+    ts = arguments.t or [model.t]
+    return scoring.Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
+
+
+@dataclass(frozen=True)
+class ScoreUnit:
+    """Scores units with the model that the arguments name; each process loads it for itself, once."""
+
+    arguments: argparse.Namespace
+
+    @cached_property
+    def job(self) -> "Job":
+        return _job(self.arguments)
+
+    def __call__(self, unit: "Unit") -> tuple[int, list[str]]:
+        from centrality import scoring
+
+        return scoring.score_unit(self.job, unit), self.job.names
+
+
+def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    """One file of scores for each unit of work. Where worker processes do it, this one stays small: no torch."""
+    if arguments.cluster:
+        return _on_cluster(arguments, folder)
+    from centrality import units
+
+    work, every = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
+    results = units.do_all(work, every, _engine(arguments, every), progress=sys.stderr.isatty())
+    rows, columns = sum(rows for rows, _ in results), results[0][1]
+    return {"scores": folder, "rows": rows, "columns": columns, **(_drift(work.job) if arguments.watch_drift else {})}
+
+
+def _engine(arguments: argparse.Namespace, every: Sequence["Unit"]) -> "Engine":
+    from centrality import _workers, units
+
+    if arguments.watch_drift:
+        if arguments.workers:
+            raise ValueError("--watch-drift reads rows in their order, in one process: leave out --workers.")
+        return units.in_turn
+    rows = sum(unit.rows or 0 for unit in every)
+    workers = min(arguments.workers or (_workers.cores() if rows >= WORTH_WORKERS else 1), len(every))
+    return partial(_workers.run, workers=workers) if workers > 1 else units.in_turn
+
+
+def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    if arguments.watch_drift or arguments.workers:
+        raise ValueError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
+    from centrality import distributed, units
+
+    model = loaded(arguments)
+    ts = arguments.t or [model.t]
+    rows = distributed.score(
+        model,
+        arguments.data,
+        folder,
+        t=ts,
+        p_values=arguments.p_values,
+        explain=arguments.explain,
+        resume=arguments.resume,
+        split=arguments.split,
+        address=arguments.cluster,
+        progress=sys.stderr.isatty(),
     )
-    rows = scoring.score(job, arguments.data, output)
-    result = {"scores": output, "rows": rows, "columns": job.names}
-    if watch is not None:
-        result["drift"] = [_as_plain(drift) for drift in watch.found]
-    return result
+    return {"scores": folder, "rows": rows, "columns": units.added_columns(ts, arguments.p_values, arguments.explain)}
+
+
+def _drift(job: "Job") -> dict[str, Any]:
+    return {} if job.watch is None else {"drift": [_as_plain(drift) for drift in job.watch.found]}
 
 
 def _training_scores(model: Any) -> Any:

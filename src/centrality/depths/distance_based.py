@@ -39,6 +39,7 @@ class Spatial(_DistanceDepth):
 
     Parameters
     ----------
+    whiten : False measures in the columns as they are: the depth then follows rotations and one common unit only.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1.
     dtype : "float64", or "float32" for half the memory and time.
 
@@ -47,6 +48,14 @@ class Spatial(_DistanceDepth):
     >>> Spatial().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [0.5], [2.0]]).round(6)
     array([1.      , 0.666667, 0.      ])
     """
+
+    def __init__(self, *, whiten: bool = True, contamination: float | str = "auto", dtype: str = "float64") -> None:
+        self.whiten = whiten
+        self.contamination = contamination
+        self.dtype = dtype
+
+    def _learn(self, rows: Array) -> Frame:
+        return super()._learn(rows) if self.whiten else centred(rows)
 
     def _block(self, points: Array) -> Array:
         squared, close = self._distances.expanded(points)

@@ -1,0 +1,226 @@
+"""Many rows: a folder of Parquet scored by worker processes and on Ray, and fitted from a sample.
+
+The rows (16 columns of float32, five clusters that drift from file to file) are made in a temporary folder and deleted:
+6.4 GB for 100 million, and as much again for the scores. Rates are those after the start, which is the time the same
+command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell more.
+"From memory" scores rows that are already there, with all cores, and writes nothing. Memory is that of all processes
+together: PSS counts a page that several share once, RSS once for each of them.
+
+    python -m benchmarks.scale [--rows 100000000] [--device cuda] [--folder DIR] [--only score fit sample]
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+from pyarrow import parquet
+from scipy.stats import spearmanr
+
+from benchmarks._results import save
+from centrality import FUSE, _workers, load, sampling, scoring, tables, units
+from centrality.calibration import QUANTILES
+
+COLUMNS, PER_FILE, PER_GROUP = 16, 1_000_000, 250_000
+HELD = 4_000_000  # rows scored from memory
+LARGER, ASKED = 1_000_000, 50_000  # rows of the larger sample, and those whose ranks are compared
+SIZES = (2_000, 10_000, 50_000, 200_000, 1_000_000)
+ON_RAY = """
+import sys, time
+import psutil, ray
+from centrality import distributed, load
+def used():
+    every = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return time.perf_counter(), sum(sum(process.cpu_times()[:2]) for process in every)
+model, small, large, out, cores = sys.argv[1:]
+ray.init("local", num_cpus=int(cores), include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+distributed.score(load(model), small, out + "-small")
+before = used()
+distributed.score(load(model), large, out)
+print(*(after - begun for begun, after in zip(before, used())))
+"""
+
+
+def block(number: int, rows: int) -> pa.RecordBatch:
+    """Rows of the file of this number; the clusters' centres move with it."""
+    centres = 3 * np.random.default_rng(0).normal(size=(5, COLUMNS)) + 0.01 * number
+    rng = np.random.default_rng(number + 1)
+    X = rng.standard_normal((rows, COLUMNS), dtype=np.float32)
+    X += centres.astype(np.float32)[rng.integers(5, size=rows)]
+    return pa.record_batch({f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(COLUMNS)})
+
+
+def prepare(folder: Path, rows: int) -> None:
+    """The rows in folder/in, a thousand of each of the first files in folder/small, a model."""
+    for name in ("in", "small"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for number in range(-(-rows // PER_FILE)):
+        table = pa.Table.from_batches([block(number, min(PER_FILE, rows - number * PER_FILE))])
+        options = {"use_dictionary": False, "compression": "none", "row_group_size": PER_GROUP}
+        parquet.write_table(table, folder / "in" / f"{number:05d}.parquet", **options)
+        if number < _workers.cores():
+            parquet.write_table(table.slice(0, 1000), folder / "small" / f"{number:05d}.parquet")
+    rng = np.random.default_rng(0)
+    FUSE(random_state=0).fit(sampling.sample(folder / "in", 20_000, rng)).save(folder / "m.safetensors")
+
+
+class Watch(threading.Thread):
+    """A process and all below it, every fifth of a second: the peak of memory in MiB, and seconds of processors."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.top, self.pss, self.rss = psutil.Process(pid), 0, 0
+        self._cpu: dict[int, float] = {}
+        self.start()
+
+    @property
+    def cpu(self) -> float:
+        return sum(self._cpu.values())
+
+    def run(self) -> None:
+        while self.top.is_running():
+            pss = rss = 0
+            try:
+                for process in (self.top, *self.top.children(recursive=True)):
+                    seen = process.memory_full_info()
+                    pss, rss = pss + seen.pss, rss + seen.rss
+                    self._cpu[process.pid] = sum(process.cpu_times()[:2])
+            except psutil.Error:
+                continue
+            self.pss, self.rss = max(self.pss, pss >> 20), max(self.rss, rss >> 20)
+            time.sleep(0.2)
+
+
+def timed(*command: str) -> tuple[float, Watch, str]:
+    before = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+    watch = Watch(process.pid)
+    said, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}")
+    return time.perf_counter() - before, watch, said
+
+
+def read(unit: units.Unit) -> int:
+    with unit.open() as source:
+        return sum(batch.num_rows for batch in source.batches())
+
+
+def from_memory(folder: Path, rows: int, device: str) -> dict[str, object]:
+    model = scoring.without_names(load(folder / "m.safetensors", device=device))
+    files = sorted((folder / "in").iterdir())[: -(-min(rows, HELD) // PER_FILE)]
+    X = tables.numbers(pa.concat_tables([parquet.read_table(file) for file in files]))
+    model.centrality(X[:100_000], t=[0.5])  # libraries set themselves up
+    before, cpu = time.perf_counter(), time.process_time()
+    model.centrality(X, t=[0.5])
+    seconds, cpu = time.perf_counter() - before, time.process_time() - cpu
+    return line("from memory, nothing written", len(X), seconds, cpu)
+
+
+def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None = None) -> dict[str, object]:
+    found = {"what": what, "rows": rows, "seconds": seconds, "rate": int(rows / seconds), "cpu_rate": int(rows / cpu)}
+    return found | {"pss": watch.pss if watch else "", "rss": watch.rss if watch else ""}
+
+
+def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
+    model, cores = str(folder / "m.safetensors"), _workers.cores()
+    found = [from_memory(folder, rows, device)]
+    command = ["-m", "centrality.cli", "score", model, "--workers", str(cores), "--device", device]
+    start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
+    seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
+    there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
+    assert there == rows, f"{there} rows came out of {rows}"
+    shutil.rmtree(folder / "out")
+    found.append(line(f"{cores} workers", rows, seconds - start, watch.cpu - first.cpu, watch))
+    start, first, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "small"))
+    seconds, watch, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "in"))
+    found.append(line(f"{cores} workers, reading alone", rows, seconds - start, watch.cpu - first.cpu))
+    if device != "cuda":
+        places = (f"{folder}/{name}" for name in ("small", "in", "ray"))
+        _, watch, said = timed("-c", ON_RAY, model, *places, str(cores))
+        found.append(line(f"Ray, {cores} cores", rows, *map(float, said.split()[-2:]), watch))
+    for each in found:
+        for name, other in (("of_memory", found[0]), ("of_workers", found[1])):
+            each[name] = each["rate"] / other["rate"]
+            each[f"{name}_cpu"] = each["cpu_rate"] / other["cpu_rate"]
+    return found
+
+
+def agreement(one: FUSE, other: FUSE, X: np.ndarray) -> dict[str, object]:
+    each = [scoring.without_names(model).centrality(X, t=[0, 0.5, 1]) for model in (one, other)]
+    pairs = zip(("t0", "t05", "t1"), *(scores.T for scores in each), strict=True)
+    return {name: float(spearmanr(a, b)[0]) for name, a, b in pairs}
+
+
+def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
+    """From the folder by the command, with and without its second pass, beside a fit on a larger sample."""
+    rng = np.random.default_rng(9)
+    larger = sampling.sample(folder / "in", LARGER, rng)
+    X = tables.numbers(larger)
+    fresh = tables.numbers(sampling.sample(folder / "in", ASKED, rng))
+    best = FUSE(random_state=1, device=device).fit(larger)
+    found: list[dict[str, object]] = []
+    for what, options in (("from a sample", []), ("with a second pass", ["--second-pass"])):
+        out = str(folder / "fitted.safetensors")
+        command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
+        seconds, watch, _ = timed(*command, "--random-state", "0", *options)
+        model = load(out)
+        raw = scoring.without_names(model).raw(X)
+        ranks = [float(np.mean(raw[:, 1] < end)) for end in model._calibration.ends[1]]
+        seen = {"what": what, "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
+        off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
+        found.append(seen | agreement(model, best, fresh) | {"rank_off": off})
+    return found
+
+
+def sample(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
+    """How many rows are enough: fits on samples beside one on all rows, and two of those beside each other."""
+    files = sorted((folder / "in").iterdir())[: max(1, min(rows, 10 * PER_FILE) // PER_FILE)]
+    every = tables.numbers(pa.concat_tables([parquet.read_table(file) for file in files]))
+    rng = np.random.default_rng(5)
+    fresh = every[rng.choice(len(every), min(ASKED, len(every)), replace=False)]
+    whole = FUSE(random_state=0, device=device).fit(every)
+    found: list[dict[str, object]] = []
+    for size in (*(size for size in SIZES if size < len(every)), len(every)):
+        for seed in (1, 2):
+            some = every if size == len(every) else every[np.sort(rng.choice(len(every), size, replace=False))]
+            model = FUSE(random_state=seed, device=device).fit(some)
+            found.append({"rows": size, "of": len(every), "seed": seed, **agreement(model, whole, fresh)})
+    return found
+
+
+PARTS = {"score": score, "fit": fit, "sample": sample}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--folder", help="for the rows and scores: a disk with room for them (default: temporary)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--read", metavar="DIR", help=argparse.SUPPRESS)  # only read what is there, in workers
+    arguments = parser.parse_args()
+    if arguments.read:
+        from benchmarks.scale import read  # by a name that other processes know
+
+        list(_workers.run(read, units.plan(arguments.read, None), _workers.cores()))
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    at = "" if arguments.device == "cpu" else f"_{arguments.device}"
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        prepare(Path(name), arguments.rows)
+        for part in arguments.only:
+            result = PARTS[part](Path(name), arguments.rows, arguments.device)
+            save({"score": "scale"}.get(part, f"scale_{part}") + at, result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""centrality reproduce: the paper's tables and figures, ours beside theirs.
+
+The scripts live in the repository, in the folder paper/, and not in the installed package.
+"""
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+HELP = "measure the paper's tables and figures again, ours beside theirs"
+CLONE = (
+    "The scripts of the paper are in the repository, not in the installed package: clone it, install it with "
+    "pip install -e '.[test]', and run this command in its folder."
+)
+
+
+NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, schemes, or all (default)"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("item", nargs="?", default="all", metavar="NAME", help=NAMES)
+    command.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (default: $CENTRALITY_DATA)")
+    command.add_argument("--quick", action="store_true", help="small samples and one seed: does everything run?")
+    command.add_argument("--only", metavar="SETTINGS", help="paper, ours or default: leave the other rows as they are")
+    command.add_argument("--again", action="store_true", help="measure anew what is known from an earlier run")
+    where = "for results, figures and pages (default: paper/, with --quick paper/quick/)"
+    command.add_argument("-o", "--output", type=Path, metavar="FOLDER", help=where)
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    root = checkout()
+    if arguments.only not in (None, "paper", "ours", "default"):
+        raise ValueError(f"--only must be paper, ours or default, got {arguments.only!r}.")
+    if arguments.data is not None:
+        if not arguments.data.is_dir():
+            raise FileNotFoundError(f"--data: there is no folder {arguments.data}.")
+        os.environ["CENTRALITY_DATA"] = str(arguments.data.resolve())
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    paper = import_module("paper.run")  # by name: it is no part of this package
+    folder = arguments.output or root / "paper" / ("quick" if arguments.quick else "")
+    found: dict[str, Any] = paper.reproduce(
+        paper.ITEMS if arguments.item == "all" else [arguments.item],
+        folder,
+        quick=arguments.quick,
+        only=arguments.only,
+        again=arguments.again,
+        progress=sys.stderr.isatty(),
+        say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
+    )
+    return found
+
+
+def checkout() -> Path:
+    """The repository: the one this package is installed from, else the folder we are in."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        if (root / "paper" / "lab.py").is_file():
+            return root
+    raise FileNotFoundError(CLONE)
+
+
+def show(result: dict[str, Any]) -> str:
+    return f"Measured {result['measured']} cells. Read {result['pages'][0]}"

@@ -1,0 +1,165 @@
+"""Fit and score on a Ray cluster, by tasks over units of work; Ray starts those again whose process or node is lost.
+
+The cluster is the caller's: the one that `ray.init` has joined, or the one at `address`; without either, one is started
+on this machine and stopped in the end. All nodes must see the data and the folder of scores under the same names, and
+have centrality installed.
+
+Tasks, not Ray Data: rows are read, scored and written where they are, and never pass through Ray's object store.
+"""
+
+import copy
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from centrality import sampling, scoring, sketches, tables, units
+from centrality._optional import optional
+from centrality._workers import outcome, result_of
+from centrality.calibration import checked_t
+
+RETRIES = 5  # of a task whose process or node is lost
+IN_FLIGHT = 1000  # tasks that Ray knows of at once
+QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
+
+
+def score(
+    model: Any,
+    data: str | Path,
+    output: str | Path,
+    *,
+    t: float | Sequence[float] | None = None,
+    p_values: bool = False,
+    explain: bool = False,
+    resume: bool = False,
+    split: int | None = None,
+    address: str | None = None,
+    progress: bool = False,
+) -> int:
+    """Score a folder of Parquet files into another one, a file for each, input columns kept; the number of rows.
+
+    Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t>; `p_values` adds p_value_<t>,
+    `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split` cuts files of more rows into
+    several units of work.
+    """
+    ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
+    inliers = getattr(model, "model_", model).calibration_heads() if p_values else None
+    job = scoring.Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
+    every = units.plan(data, output, split)
+    with _connected(address):
+        return sum(units.do_all(partial(scoring.score_unit, job), every, tasks, progress=progress))
+
+
+def fit(
+    data: str | Path,
+    model: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    sample: int | None = None,
+    second_pass: bool = False,
+    address: str | None = None,
+    progress: bool = False,
+) -> Any:
+    """Fit a FUSE or a Chain to a uniform sample of a folder of Parquet files; the model itself, fitted.
+
+    The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
+    node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
+    """
+    if model is None:
+        from centrality.fuse import FUSE
+
+        model = FUSE()
+    if second_pass:
+        sketches.require()
+    with tables.open_rows(data) as source:
+        width = len(source.schema if columns is None else columns)
+    fuse = getattr(model, "model", model)
+    rng = np.random.default_rng(check_random_state(getattr(fuse, "random_state", None)).randint(2**31))
+    with _connected(address) as ray:
+        rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
+        gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))
+        [(_, fitted)] = _remotely(partial(_fitted, model), [rows], num_gpus=gpus)
+        if second_pass:
+            sketches.second_pass(fitted, data, tasks, progress=progress)
+    vars(model).update(vars(fitted))
+    return model
+
+
+def tasks(work: Callable[[Any], Any], items: Sequence[Any]) -> Generator[tuple[Any, Any]]:
+    """The engine: each item and what `work` makes of it, as Ray gets them done, a core for each."""
+    yield from _remotely(work, items)
+
+
+def _remotely(work: Callable[[Any], Any], items: Sequence[Any], num_gpus: int = 0) -> Generator[tuple[Any, Any]]:
+    ray = optional("ray", "cluster")
+    task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=num_gpus)(outcome)
+    shared, coming = ray.put(work), iter(items)
+    waiting: dict[Any, Any] = {}
+    said: set[str] = set()
+    try:
+        while True:
+            for item in islice(coming, IN_FLIGHT - len(waiting)):
+                waiting[task.remote(shared, item)] = item
+            if not waiting:
+                return
+            (done,), _ = ray.wait(list(waiting), num_returns=1)
+            answer = _answer(ray, done, waiting[done])
+            yield waiting.pop(done), result_of(answer, said)
+    finally:
+        for reference in waiting:
+            ray.cancel(reference, force=True)
+        if waiting:  # until nobody writes any more
+            ray.wait(list(waiting), num_returns=len(waiting), timeout=60)
+
+
+def _answer(ray: Any, done: Any, item: Any) -> Any:
+    try:
+        return ray.get(done)
+    except ray.exceptions.RayError as error:
+        raise ChildProcessError(
+            f"The cluster could not do {item}: a process or node was lost {RETRIES + 1} times, or never began. {error}"
+        ) from None
+
+
+def _fitted(model: Any, rows: Any) -> Any:
+    return _on_cpu(model.fit(rows))
+
+
+def _on_cpu(model: Any) -> Any:
+    """The same model for any node: a GPU of this one may not be there."""
+    fuse = getattr(model, "model_", model)
+    if fuse._scorer.device.type == "cpu":
+        return model
+    from centrality._network import Scorer
+
+    moved = copy.copy(fuse)
+    moved.network_ = copy.deepcopy(fuse.network_).cpu()
+    moved._scorer = Scorer(moved.network_)
+    if fuse is model:
+        return moved
+    chain = copy.copy(model)
+    chain.model_ = moved
+    return chain
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """Ray, joined to a cluster: if not by the caller, then for as long as this lasts."""
+    ray = optional("ray", "cluster")
+    if ray.is_initialized():
+        yield ray
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray is not to call its makers from here
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # nor to warn of what it will do one day
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    ray.init(address, **QUIET, **({"include_dashboard": False} if address == "local" else {}))
+    try:
+        yield ray
+    finally:
+        ray.shutdown()

@@ -1,0 +1,26 @@
+"""Scores for Spark: a DataFrame in, the same with centrality columns out, each partition where it lies."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from centrality.calibration import checked_t
+from centrality.scoring import Job, reader_of, with_scores
+
+
+def score(model: Any, frame: Any, t: float | Sequence[float] | None = None) -> Any:
+    """The Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
+    job = Job(model, ts)
+    kept = [field for field in frame.schema.fields if field.name not in job.names]
+    schema = StructType([*kept, *(StructField(name, DoubleType()) for name in job.names)])
+
+    def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from with_scores(job, reader_of(model, batch.schema), pa.Table.from_batches([batch])).to_batches()
+
+    return frame.mapInArrow(scored, schema)

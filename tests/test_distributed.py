@@ -1,0 +1,163 @@
+"""A real Ray cluster of several nodes on this machine: processes are killed and a node leaves while it works."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from centrality import distributed, load, scoring, tables, units
+from centrality.cli import main
+from tests import errands
+from tests.conftest import quick
+
+# Ray leaves sockets and files of its own to the garbage collector, and says so of parts of Python that it still uses.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+]
+ROWS, FILES = 2_000_000, 10
+SMALL = {"object_store_memory": 80 << 20, "include_dashboard": False}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two million rows in ten files, numbered."""
+    folder = tmp_path_factory.mktemp("rows")
+    rng = np.random.default_rng(0)
+    each = ROWS // FILES
+    for k in range(FILES):
+        X = rng.normal(size=(each, 2)).astype(np.float32)
+        table = pa.table({"id": np.arange(k * each, (k + 1) * each), "a": X[:, 0], "b": X[:, 1]})
+        parquet.write_table(table, folder / f"{k}.parquet", row_group_size=50_000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder, tmp_path_factory):
+    rows = tables.read(folder / "0.parquet").slice(0, 2000).select(["a", "b"])
+    path = tmp_path_factory.mktemp("model") / "m.safetensors"
+    quick().fit(rows).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Three nodes of one core each. The caller owns it: the driver joins it and leaves it."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **SMALL})
+    cluster.add_node(num_cpus=1, **SMALL)
+    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def expected(model, folder, tmp_path_factory):
+    """The same folder scored by this one process."""
+    out = tmp_path_factory.mktemp("alone")
+    job = scoring.Job(load(model), [0.0, 1.0])
+    units.do_all(lambda unit: scoring.score_unit(job, unit), units.plan(folder, out))
+    return contents(out)
+
+
+class Havoc(threading.Thread):
+    """Kills processes that are in the middle of a file, then takes a node away from the cluster."""
+
+    def __init__(self, cluster, node, out: Path) -> None:
+        super().__init__(daemon=True)
+        self.cluster, self.node, self.out = cluster, node, out
+        self.killed: set[str] = set()
+        self.removed = False
+
+    def run(self) -> None:
+        while len(self.killed) < 2:
+            for process in psutil.process_iter():  # those of tasks are called "ray::outcome" by Ray
+                try:
+                    if not process.name().startswith("ray::"):
+                        continue
+                    writing = [file.path for file in process.open_files() if f"{self.out}/." in file.path]
+                    if writing and len(self.killed) < 2 and writing[0] not in self.killed:
+                        process.kill()
+                        self.killed.add(writing[0])
+                except psutil.Error:
+                    continue
+            time.sleep(0.005)
+        self.cluster.remove_node(self.node, allow_graceful=False)
+        self.removed = True
+
+
+def test_every_row_comes_out_once_though_workers_die_and_a_node_leaves(cluster, model, folder, expected, tmp_path):
+    doomed = cluster.add_node(num_cpus=1, **SMALL)
+    havoc = Havoc(cluster, doomed, tmp_path)
+    havoc.start()
+    assert distributed.score(load(model), folder, tmp_path, t=[0, 1]) == ROWS
+    assert len(havoc.killed) == 2
+    havoc.join()
+    assert havoc.removed
+    assert contents(tmp_path) == expected  # the same bits, every file whole, and no other file
+    ids = parquet.read_table(tmp_path, columns=["id"])["id"].to_numpy()
+    np.testing.assert_array_equal(np.sort(ids), np.arange(ROWS))
+
+
+def test_the_command_joins_a_cluster_by_its_address_and_resumes(cluster, model, folder, expected, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in list(expected)[2:]:
+        (out / name).write_bytes(expected[name])
+    before = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    arguments = ["score", str(model), str(folder), "-o", f"{out}/", "--t", "0,1", "--resume"]
+    assert main([*arguments, "--cluster", cluster.address]) == 0
+    assert f"Scored {ROWS:,} rows: centrality_0, centrality_1" in capsys.readouterr().out
+    assert contents(out) == expected
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_task_computes_with_one_thread(cluster):
+    assert [threads for _, threads in distributed.tasks(errands.threads, [0, 1])] == [1, 1]
+
+
+def test_what_is_wrong_with_a_file_is_said_by_the_driver(cluster, model, tmp_path):
+    (tmp_path / "in").mkdir()
+    tables.write(pa.table({"a": [1.0, np.nan], "b": [0.0, 1.0]}), tmp_path / "in" / "x.parquet")
+    with pytest.raises(ValueError, match=r"NaN or infinity \(inf\) in column 'a' \(1 rows\)"):
+        distributed.score(load(model), tmp_path / "in", tmp_path / "out")
+    assert contents(tmp_path / "out") == {}
+
+
+def test_an_item_that_kills_every_process_is_named(cluster, monkeypatch):
+    monkeypatch.setattr(distributed, "RETRIES", 1)
+    with pytest.raises(ChildProcessError, match="The cluster could not do 3: a process or node was lost 2 times"):
+        list(distributed.tasks(errands.killed_by_three, [3]))
+
+
+def test_a_fit_on_the_cluster_is_the_fit_on_its_sample_with_quantiles_of_all_rows(cluster, folder):
+    model = quick(contamination=0.05)
+    fitted = distributed.fit(folder, model, columns=["a", "b"], sample=20_000, second_pass=True)
+    assert fitted is model
+    again = distributed.fit(folder, quick(contamination=0.05), columns=["a", "b"], sample=20_000)
+    X = tables.numbers(parquet.read_table(folder, columns=["a", "b"]))
+    plain = scoring.without_names(fitted)
+    # The same seed draws the same sample and trains the same network; only quantiles differ.
+    np.testing.assert_array_equal(plain.raw(X[:1000]), scoring.without_names(again).raw(X[:1000]))
+    local = plain.raw(X)[:, 1]
+    low, high = fitted._calibration.ends[1]
+    assert np.mean(local < low) == pytest.approx(0.01, abs=0.002)
+    assert np.mean(local < high) == pytest.approx(0.99, abs=0.002)
+    assert np.mean(plain.predict(X) == -1) == pytest.approx(0.05, abs=0.002)
+    assert fitted._training_scores.rows == ROWS

@@ -1,0 +1,101 @@
+// The rows at both ends of the ranking, or those that move most, as cards that follow the dial.
+
+import { any, type App, type Changed, type Part, score } from "./app";
+import { h, on } from "./dom";
+import { face, inWords, profile } from "./faces";
+
+const PICTURES = 10;
+const LINES = 6;
+
+export class Cards implements Part {
+  readonly element: HTMLElement;
+  readonly #lists = [h("ol.cards"), h("ol.cards")];
+  readonly #headings = [h("h2"), h("h2")];
+  readonly #tabs: Record<"ends" | "moves", HTMLButtonElement>;
+  readonly #drawn: number[][] = [[], []];
+  #changes?: Uint32Array; // rows by how far they move, from falling to rising
+
+  constructor(
+    private readonly app: App,
+    private readonly onPoint: (row: number) => void,
+  ) {
+    const tab = (list: "ends" | "moves", text: string, title: string) =>
+      h("button.tab", { title, onclick: () => this.#choose(list) }, text) as HTMLButtonElement;
+    this.#tabs = {
+      ends: tab("ends", "Both ends", "The most peripheral and the most central rows"),
+      moves: tab("moves", "Movers", "The rows that move most between t = 0 and t = 1"),
+    };
+    this.element = h("section.ranking", { "aria-label": "Ranking" },
+      h("div.tabs", { role: "group", "aria-label": "Which rows" }, this.#tabs.ends, this.#tabs.moves),
+      ...this.#lists.map((list, k) => h("div.list", this.#headings[k], list)));
+    const leave = () => this.onPoint(-1);
+    for (const list of this.#lists) on(list, { pointerleave: leave, focusout: leave });
+  }
+
+  update(changed: Changed): void {
+    const { list } = this.app.state;
+    for (const [name, tab] of Object.entries(this.#tabs)) tab.setAttribute("aria-pressed", String(name === list));
+    if (!any(changed, "t", "query", "brush", "list", "rule", "level", "pinned", "theme", "colour")) return;
+    const moving = list === "moves";
+    const order = moving ? this.#byChange() : this.app.scores.order;
+    const names = moving ? ["Fall most towards local", "Rise most towards local"] : ["Most peripheral", "Most central"];
+    [this.#take(order, 1), this.#take(order, -1)].forEach((rows, k) => {
+      this.#headings[k].textContent = names[k];
+      this.#fill(k, rows);
+    });
+  }
+
+  /** One click: the rows that move most, on the map and as cards. */
+  #choose(list: "ends" | "moves"): void {
+    this.app.set({ list, colour: list === "moves" ? "move" : this.app.state.colour === "move" ? "f" : this.app.state.colour });
+  }
+
+  #byChange(): Uint32Array {
+    const { moves } = this.app;
+    this.#changes ??= Uint32Array.from(moves, (_, row) => row).sort((a, b) => moves[a] - moves[b]);
+    return this.#changes;
+  }
+
+  #take(order: Uint32Array, step: 1 | -1): number[] {
+    const rows: number[] = [];
+    const most = /picture|series/.test(this.app.data.kind) ? PICTURES : LINES;
+    for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < most; k += step) {
+      if (this.app.shown(order[k])) rows.push(order[k]);
+    }
+    return rows;
+  }
+
+  #fill(k: number, rows: number[]): void {
+    const focus = this.#lists[k].querySelector(":focus")?.getAttribute("data-row");
+    // Cards of rows that stay keep their element: pictures do not flicker while the dial turns.
+    const old = new Map([...this.#lists[k].children].map((item) => [(item as HTMLElement).dataset.row!, item as HTMLElement]));
+    const items = rows.map((row) => this.#card(row, old.get(String(row))));
+    if (rows.some((row, i) => row !== this.#drawn[k][i]) || rows.length !== this.#drawn[k].length) this.#lists[k].replaceChildren(...items);
+    this.#drawn[k] = rows;
+    if (focus) (this.#lists[k].querySelector(`button[data-row="${focus}"]`) as HTMLElement | null)?.focus();
+    if (!rows.length) this.#lists[k].replaceChildren(h("li.none", "No rows left by the filter."));
+  }
+
+  #card(row: number, old?: HTMLElement): HTMLElement {
+    const { app } = this;
+    const item = old ?? h("li", { "data-row": row });
+    const button = (item.firstChild as HTMLElement) ?? h("button.card", {
+      "data-row": row,
+      onclick: () => {
+        app.set({ pinned: row });
+        this.onPoint(row);
+        app.root.querySelector(".stage")!.scrollIntoView({ block: "nearest" });
+      },
+      onpointerenter: () => this.onPoint(row),
+      onfocus: () => this.onPoint(row),
+    }, face(app, row), h("span.foot"));
+    button.setAttribute("aria-label", inWords(app, row));
+    button.classList.toggle("pinned", app.state.pinned === row);
+    button.classList.toggle("flagged", app.flagged(row));
+    const spot = h("span.spot");
+    spot.style.background = app.colourOf(row);
+    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.value(row))), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
+    if (!item.firstChild) item.append(button);
+    return item;
+  }
+}
