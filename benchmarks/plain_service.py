@@ -12,7 +12,24 @@ import uvicorn
 from centrality import load
 
 
-def application(model):
+def fastapi(model):
+    from fastapi import FastAPI
+    from pydantic import BaseModel
+
+    class Asked(BaseModel):
+        rows: list[list[float]]
+        t: float
+
+    app = FastAPI()
+
+    @app.post("/score")
+    async def score(asked: Asked):
+        return {"centrality": model.centrality(np.array(asked.rows), asked.t).tolist()}
+
+    return app
+
+
+def asgi(model):
     async def app(scope, receive, send):
         message = await receive()
         if scope["type"] == "lifespan":
@@ -36,8 +53,8 @@ def application(model):
 
 if __name__ == "__main__":
     uvicorn.run(
-        application(load(sys.argv[1])),
-        port=int(sys.argv[2]),
+        {"fastapi": fastapi, "asgi": asgi}[sys.argv[1]](load(sys.argv[2])),
+        port=int(sys.argv[3]),
         log_level="warning",
         access_log=False,
         ws="none",

@@ -1,7 +1,7 @@
-"""`centrality serve` under load, beside the service one would write in ten minutes, on one machine in the same run.
+"""`centrality serve` under load, beside services one would write in ten minutes, on one machine in the same run.
 
 Rows of 32 columns, the default model. Single rows as JSON over 64 connections come from wrk (apt install wrk), turn by
-turn to ours and to the plain one, so that what else the machine does meets both; one longer run looks for errors.
+turn to ours and to the plain ones, so that what else the machine does meets both; one longer run looks for errors.
 Requests for each second of the server's processor time tell more than those a second where the machine is shared.
 Large bodies are Arrow streams of 100,000 rows of float32; "in memory" is `model.centrality` of the same rows, in
 between.
@@ -30,7 +30,8 @@ from benchmarks._results import save
 from centrality import FUSE, load
 
 COLUMNS, ROWS, CONNECTIONS = 32, 100_000, 64
-TURNS, SECONDS = 5, 6
+TURNS, SECONDS = 8, 4
+OURS = "single rows, JSON"
 ARROW = {"Content-Type": "application/vnd.apache.arrow.stream"}
 LUA = """wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
@@ -94,22 +95,24 @@ def middle(runs: list[dict[str, float]]) -> dict[str, float]:
 def single_rows(folder: Path, seconds: int) -> list[dict[str, object]]:
     model, script = str(folder / "m.safetensors"), folder / "post.lua"
     script.write_text(LUA.format(row=np.random.default_rng(1).normal(size=COLUMNS).round(6).tolist()))
-    ours = Served("centrality.cli", "serve", model, "--port", "{port}")
-    plain = Served("benchmarks.plain_service", model, "{port}")
-    for server in (ours, plain):
-        wrk(server, script, 2)  # both warm
-    turns = [(wrk(ours, script, SECONDS), wrk(plain, script, SECONDS)) for _ in range(TURNS)]
-    plain.stop()
-    long = wrk(ours, script, seconds)
-    ours.stop()
-    ratio = statistics.median(a["per_s"] / b["per_s"] for a, b in turns)
-    ratio_cpu = statistics.median(a["per_cpu_s"] / b["per_cpu_s"] for a, b in turns)
-    lines = [
-        {"what": "single rows, JSON", "seconds": SECONDS * TURNS, **middle([a for a, _ in turns])},
-        {"what": "the plain one", "seconds": SECONDS * TURNS, **middle([b for _, b in turns])},
-        {"what": "single rows, JSON, at length", "seconds": seconds, **long},
-    ]
-    return [line | ({"ratio": ratio, "ratio_cpu": ratio_cpu} if i == 0 else {}) for i, line in enumerate(lines)]
+    servers = {OURS: Served("centrality.cli", "serve", model, "--port", "{port}")}
+    servers |= {
+        f"plain, {kind}": Served("benchmarks.plain_service", kind, model, "{port}") for kind in ("fastapi", "asgi")
+    }
+    for server in servers.values():
+        wrk(server, script, 2)  # all are warm
+    turns = [{what: wrk(server, script, SECONDS) for what, server in servers.items()} for _ in range(TURNS)]
+    lines = []
+    for what in servers:
+        line = {"what": what, "seconds": SECONDS * TURNS, **middle([turn[what] for turn in turns])}
+        for name, column in (("per_s", "ratio"), ("per_cpu_s", "ratio_cpu")):
+            ratio = statistics.median(turn[OURS][name] / turn[what][name] for turn in turns)
+            line |= {column: "" if what == OURS else ratio}
+        lines.append(line)
+    lines.append({"what": f"{OURS}, at length", "seconds": seconds, **wrk(servers[OURS], script, seconds)})
+    for server in servers.values():
+        server.stop()
+    return lines
 
 
 def large_bodies(folder: Path) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from centrality.representations import Images, Series, Table, Text
 from centrality.service import App, Limits
 from centrality.service._arrow import table_of
 from centrality.service._file import ModelFile
-from centrality.service._limits import RequestError
+from centrality.service._limits import Deadlines, RequestError
 from centrality.service._metrics import Metrics
 from centrality.service._openapi import document
 from centrality.service._queue import AT_ONCE, QUICK, TURN, Queue, Scoring
@@ -174,6 +174,27 @@ def test_a_request_that_gave_up_is_not_scored():
     assert asyncio.run(give_up()).tolist() == [[2]]
     assert recorder.turns == [[1]]
     assert recorder.queue.waiting == 0
+
+
+def test_what_takes_too_long_ends_with_a_timeout_and_nothing_else_does():
+    deadlines = Deadlines(0.2)
+
+    async def request(seconds):
+        with deadlines.kept():
+            await asyncio.sleep(seconds)
+            return "done"
+
+    async def several():
+        watching = asyncio.create_task(deadlines.watch())
+        given_up = asyncio.create_task(request(60))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        ended = await asyncio.gather(request(60), request(0), request(60), given_up, return_exceptions=True)
+        watching.cancel()
+        return [type(one) for one in ended]
+
+    assert asyncio.run(several()) == [TimeoutError, str, TimeoutError, asyncio.CancelledError]
+    assert not deadlines.running
 
 
 def test_the_example_of_the_description_works(app):

@@ -12,7 +12,7 @@ import orjson
 
 from centrality.service import _openapi, _requests
 from centrality.service._file import ModelFile
-from centrality.service._limits import Limits, RequestError
+from centrality.service._limits import Deadlines, Limits, RequestError
 from centrality.service._metrics import CONTENT, Metrics
 from centrality.service._queue import Queue
 
@@ -37,6 +37,7 @@ class App:
         self.file, self.metrics, self.limits = file, metrics, limits
         self._secret = None if token is None else f"Bearer {token}".encode()
         self.queue = Queue(limits.rows_waiting, metrics.scored_together)
+        self.deadlines = Deadlines(limits.seconds)
         self._pages: dict[str, tuple[str, Callable[[Scope, Receive], Awaitable[Answer]], bool]] = {
             "/score": ("POST", self.score, False),
             "/model": ("GET", self.model, False),
@@ -61,16 +62,16 @@ class App:
             await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Watch the model's file from the server's start to its end."""
-        watching: asyncio.Task[None] | None = None
+        """Watch the model's file and the clock from the server's start to its end."""
+        watching: list[asyncio.Task[None]] = []
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                watching = asyncio.create_task(self.file.watch())
+                watching = [asyncio.create_task(watch()) for watch in (self.file.watch, self.deadlines.watch)]
                 await send({"type": "lifespan.startup.complete"})
             else:
-                if watching is not None:
-                    watching.cancel()
+                for task in watching:
+                    task.cancel()
                 self.queue.thread.shutdown()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -89,7 +90,7 @@ class App:
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             answer = _refusal(500, f"An error of the service, not of the request: {type(error).__name__}.")
-        self.metrics.requests.labels(path if path in self._pages else "other", answer.status).inc()
+        self.metrics.answered(path if path in self._pages else "other", answer.status)
         return answer
 
     def _page(self, scope: Scope) -> Callable[[Scope, Receive], Awaitable[Answer]]:
@@ -108,25 +109,25 @@ class App:
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
         begun = time.perf_counter()
-        self.metrics.running.inc()
         try:
-            async with asyncio.timeout(self.limits.seconds):
+            with self.deadlines.kept():
                 return await self._scores(scope, await self._body(receive))
         finally:
-            self.metrics.running.dec()
             self.metrics.seconds.observe(time.perf_counter() - begun)
 
     async def _scores(self, scope: Scope, body: bytes) -> Answer:
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         served = self.file.current  # this one to the end, whatever is loaded meanwhile
-        aside = _in_thread if len(body) > LARGE else _here
-        asked = await aside(_requests.read, served, kind, scope["query_string"], body, self.limits.rows)
+        large = len(body) > LARGE
+        what = served, kind, scope["query_string"], body, self.limits.rows
+        asked = await _in_thread(_requests.read, *what) if large else _requests.read(*what)
         if asked.p_values:
             served.inliers()  # if there are none, say so before the work
         explained = served.explanation(asked.ts[0]) if asked.explain else None
         heads = await self.queue.score(served.heads(), asked.rows)
         parts = None if explained is None else await self.queue.score(explained, asked.rows)
-        made = await aside(_requests.answer, asked, served, heads, parts)
+        scored = asked, served, heads, parts
+        made = await _in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)
         return Answer(200, kind, made, ((b"centrality-model", served.name.encode()),))
 
     async def _body(self, receive: Receive) -> bytes:
@@ -157,6 +158,7 @@ class App:
 
     async def numbers(self, scope: Scope, receive: Receive) -> Answer:
         self.metrics.waiting.set(self.queue.waiting)
+        self.metrics.running.set(len(self.deadlines.running))
         return Answer(200, CONTENT, self.metrics.page())
 
     async def document(self, scope: Scope, receive: Receive) -> Answer:
@@ -164,10 +166,6 @@ class App:
 
     async def docs(self, scope: Scope, receive: Receive) -> Answer:
         return Answer(200, "text/html; charset=utf-8", _openapi.page(self.limits).encode())
-
-
-async def _here(work: Callable[..., Any], *what: Any) -> Any:
-    return work(*what)
 
 
 async def _in_thread(work: Callable[..., Any], *what: Any) -> Any:

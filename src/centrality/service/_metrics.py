@@ -26,8 +26,15 @@ class Metrics:
         self.waiting = Gauge("centrality_rows_waiting", "Rows accepted and not yet answered", registry=own)
         self.loaded = Gauge("centrality_model_loaded_seconds", "When the model was loaded, in Unix time", registry=own)
         self.reloads = Counter("centrality_model_reloads", "New versions of the model's file", ["result"], registry=own)
+        self._answered: dict[tuple[str, int], Counter] = {}  # found again quicker than by labels
         for result in ("loaded", "refused"):
             self.reloads.labels(result)  # zero is said, too
+
+    def answered(self, path: str, status: int) -> None:
+        counter = self._answered.get((path, status))
+        if counter is None:
+            counter = self._answered[path, status] = self.requests.labels(path, status)
+        counter.inc()
 
     def scored_together(self, requests: int, rows: int) -> None:
         self.together.observe(requests)

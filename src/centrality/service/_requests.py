@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality.calibration import checked_t
+from centrality.calibration import blend, checked_t
 from centrality.scoring import Job
 from centrality.service._arrow import table_of
 from centrality.service._limits import RequestError
@@ -62,8 +62,10 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
 
 def answer(asked: Asked, served: Served, heads: NDArray[np.float64], parts: NDArray[Any] | None) -> bytes:
     """The scores as columns, named as `centrality score` names them."""
-    job = Job(served.model, asked.ts, inliers=served.inliers() if asked.p_values else None)
-    columns = job.columns(heads)
+    if asked.p_values:
+        columns = Job(served.model, asked.ts, inliers=served.inliers()).columns(heads)
+    else:
+        columns = {f"centrality_{t:g}": blend(heads, t) for t in asked.ts}
     if parts is not None:
         columns |= {f"contribution_{name}": parts[:, j] for j, name in enumerate(served.part_names(parts.shape[1]))}
     if not asked.arrow:
@@ -103,6 +105,8 @@ def _dial(t: Any, own: float) -> list[float]:
     """The values of t that were asked for, or the model's own."""
     if t is None:
         return [own]
+    if type(t) is float and 0 <= t <= 1:  # what most requests ask for: no ceremony for that
+        return [t]
     try:
         return [float(one) for one in np.atleast_1d(checked_t(t))]
     except ValueError as error:
