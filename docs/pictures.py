@@ -65,8 +65,6 @@ def explorer() -> None:
         tab.mouse.move(640, 20)
         tab.wait_for_timeout(300)
         tab.screenshot(path=FOLDER / "explorer.png")
-    with Image.open(FOLDER / "explorer.png") as picture:
-        picture.convert("RGB").quantize(256).save(FOLDER / "explorer.png", optimize=True)
 
 
 if __name__ == "__main__":
