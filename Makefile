@@ -53,6 +53,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.explorer
+	$(BIN)/python -m benchmarks.explanations
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

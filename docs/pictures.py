@@ -67,11 +67,22 @@ def explorer() -> None:
         tab.screenshot(path=FOLDER / "explorer.png")
 
 
+def explanations() -> None:
+    """Four clusters and 40 points strewn about: global against local scores, and some points along t."""
+    strewn = np.random.default_rng(1).uniform(-11, 11, size=(40, 2))
+    X = np.concatenate([datasets.four_clusters().sample(2500, random_state=0), strewn, [[0.0, 0.0]]])
+    model = FUSE(random_state=0).fit(X)
+    heads, kinds = model.heads(X), model.kind(X)
+    plots.scores(heads, kinds=kinds, bounds=model._bounds(0.05)).savefig(FOLDER / "scores.png", dpi=90)
+    plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=90)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     contours()
     depths()
     explorer()
+    explanations()
     demo.run(FOLDER / "demo")
     (FOLDER / "demo" / "digits.png").replace(FOLDER / "digits.png")
     for left in (FOLDER / "demo").iterdir():

@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "explorer")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("method", "data", "speed", "explanations", "explorer")),
+)
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -193,6 +196,43 @@ def explorer() -> str:
     return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
 
 
+DIAL = ("0", "0.5", "1")
+
+
+def explanations_odd() -> str:
+    shares = [*(f"first at t = {t}" for t in DIAL), "first step changes it most"]
+    body = [
+        [r["data"], r["columns"], *(f"{float(r[share]):.1%}" for share in shares)] for r in rows("explanations_odd")
+    ]
+    return markdown(["data", "columns", *shares], body)
+
+
+def explanations_replaced() -> str:
+    kinds = [f"{kind} at t = {t}" for t in DIAL for kind in ("top", "random")]
+    body = [
+        [r["data"], r["columns"], r["detected"], *(f"{float(r[kind]):+.3f}" for kind in kinds)]
+        for r in rows("explanations_replaced")
+    ]
+    return markdown(["data", "columns", "outliers", *kinds], body)
+
+
+def explanations_agreement() -> str:
+    found = {(r["data"], float(r["t"])): r for r in rows("explanations_agreement")}
+    body = [
+        [name, *(f"{float(found[name, float(t)][peer]):.2f}" for peer in ("SHAP", "Captum") for t in DIAL)]
+        for name in dict.fromkeys(name for name, _ in found)
+    ]
+    return markdown(["data", *(f"{peer}, t = {t}" for peer in ("SHAP", "Captum") for t in DIAL)], body)
+
+
+def explanations_speed() -> str:
+    body = [
+        [r["method"], f"{float(r['rows a second']):,.0f}", f"{float(r['ours is faster by']):.3g}"]
+        for r in rows("explanations_speed")
+    ]
+    return markdown(["method", "rows a second", "ours is faster by"], body)
+
+
 MADE = (
     detection,
     summary,
@@ -206,6 +246,10 @@ MADE = (
     speed_memory,
     speed_gpu,
     explorer,
+    explanations_odd,
+    explanations_replaced,
+    explanations_agreement,
+    explanations_speed,
 )
 TABLES = {make.__name__: make for make in MADE}
 

@@ -17,7 +17,9 @@ def tables():
     return module
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/depths.md", "docs/data.md", "docs/explorer.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/depths.md", "docs/data.md", "docs/explanations.md", "docs/explorer.md"]
+)
 def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)

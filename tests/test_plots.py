@@ -55,3 +55,48 @@ def test_the_runtime_figure_names_every_line_and_keeps_the_names_apart():
     assert {name.get_text() for name in names} == set(lines)
     heights = np.sort([np.log10(name.xyann[1]) for name in names])
     assert np.diff(heights).min() >= 0.22 - 1e-9
+
+
+HEADS = np.array([[0.5, 0.9], [0.6, 0.8], [0.1, 0.7], [0.7, 0.1], [0.05, 0.02]])
+
+
+def test_scores_have_a_mark_for_each_kind_and_a_histogram_of_each_head():
+    kinds = np.array(["typical", "typical", "global", "local", "both"])
+    figure = plots.scores(HEADS, kinds=kinds, bounds=np.array([0.2, 0.3]))
+    points, top, right = figure.axes
+    offsets = [group.get_offsets().tolist() for group in points.collections]
+    assert offsets == [HEADS[:2].tolist(), [HEADS[2].tolist()], [HEADS[3].tolist()], [HEADS[4].tolist()]]
+    assert len({tuple(map(tuple, group.get_paths()[0].vertices)) for group in points.collections}) == 4  # marks differ
+    assert [line.get_xdata()[0] for line in points.lines][:1] == [0.2]
+    assert [line.get_ydata()[0] for line in points.lines][1:] == [0.3]
+    assert sum(bar.get_height() for bar in top.patches) == sum(bar.get_width() for bar in right.patches) == len(HEADS)
+    said = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert said == [
+        "typical (2)",
+        "odd globally: far from everything (1)",
+        "odd locally: a thin neighbourhood (1)",
+        "odd in both ways (1)",
+    ]
+
+
+def test_scores_without_kinds_are_one_group():
+    assert len(plots.scores(HEADS).axes[0].collections) == 1
+
+
+def test_chosen_rows_are_named_at_the_end_of_their_profiles():
+    heads = np.concatenate([HEADS, [[np.nan, np.nan]]])  # a row without a score is in no band
+    axes = plots.profile(heads, rows=[3, 0]).axes[0]
+    assert {text.get_text() for text in axes.texts} == {"row 3", "row 0"}
+    assert {tuple(line.get_ydata()) for line in axes.lines} == {(0.7, 0.1), (0.5, 0.9)}
+    band = axes.collections[0].get_paths()[0].vertices
+    assert np.isfinite(band).all()
+
+
+def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_loss():
+    losses = {"step": [1, 2, 3], "global": [0.7, np.nan, 0.6], "local": [0.5, 0.4, 0.3]}
+    figure = plots.history(losses, nothing={"global": 0.693, "local": 0.5})
+    first, second = figure.axes
+    assert (first.get_ylabel(), second.get_ylabel()) == ("global loss", "local loss")
+    assert first.lines[0].get_xdata().tolist() == [1, 3]
+    assert second.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.3]
+    assert first.lines[1].get_ydata()[0] == 0.693

@@ -67,12 +67,27 @@ def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
     assert ranking.holds(holds, only) == shown
 
 
-@pytest.mark.parametrize("kind", ["map", "profile"])
+@pytest.mark.parametrize("kind", ["map", "profile", "scores"])
 def test_pictures_of_a_model_are_drawn_into_a_file(made, tmp_path, kind):
     folder, _ = made
     out = tmp_path / "figure.png"
     assert main(["plot", kind, str(folder / "m.safetensors"), str(folder / "t.parquet"), "-o", str(out)]) == 0
     assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_losses_are_drawn_without_rows_and_chosen_rows_by_their_numbers(made, tmp_path, capsys):
+    folder, _ = made
+    model, data = str(folder / "m.safetensors"), str(folder / "t.parquet")
+    assert main(["plot", "history", model, "-o", str(tmp_path / "h.svg")]) == 0
+    assert "Drew" in capsys.readouterr().out
+    assert b"<svg" in (tmp_path / "h.svg").read_bytes()
+    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "p.png"), "--rows", "3,69999"]) == 0
+    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "q.png"), "--rows", "70000"]) == 2
+    assert main(["plot", "scores", model, "-o", str(tmp_path / "q.png")]) == 2
+    said = capsys.readouterr().err
+    assert "--rows counts from 0 to 69999 here, got 70000" in said
+    assert "Say which rows to draw: centrality plot scores MODEL DATA" in said
+    assert not (tmp_path / "q.png").exists()
 
 
 def test_contours_need_two_columns(made, tmp_path, capsys, blob):

@@ -176,14 +176,17 @@ class Field:
         """(n, steps + 1, p) scaled places, each at least as central as the one before; only `free` columns move.
 
         Each step goes along the slope or straight for the centre (far outside, slopes lead astray), whichever raises f
-        more; as far as is best, but no farther than keeps the pace of a walk that ends at the centre.
+        more; as far as is best, but no farther than keeps the pace of a walk that ends at the centre, and never far
+        beyond what lies between the row and the centre in any column: all places stay finite in the user's units.
         """
+        low, high = np.minimum(rows, centre) - self.reach, np.maximum(rows, centre) + self.reach
         places = [rows]
         for left in range(steps, 0, -1):
             here = places[-1]
             home = (centre - here) * free
             pace = np.linalg.norm(home, axis=1, keepdims=True) / left
             along = _of_length(self.slope(here) * free, 1.5 * pace)  # a way that winds is longer
+            along = (np.clip(here + along, low, high) - here) * free
             tried = [self._best(here, ahead) for ahead in (along, home / left)]
             gains, found = (np.stack(both) for both in zip(*tried, strict=True))
             places.append(found[gains.argmax(0), np.arange(len(here))])

@@ -12,6 +12,14 @@ from centrality._optional import optional
 COLOURS = "viridis"  # perceptually even, and safe for the colour-blind
 INK, POINT = "#222222", "#ffffff"
 FIRST, SECOND, OUTLIER = "#2166ac", "#d6604d", "#b2182b"
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, told apart by all eyes
+STYLES = ("-", "--", ":", "-.")
+KINDS = {  # colour, mark, and what is said of each kind of row
+    "typical": ("0.55", "o", "typical"),
+    "global": (FIRST, "s", "odd globally: far from everything"),
+    "local": (SECOND, "^", "odd locally: a thin neighbourhood"),
+    "both": (INK, "x", "odd in both ways"),
+}
 FENCE = 3.0  # Rousseeuw, Ruts and Tukey's factor: the bag, blown up so much about the median, fences the data
 
 
@@ -69,27 +77,97 @@ def homotopy_map(points: NDArray[Any], scores: NDArray[Any], ts: Sequence[float]
     return figure
 
 
-def profile(heads: NDArray[Any], *, shown: int = 10, t: float = 0.5) -> Any:
-    """Centrality along t for all rows, as bands of half and of nine tenths of them, and for the `shown` most and
-    least central ones at `t`, a line each. `heads` (n, 2): global and local."""
+def profile(heads: NDArray[Any], *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> Any:
+    """Centrality along t for all rows, as bands of half and of nine tenths of them, and a line each for some.
+
+    `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
+    without them, the `shown` most and least central ones at `t` are drawn.
+    """
     figure, axes = _square()
-    low, high = heads.T
     ts = np.linspace(0, 1, 51)
-    all_scores = low[:, None] * (1 - ts) + high[:, None] * ts  # (n, 51)
+    there = heads[~np.isnan(heads).any(1)]
+    all_scores = there[:, :1] * (1 - ts) + there[:, 1:] * ts  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
-    order = np.argsort(-(low * (1 - t) + high * t))
-    for rows, colour, label in (
-        (order[:shown], FIRST, "most central"),
-        (order[::-1][:shown], SECOND, "most peripheral"),
-    ):
-        for k, row in enumerate(rows):
-            axes.plot([0, 1], heads[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
-    axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
+    if rows is None:
+        order = np.argsort(-(there @ [1 - t, t]))
+        groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
+        for chosen, colour, label in groups:
+            for k, row in enumerate(chosen):
+                axes.plot([0, 1], there[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
+        axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
+    else:
+        _named_lines(axes, heads[list(rows)], [f"row {row:,}" for row in rows])
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="t:  0 is global, 1 is local", ylabel="centrality")
     axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _named_lines(axes: Any, heads: NDArray[Any], names: Sequence[str]) -> None:
+    """A line a row, named at its right end; the line styles differ, too, for those who do not see the colours."""
+    order = np.argsort(heads[:, 1])
+    for k, (row, place) in enumerate(zip(order, _apart(heads[order, 1], 0.04), strict=True)):
+        colour, style = LINES[k % len(LINES)], STYLES[k // len(LINES) % len(STYLES)]
+        axes.plot([0, 1], heads[row], color=colour, linewidth=1.6, linestyle=style)
+        axes.annotate(names[row], (1, heads[row, 1]), (1.02, place), color=colour, va="center", fontsize=8,
+                      annotation_clip=False)  # fmt: skip
+
+
+def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: NDArray[Any] | None = None) -> Any:
+    """Global against local centrality, a point a row, with the histogram of each beside its axis.
+
+    Rows far from everything lie at the left, rows in thin neighbourhoods at the bottom: outliers of both kinds fall
+    into different corners. `kinds` (n,), as a model's `kind` names them, give each its own colour and mark; `bounds`
+    are the (2,) values below which the heads are low.
+    """
+    figure = _figure(5.6, 5.9)
+    grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
+    axes = figure.add_subplot(grid[1, 0])
+    top, right = figure.add_subplot(grid[0, 0], sharex=axes), figure.add_subplot(grid[1, 1], sharey=axes)
+    size = float(np.clip(12_000 / max(len(heads), 1), 2, 18))
+    kinds = np.full(len(heads), "typical") if kinds is None else np.asarray(kinds)
+    for kind, (colour, marker, label) in KINDS.items():
+        of_kind = heads[kinds == kind]
+        if len(of_kind):
+            odd = kind != "typical"
+            axes.scatter(
+                *of_kind.T, color=colour, marker=marker, s=max(size, 14) if odd else size, alpha=0.9 if odd else 0.45,
+                linewidths=1.2 if marker == "x" else 0, label=f"{label} ({len(of_kind):,})",
+            )  # fmt: skip
+    bins = np.linspace(0, 1, 41)
+    top.hist(heads[:, 0], bins, color="0.6")
+    right.hist(heads[:, 1], bins, color="0.6", orientation="horizontal")
+    for bound, draw in zip((None, None) if bounds is None else bounds, (axes.axvline, axes.axhline), strict=True):
+        if bound is not None:
+            draw(bound, color="0.4", linewidth=0.8, linestyle=":")
+    for side in (top, right):
+        side.axis("off")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="global centrality (t = 0)", ylabel="local (t = 1)")
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=2)
+    return figure
+
+
+def history(losses: dict[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> Any:
+    """The losses of both heads as training went on, as `history_` has them: "step", "global" and "local".
+
+    `nothing` are the losses of heads that know nothing, drawn as dotted lines: a head that has not fallen below its
+    own has not learned.
+    """
+    figure = _figure(7.6, 3.0)
+    for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
+        values = np.asarray(losses[head], dtype=float)
+        there = np.isfinite(values)
+        axes.plot(np.asarray(losses["step"])[there], values[there], color=colour, linewidth=1.4)
+        if nothing is not None:
+            axes.axhline(nothing[head], color="0.4", linewidth=0.8, linestyle=":")
+            axes.annotate("knowing nothing", (1, nothing[head]), (0, 3), xycoords=("axes fraction", "data"),
+                          textcoords="offset points", ha="right", fontsize=7, color="0.3")  # fmt: skip
+        axes.set(xlabel="step", ylabel=f"{head} loss")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25, linewidth=0.5)
     return figure
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST = 0.005  # contributions of less than this are no reason
-BAR = "#d6604d"
+BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,15 @@ class Reasons:
         top: int,
     ) -> "Reasons":
         """`values` column by column, as `typical` is; `contributions` (n, columns)."""
-        rows = []
-        for i, row in enumerate(contributions):
-            chosen = [j for j in np.argsort(row, kind="stable")[:top] if row[j] <= -LEAST]  # NaN is no reason
-            rows.append([Reason(str(names[j]), float(row[j]), _item(values[j][i]), _item(typical[j])) for j in chosen])
+        order = np.argsort(contributions, axis=1, kind="stable")[:, :top]
+        worst = np.take_along_axis(contributions, order, axis=1) <= -LEAST  # NaN is no reason
+        rows = [
+            [
+                Reason(str(names[j]), float(contributions[i, j]), _item(values[j][i]), _item(typical[j]))
+                for j in chosen[bad].tolist()
+            ]
+            for i, (chosen, bad) in enumerate(zip(order, worst, strict=True))
+        ]
         return cls(t, [float(score) for score in scores], rows)
 
     def __len__(self) -> int:
@@ -104,9 +109,10 @@ def plain(value: Any) -> str:
 
 
 def _bar(reason: Reason) -> str:
-    length = 90 * min(1.0, abs(reason.contribution))
-    bar = f"<span style='display:inline-block;height:.7em;width:{length:.0f}px;background:{BAR}'></span>"
-    return f"<div style='white-space:nowrap'>{bar} {escape(str(reason))}</div>"
+    box, length = "display:inline-block;height:.7em", WIDEST * min(1.0, abs(reason.contribution))
+    bar = f"<span style='{box};width:{length:.0f}px;background:{BAR}'></span>"
+    gap = f"<span style='{box};width:{WIDEST - length:.0f}px'></span>"
+    return f"<div style='white-space:nowrap'>{bar}{gap} {escape(str(reason))}</div>"
 
 
 def _item(value: Any) -> Any:

@@ -8,9 +8,14 @@ from typing import Any
 DATA = ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, or a folder of .parquet files or of images"
 
 
-def model_and_data(command: argparse.ArgumentParser) -> None:
+def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
-    command.add_argument("data", metavar="DATA", help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)")
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        nargs=None if needed else "?",
+        help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)",
+    )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
