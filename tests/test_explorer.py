@@ -463,6 +463,26 @@ def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
     assert "</script" not in script  # it stands in one
 
 
+def test_the_colours_grow_lighter_evenly_for_every_kind_of_colour_vision():
+    code = (ROOT / "web" / "src" / "colours.ts").read_text()
+    stops = re.search(r'EVEN = hex\(\s*"([0-9a-f]+)"', code).group(1)
+    rgb = np.array([int(stops[k : k + 2], 16) for k in range(0, len(stops), 2)]).reshape(-1, 3) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    # What is left of red, green and blue without one kind of cone (Viénot, Brettel and Mollon 1999; blue: luminance).
+    visions = {
+        "usual": np.eye(3),
+        "no red cones": np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]),
+        "no green cones": np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]),
+    }
+    for name, seen in visions.items():
+        luminance = (linear @ seen.T).clip(0) @ [0.2126, 0.7152, 0.0722]
+        lightness = 116 * np.where(luminance > 0.008856, np.cbrt(luminance), 7.787 * luminance + 16 / 116) - 16
+        steps = np.diff(lightness)
+        assert steps.min() > 2.3, name  # a difference that can just be seen
+        if name == "usual":
+            assert steps.max() < 1.6 * steps.min()
+
+
 def test_the_policy_of_an_exported_page_allows_its_own_script_and_nothing_else():
     text = page.alone(some_view(title="<script>alert(1)</script>"))
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)

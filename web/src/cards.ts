@@ -4,8 +4,7 @@ import { any, type App, type Changed, type Part, score } from "./app";
 import { h, on } from "./dom";
 import { face, inWords, profile } from "./faces";
 
-const PICTURES = 10;
-const LINES = 6;
+const SHOWN = { picture: 10, series: 9, text: 6, "": 6 }; // full lines of cards
 
 export class Cards implements Part {
   readonly element: HTMLElement;
@@ -58,7 +57,7 @@ export class Cards implements Part {
 
   #take(order: Uint32Array, step: 1 | -1): number[] {
     const rows: number[] = [];
-    const most = /picture|series/.test(this.app.data.kind) ? PICTURES : LINES;
+    const most = SHOWN[this.app.data.kind];
     for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < most; k += step) {
       if (this.app.shown(order[k])) rows.push(order[k]);
     }
