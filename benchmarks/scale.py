@@ -1,8 +1,9 @@
 """Many rows: a folder of Parquet scored by worker processes and on Ray, and fitted from a sample.
 
-The rows (16 columns of float32, five clusters that drift from file to file) are made in a temporary folder and deleted:
-6.4 GB for 100 million, and as much again for the scores. Rates are those after the start, which is the time the same
-command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell more.
+The rows (16 columns of float32, five overlapping clusters that drift from file to file) are made in a temporary folder
+and deleted: 6.4 GB for 100 million, and as much again for the scores. Rates are those after the start, which is what
+the same command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell
+more.
 "From memory" scores rows that are already there, with all cores, and writes nothing. Memory is that of all processes
 together: PSS counts a page that several share once, RSS once for each of them.
 
@@ -51,7 +52,7 @@ print(*(after - begun for begun, after in zip(before, used())))
 
 def block(number: int, rows: int) -> pa.RecordBatch:
     """Rows of the file of this number; the clusters' centres move with it."""
-    centres = 3 * np.random.default_rng(0).normal(size=(5, COLUMNS)) + 0.01 * number
+    centres = np.random.default_rng(0).normal(size=(5, COLUMNS)) + 0.01 * number
     rng = np.random.default_rng(number + 1)
     X = rng.standard_normal((rows, COLUMNS), dtype=np.float32)
     X += centres.astype(np.float32)[rng.integers(5, size=rows)]

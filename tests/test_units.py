@@ -75,7 +75,11 @@ def test_an_empty_file_among_others_is_no_unit(rows, folder, tmp_path):
 
 def test_workers_and_parts_give_the_same_bits_as_one_process(model, folder, rows, tmp_path):
     alone = scored(model, folder, tmp_path / "alone", "--t", "0,1")
-    assert scored(model, folder, tmp_path / "workers", "--t", "0,1", "--workers", "2") == alone
+    script = "import sys\nfrom centrality.cli import main\nmain(sys.argv[1:])\nprint('torch' in sys.modules)"
+    command = ["score", str(model), str(folder), "-o", f"{tmp_path}/workers/", "--t", "0,1", "--workers", "2"]
+    done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True, check=True)
+    assert contents(tmp_path / "workers") == alone
+    assert done.stdout.splitlines()[-1] == "False"  # where others work, the caller stays small
     scored(model, folder, tmp_path / "parts", "--t", "0,1", "--split", "1000")
     assert len(contents(tmp_path / "parts")) == 6
     together = tables.read(tmp_path / "parts")
@@ -141,6 +145,11 @@ def test_parts_cut_in_another_way_are_refused_before_rows_are_there_twice(model,
         assert main(["score", str(model), str(folder), "-o", f"{tmp_path}/out/", "--resume", *other]) == 2
         assert "cut from its file in another way" in capsys.readouterr().err
     assert len(scored(model, folder, tmp_path / "out", "--split", "500", "--resume")) == 12
+
+
+def test_scores_of_stdin_go_into_no_folder(model, tmp_path, capsys):
+    assert main(["score", str(model), "-", "-o", f"{tmp_path}/out/"]) == 2
+    assert "-o - or a file was wanted, not a folder" in capsys.readouterr().err
 
 
 def test_scores_among_the_rows_are_refused(model, folder, capsys):

@@ -23,6 +23,7 @@ from centrality import sampling, scoring, sketches, tables, units
 from centrality._optional import optional
 from centrality._workers import outcome, result_of
 from centrality.calibration import checked_t
+from centrality.fuse import FUSE
 
 RETRIES = 5  # of a task whose process or node is lost
 IN_FLIGHT = 1000  # tasks that Ray knows of at once
@@ -71,16 +72,13 @@ def fit(
     The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
     node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
     """
-    if model is None:
-        from centrality.fuse import FUSE
-
-        model = FUSE()
+    model = FUSE() if model is None else model
+    fuse = getattr(model, "model", model) or FUSE()  # of a Chain, the one inside
     if second_pass:
-        sketches.require()
+        sketches.require(fuse.holdout)
     with tables.open_rows(data) as source:
         width = len(source.schema if columns is None else columns)
-    fuse = getattr(model, "model", model)
-    rng = np.random.default_rng(check_random_state(getattr(fuse, "random_state", None)).randint(2**31))
+    rng = np.random.default_rng(check_random_state(fuse.random_state).randint(2**31))
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))

@@ -28,27 +28,25 @@ SIZE = 4000  # KLL's k: ranks are right to about 0.0005, in 50 kB
 SKETCHED = 3  # raw global, raw local, and the score that `predict` cuts
 
 
-def require() -> None:
-    """Say what is missing before the first pass, not after it."""
+def require(holdout: float | None) -> None:
+    """Say what stands in the way before the first pass, not after it."""
     optional("datasketches", "scale")
-
-
-def second_pass(model: Any, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False) -> None:
-    """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
-    require_no_inliers(model)
-    every = units.plan(data, None)
-    # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
-    readings = 2 if getattr(model, "model_", model).calibration == "clip" else 1
-    for _ in range(readings):
-        _settle(model, _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress)))
-
-
-def require_no_inliers(model: Any) -> None:
-    if getattr(model, "model_", model)._inliers is not None:
+    if holdout is not None:
         raise ValueError(
             "The second pass would change the scores that rows held aside were given: leave out holdout, and call "
             "calibrate(C) on fresh inliers afterwards."
         )
+
+
+def second_pass(model: Any, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False) -> None:
+    """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
+    fuse = getattr(model, "model_", model)
+    require(fuse.holdout)
+    every = units.plan(data, None)
+    # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
+    readings = 2 if fuse.calibration == "clip" else 1
+    for _ in range(readings):
+        _settle(model, _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress)))
 
 
 def of_unit(model: Any, unit: Unit) -> list[bytes]:
@@ -83,6 +81,7 @@ def _merged(parts: Sequence[list[bytes]]) -> list[Any]:
 
 def _settle(model: Any, merged: list[Any]) -> None:
     fuse = getattr(model, "model_", model)
+    fuse._inliers = None  # what `calibrate` kept was scored on another scale
     *of_heads, of_scores = merged
     ends = np.array([sketch.get_quantiles(list(QUANTILES)) for sketch in of_heads])
     fuse._calibration = replace(fuse._calibration, ends=ends)

@@ -111,9 +111,9 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
     """What would stop it is said before the fit, not after it."""
     from centrality import sketches
 
-    sketches.require()
-    if arguments.data == "-" or arguments.window is not None or arguments.holdout is not None:
-        raise ValueError("--second-pass wants rows that can be read again: no stdin, no --window, no --holdout.")
+    sketches.require(arguments.holdout)
+    if arguments.data == "-" or arguments.window is not None:
+        raise ValueError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
 def _second_pass(model: Any, data: str) -> None:

@@ -96,6 +96,8 @@ class ScoreUnit:
 
 def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     """One file of scores for each unit of work. Where worker processes do it, this one stays small: no torch."""
+    if arguments.data == "-":
+        raise ValueError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
         return _on_cluster(arguments, folder)
     from centrality import units
