@@ -1,7 +1,6 @@
 """A real server process, asked by a real HTTP client."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -31,14 +30,13 @@ X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])
 class Server:
     """`centrality serve` in a process of its own, on a free port."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "centrality.cli", "serve", *arguments, "--port", "0"]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | environment,
         )
         said = self.process.stderr.readline()  # waits until it serves
         self.host, port = re.search(r"http://(.*):(\d+) ", said).groups()
@@ -100,6 +98,22 @@ def server(file):
     running = Server(str(file), "--max-rows", "200000", "--max-bytes", "9000000")
     yield running
     assert running.stop()[0] == 0
+
+
+@pytest.fixture
+def start():
+    """Starts servers of a test's own; none outlives it, whatever happens."""
+    started: list[Server] = []
+
+    def make(*arguments: str) -> Server:
+        started.append(Server(*arguments))
+        return started[-1]
+
+    yield make
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.ended()
 
 
 def arrow(table: pa.Table, compression: str | None = None) -> bytes:
@@ -269,10 +283,10 @@ def test_the_page_and_the_description_speak_of_the_paths_that_answer(server):
     assert "200,000" in page
 
 
-def test_a_token_is_wanted_where_one_was_set_and_slow_or_large_requests_end(file, tmp_path):
+def test_a_token_is_wanted_where_one_was_set_and_slow_requests_end(start, file, tmp_path):
     (tmp_path / "token").write_text("s3cret\n")
     arguments = ["--host", "0.0.0.0", "--token-file", str(tmp_path / "token"), "--max-seconds", "2"]
-    running = Server(str(file), *arguments)
+    running = start(str(file), *arguments)
     running.host = "127.0.0.1"
     body = '{"rows": [[1, 2, 3]]}'
     for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "s3cret"}):
@@ -312,8 +326,8 @@ def test_a_port_in_use_or_a_missing_model_is_said(file, server, tmp_path, capsys
     assert "is empty, a token was wanted" in capsys.readouterr().err
 
 
-def test_what_was_accepted_is_finished_before_the_end(file, model):
-    running = Server(str(file))
+def test_what_was_accepted_is_finished_before_the_end(start, file, model):
+    running = start(str(file))
     many = RNG.normal(size=(150_000, 3))
     body = arrow(pa.table({name: many[:, j] for j, name in enumerate("abc")}))
     asked = [running.connection() for _ in range(6)]
@@ -340,10 +354,10 @@ def begun_of(running: Server) -> float:
     return running.metric("centrality_score_running") + running.metric("centrality_requests_total", path="/score")
 
 
-def test_a_new_model_file_and_a_stop_lose_no_request_under_load(file, tmp_path):
+def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp_path):
     path = tmp_path / "m.safetensors"
     path.write_bytes(file.read_bytes())
-    running = Server(str(path))
+    running = start(str(path))
     row = [0.5, -0.5, 1.0]
     frame = pd.DataFrame([row], columns=["a", "b", "c"])
     other = quick(random_state=1).fit(X)

@@ -269,6 +269,9 @@ def test_mixed_tables_are_read_as_the_command_line_reads_them(app, houses):
     np.testing.assert_allclose(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected, atol=1e-6)
     assert len(found["p_value_1"]) == 20
     assert score(serving, rows=[list(row.values())[:3] for row in rows], t=[0, 1], p_values=True) == found
+    about = serving.file.current.describe()
+    assert (about["model"], about["representation"], about["explain"]) == ("Chain", "Table", True)
+    assert about["reads"] == chain.representation_.describe()
     explained = score(serving, rows=rows, explain=True)
     assert list(explained) == ["centrality_0.5", "contribution_area", "contribution_built", "contribution_heating"]
     parts = np.column_stack(list(explained.values())[1:])

@@ -155,6 +155,11 @@ class Represented(Served):
             raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
         return super().explanation(t)
 
+    def describe(self) -> dict[str, Any]:
+        own, representation = super().describe(), self.model.representation_
+        about = {"representation": type(representation).__name__, "reads": representation.describe()}
+        return own | about | {"explain": own["explain"] and not self._heads.whole}
+
     def part_names(self, width: int) -> list[str]:
         origins = self.model.representation_.origins()
         return super().part_names(width) if origins is None else list(origins[0])
