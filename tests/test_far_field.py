@@ -34,7 +34,7 @@ def test_its_gradient_is_what_autograd_finds(n, p):
     q = torch.from_numpy(correlated(6, p, seed=1)).requires_grad_()
     by = torch.from_numpy(np.random.default_rng(2).normal(size=(6, 2)))
     (expected,) = torch.autograd.grad((far(q) * by).sum(), q)
-    torch.testing.assert_close(far.gradient(q.detach(), by), expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(far.gradient(q.detach(), by), expected, rtol=1e-5, atol=1e-5)  # axes are rounded
 
 
 def test_across_its_axes_fewer_rows_than_columns_leave_only_the_noise():

@@ -51,15 +51,22 @@ class FarField(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """The Gaussian's potentials."""  # (..., n, p) -> (..., n, k)
-        off = z - self.mean
-        along = (off @ self.axes).square()  # (..., n, r)
-        across = (off.square().sum(-1, keepdim=True) - along.sum(-1, keepdim=True)).clamp(min=0)
+        along, across = self._parts(z)
         blur = self.scales.square()
-        return -0.5 * (along @ (1 / (self.spread[:, None] + blur)) + across / (self.rest + blur))
+        return -0.5 * (
+            along.square() @ (1 / (self.spread[:, None] + blur))
+            + across.square().sum(-1, keepdim=True) / (self.rest + blur)
+        )
 
     def gradient(self, z: Tensor, by: Tensor) -> Tensor:
         """Of the potentials' sum, each of a row weighed as `by` says."""  # (..., n, p), (n, k) -> (..., n, p)
-        off, blur = z - self.mean, self.scales.square()
-        across = 1 / (self.rest + blur)  # (k,)
-        along = 1 / (self.spread + blur[:, None]) - across[:, None]  # (k, r)
-        return -(off * (by @ across[:, None]) + ((off @ self.axes) * (by @ along)) @ self.axes.T)
+        along, across = self._parts(z)
+        blur = self.scales.square()
+        weights = by @ (1 / (self.spread + blur[:, None]))  # (n, r)
+        return -((along * weights) @ self.axes.T + across * (by @ (1 / (self.rest + blur[:, None]))))
+
+    def _parts(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """(..., n, r) how far off the mean along the axes, and (..., n, p) what is left across them."""
+        off = z - self.mean
+        along = off @ self.axes
+        return along, off - along @ self.axes.T
