@@ -83,6 +83,30 @@ def test_a_damaged_image_is_refused_by_name_or_skipped_and_reported(files):
     assert np.flatnonzero(np.isnan(heads).any(1)).tolist() == [3, 5]
 
 
+def test_images_are_explained_by_the_numbers_of_their_vectors_and_damaged_ones_not_at_all(files):
+    files[3].write_bytes(b"no image")
+    with pytest.warns(DataNote):
+        chain = Chain(own(corrupt="skip"), quick()).fit(files)
+    with pytest.warns(DataNote):
+        parts = chain.explain(files, 0.5)
+    with pytest.warns(DataNote):
+        ways = chain.toward_center(files, steps=2)
+    with pytest.warns(DataNote):
+        kinds = chain.kind(files)
+    with pytest.warns(DataNote):
+        centrality = chain.centrality(files, 0.5)
+    whole = np.arange(12) != 3
+    assert np.isnan(parts[3]).all()
+    assert np.isnan(ways[3]).all()
+    assert kinds[3] == ""
+    assert parts.shape == (12, 3)
+    assert ways.shape == (12, 3, 3)
+    centre = chain.model_.centrality(chain.model_.center_[None], 0.5)
+    np.testing.assert_allclose(parts[whole].sum(1), centrality[whole] - centre, atol=1e-3)
+    with pytest.raises(ValueError, match="vectors whose numbers have no names"):
+        chain.reasons(files[:2])
+
+
 class Counting(Colours):
     seen = 0
 
