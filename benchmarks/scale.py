@@ -110,9 +110,13 @@ def timed(*command: str) -> tuple[float, Watch, str]:
     return time.perf_counter() - before, watch, said
 
 
-def read(unit: units.Unit) -> int:
+def read(unit: units.Unit) -> tuple[float, float]:
+    """Seconds, and seconds of a processor."""
+    before, cpu = time.perf_counter(), time.process_time()
     with unit.open() as source:
-        return sum(batch.num_rows for batch in source.batches())
+        for _ in source.batches():
+            pass
+    return time.perf_counter() - before, time.process_time() - cpu
 
 
 def from_memory(folder: Path, rows: int, device: str) -> dict[str, object]:
@@ -141,9 +145,8 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     assert there == rows, f"{there} rows came out of {rows}"
     shutil.rmtree(folder / "out")
     found.append(line(f"{cores} workers", rows, seconds - start, watch.cpu - first.cpu, watch))
-    start, first, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "small"))
-    seconds, watch, _ = timed("-m", "benchmarks.scale", "--read", str(folder / "in"))
-    found.append(line(f"{cores} workers, reading alone", rows, seconds - start, watch.cpu - first.cpu))
+    _, _, said = timed("-m", "benchmarks.scale", "--read", str(folder / "in"))
+    found.append(line(f"{cores} workers, reading alone", rows, *map(float, said.split())))
     if device != "cuda":
         places = (f"{folder}/{name}" for name in ("small", "in", "ray"))
         _, watch, said = timed("-c", ON_RAY, model, *places, str(cores))
@@ -212,7 +215,9 @@ def main() -> None:
     if arguments.read:
         from benchmarks.scale import read  # by a name that other processes know
 
-        list(_workers.run(read, units.plan(arguments.read, None), _workers.cores()))
+        done = [taken for _, taken in _workers.run(read, units.plan(arguments.read, None), _workers.cores())]
+        wall, cpu = np.sum(done, axis=0)
+        print(wall / _workers.cores(), cpu)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     at = "" if arguments.device == "cpu" else f"_{arguments.device}"
