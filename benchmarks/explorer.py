@@ -2,12 +2,14 @@
 
 Each page is exported, opened from disk in Chromium without a graphics card, at 1400 x 900 pixels, and the slider moved;
 a change of t ends when all points have been drawn and a pixel has been read back. The peer draws the same points with
-Plotly's scattergl and recolours them by the same mixture. Seconds on a busy machine say little, so the seconds that
+Plotly's scattergl and recolours them by the same mixture; the floor draws them in one colour, with the shortest program
+there is, and does nothing else. Seconds on a busy machine say little, so the seconds that
 the browser's processes were computing stand beside those on the clock; on an idle machine the two nearly agree.
 
     python -m benchmarks.explorer
 """
 
+import base64
 import os
 import statistics
 import tempfile
@@ -49,6 +51,32 @@ async function turn(t) {{
 </script>"""
 
 
+FLOOR = """<!doctype html><canvas width="1028" height="848"></canvas><script>
+const bytes = Uint8Array.from(atob("{data}"), (c) => c.charCodeAt(0)), n = bytes.length / 8;
+const gl = document.querySelector("canvas").getContext("webgl2", {{ antialias: false }}), program = gl.createProgram();
+const add = (kind, source) => {{
+  const shader = gl.createShader(kind);
+  gl.shaderSource(shader, "#version 300 es\\n" + source);
+  gl.compileShader(shader);
+  gl.attachShader(program, shader);
+}};
+add(gl.VERTEX_SHADER, "in vec2 p; void main() {{ gl_Position = vec4(p, 0, 1); gl_PointSize = 1.7; }}");
+add(gl.FRAGMENT_SHADER, "precision mediump float; out vec4 c; void main() {{ c = vec4(0.5); }}");
+gl.linkProgram(program);
+gl.useProgram(program);
+gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STATIC_DRAW);
+gl.enableVertexAttribArray(0);
+gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
+document.body.setAttribute("data-ready", "yes");
+function turn() {{
+  gl.clear(gl.COLOR_BUFFER_BIT);
+  gl.drawArrays(gl.POINTS, 0, n);
+  gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+}}
+</script>"""
+
+
 def made_up(n: int) -> View:
     """Twelve clusters on a plane, each row with a distance to the middle and one to its cluster's."""
     rng = np.random.default_rng(0)
@@ -63,14 +91,18 @@ def made_up(n: int) -> View:
 
 def peer(view: View) -> str | None:
     """The same points by Plotly, if it is installed."""
-    import base64
-
     try:
         from plotly.offline import get_plotlyjs
     except ModuleNotFoundError:
         return None
     columns = np.concatenate([view.points.T, view.heads.T]).astype("<f4")
     return PEER.format(plotly=get_plotlyjs(), data=base64.b64encode(columns.tobytes()).decode())
+
+
+def floor(view: View) -> str:
+    """The same points, bare."""
+    points = view.points / np.abs(view.points).max()
+    return FLOOR.format(data=base64.b64encode(points.astype("<f4").tobytes()).decode())
 
 
 def computing() -> float:
@@ -131,10 +163,13 @@ def main() -> None:
             view, file = made_up(n), Path(name) / "page.html"
             page.export(view, file)
             found.append(measure(browser, file, "explorer", n, TURN))
-            text = peer(view)
-            if text is not None and n <= 100_000:
-                file.write_text(text)
-                found.append(measure(browser, file, "plotly scattergl", n, "(t) => turn(t)"))
+            others = {"bare points (floor)": floor(view)}
+            if n <= 100_000:
+                others["plotly scattergl"] = peer(view)
+            for other, text in others.items():
+                if text is not None:
+                    file.write_text(text)
+                    found.append(measure(browser, file, other, n, "(t) => turn(t)"))
     for line in found:
         line["load"] = round(os.getloadavg()[0], 1)
     save("explorer", found)

@@ -56,13 +56,14 @@ export class Controls implements Part {
 
   update(changed: Changed): void {
     const { state, complaint, limit, scores, data } = this.app;
-    if (document.activeElement !== this.#search && this.#search.value !== state.query) this.#search.value = state.query;
+    // What is being typed is never overwritten; it becomes the query in a moment.
+    if (changed.has("query") && document.activeElement !== this.#search) this.#search.value = state.query;
     this.#complaint.textContent = complaint;
     this.#search.setAttribute("aria-invalid", String(Boolean(complaint)));
     this.#colour.value = state.colour;
     this.#rule.value = state.rule;
     this.#level.hidden = !state.rule;
-    if (document.activeElement !== this.#level) this.#level.value = String(state.level);
+    if (changed.has("level") && document.activeElement !== this.#level) this.#level.value = String(state.level);
     const count = scores.count(limit);
     this.#flagged.textContent = state.rule ? `${many(count)} outliers${limit ? `, below ${score(scoreOf(limit))}` : ""}` : "";
     if (changed.has("query") && (state.query || complaint) && !complaint) this.app.announce(`${many(this.app.countShown())} of ${many(data.n)} rows found`);
