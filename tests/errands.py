@@ -1,4 +1,4 @@
-"""What tests send to other processes: functions that need nothing but Python, so that these start at once."""
+"""What tests send to other processes: functions that need next to nothing, so that these start at once."""
 
 import os
 import signal
@@ -22,6 +22,14 @@ def killed_once(path: str, x: int) -> int:
 def killed_by_three(x: int) -> int:
     if x == 3:
         os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def refuses_three(x: int) -> int:
+    from centrality.tables import TableError
+
+    if x == 3:
+        raise TableError("no threes")
     return x
 
 

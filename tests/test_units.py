@@ -163,14 +163,19 @@ def test_what_is_for_folders_is_refused_for_a_file(model, folder, tmp_path, caps
     assert "-o FOLDER/ (ending in /) was wanted" in capsys.readouterr().err
 
 
-def test_an_error_in_a_worker_is_said_as_everywhere_and_leaves_whole_files_only(model, folder, rows, tmp_path, capsys):
+def test_an_error_in_a_worker_comes_back_as_it_was_and_stops_the_others():
+    with pytest.raises(tables.TableError, match="no threes"):
+        list(_workers.run(errands.refuses_three, range(1000), workers=2))
+    assert not [child for child in psutil.Process().children() if "_workers" in " ".join(child.cmdline())]
+
+
+def test_an_error_in_one_file_leaves_whole_files_only(model, folder, rows, tmp_path, capsys):
     broken = rows.slice(0, 2000).set_column(1, "x0", pa.array([np.nan] * 2000))
     parquet.write_table(broken, folder / "b.parquet")
-    assert main(["score", str(model), str(folder), "-o", f"{tmp_path}/out/", "--workers", "2"]) == 2
+    assert main(["score", str(model), str(folder), "-o", f"{tmp_path}/out/"]) == 2
     assert "NaN or infinity (inf) in column 'x0' (2000 rows)" in capsys.readouterr().err
-    for name in contents(tmp_path / "out"):
-        assert not Path(name).name.startswith(".")
-        assert parquet.ParquetFile(tmp_path / "out" / name).metadata.num_rows == 2000
+    assert set(contents(tmp_path / "out")) == {"a.parquet"}
+    assert parquet.ParquetFile(tmp_path / "out" / "a.parquet").metadata.num_rows == 2000
 
 
 def test_workers_with_drift_watched_are_refused(model, folder, tmp_path, capsys):
