@@ -54,7 +54,7 @@ def per_sample(score: Any, X: np.ndarray, times: int = 3) -> float:
 def depths(seed: int) -> dict[str, Depth]:
     """As the Supplement describes them, with its number of random directions.
 
-    It does not say how KDE's bandwidth was chosen; 1, scikit-learn's default, gives the printed numbers.
+    It does not say how KDE's bandwidth was chosen; 1, scikit-learn's default, is nearer to the print than Scott's rule.
     """
     return {
         "KDE": KernelDensity(bandwidth=1.0),

@@ -25,9 +25,10 @@ measured. This page is made by `centrality reproduce`; the numbers are in [resul
 {settings}
 
 Values are means ± standard deviations over seeds. A claim that the text makes in words stands as a number with a sign
-in the column "paper": it holds or fails. Times are wall-clock, with whatever else the machine was doing; those in the
-repository were measured on two virtual cores shared with up to twenty other processes: seconds are several times what
-a quiet machine needs, and even their ratios are rough.
+in the column "paper": it holds or fails. The numbers that stand for words, and their limits, are our reading. Times
+are wall-clock, with whatever else the machine was doing; those in the repository were measured on two virtual cores
+shared with up to twenty other processes: seconds are several times what a quiet machine needs, and even their ratios
+are rough. A value without ± is of one seed.
 
 | item | command | measured | minutes |
 | --- | --- | --- | --- |
