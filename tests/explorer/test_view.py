@@ -1,16 +1,6 @@
-"""The explorer without a browser: what the page is given, who may ask the server, and how it begins and ends."""
+"""What the page is given: positions, scores, columns, items, and what models have to say."""
 
-import gzip
-import hashlib
-import http.client
-import json
 import re
-import signal
-import socket
-import subprocess
-import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,56 +8,15 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality import Chain, load, tables
-from centrality.cli import main
+from centrality import Chain, load
 from centrality.explorer import page
 from centrality.explorer.columns import column_of
 from centrality.explorer.items import curve, items_of
-from centrality.explorer.payload import MARK, PICTURES, pack
-from centrality.explorer.server import Explorer
-from centrality.explorer.view import View, telling, view_of
+from centrality.explorer.payload import pack
+from centrality.explorer.view import telling, view_of
 from centrality.representations import Images, Series, Table, Text
 from tests.conftest import quick
-
-ROOT = Path(__file__).parent.parent
-STATIC = ROOT / "src" / "centrality" / "explorer" / "static"
-
-
-def some_view(n: int = 50, **changes) -> View:
-    rng = np.random.default_rng(0)
-    parts = {
-        "title": "Some rows",
-        "axes": ("PCA 1", "PCA 2"),
-        "points": rng.normal(size=(n, 2)),
-        "heads": rng.uniform(size=(n, 2)),
-        "rows": np.arange(n),
-        "t": 0.5,
-    }
-    return View(**(parts | changes))
-
-
-def unpacked(data: bytes) -> tuple[dict, dict]:
-    """The header and the arrays it points to, read as the page reads them."""
-    assert data[:8] == MARK
-    body = gzip.decompress(data[8:])
-    size = int.from_bytes(body[:4], "little")
-    header = json.loads(body[4 : 4 + size])
-
-    def get(place: dict) -> np.ndarray:
-        return np.frombuffer(body, place["type"], place["length"], 4 + size + place["at"])
-
-    n = header["n"]
-    planes = {"points": get(header["points"]).reshape(2, 3, n), "heads": get(header["heads"]).reshape(2, 2, n)}
-    numbers = {
-        name: (p.astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(p.shape[1])[::-1]).T for name, p in planes.items()
-    }
-    half, center = np.array(header["axes"]["half"]), np.array(header["axes"]["center"])
-    found = {
-        "points": (numbers["points"] / (2**24 - 1) * 2 - 1) * half + center,
-        "heads": (numbers["heads"] / 65535) ** 2,
-    }
-    return header, found | {"get": get}
-
+from tests.explorer.pages import some_view, unpacked
 
 # What the page is given
 
@@ -187,18 +136,6 @@ def test_the_rows_at_both_ends_are_told_first():
 # What models have to say
 
 
-@pytest.fixture(scope="module")
-def mixed():
-    """A table of two features and a name, one row of which has an odd width, and a model of it."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 3))
-    X[7] = [0.1, 30.0, 0.2]
-    table = pa.table(
-        {"name": [f"row {i}" for i in range(300)], **dict(zip(("length", "width", "height"), X.T, strict=True))}
-    )
-    return quick(max_steps=200, holdout=0.2).fit(table.drop_columns(["name"])), table
-
-
 def test_a_view_holds_the_models_scores_and_its_reasons(mixed):
     model, table = mixed
     view = view_of(model, table, on="pca")
@@ -298,198 +235,6 @@ def _minilm() -> str:
     assert found is not None
     folder = Path(found.submodule_search_locations[0])
     return str(next(folder.rglob("config.json")).parent)
-
-
-# Who may ask the server
-
-
-@contextmanager
-def serving(view: View, **options):
-    server = Explorer(view, port=0, **options)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def ask(server: Explorer, path: str, cookie: bool = True, **headers: str) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-    if cookie:
-        headers["Cookie"] = f"{server.cookie}={server.token}"
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    answer.body = answer.read()
-    connection.close()
-    return answer
-
-
-def test_the_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot_use():
-    with serving(some_view()) as server:
-        assert ask(server, "/", cookie=False).status == 403
-        assert ask(server, "/data", cookie=False).status == 403
-        assert ask(server, "/?token=wrong", cookie=False).status == 403
-        answer = ask(server, f"/?token={server.token}", cookie=False)
-        assert (answer.status, answer.headers["Location"]) == (303, "/")
-        cookie = answer.headers["Set-Cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=Strict" in cookie
-        assert ask(server, "/", cookie=False, Cookie=cookie.partition(";")[0]).status == 200
-        assert ask(server, "/", cookie=False, Cookie=f"{server.cookie}=wrong").status == 403
-
-
-def test_only_this_machines_own_names_are_answered_whatever_the_port():
-    with serving(some_view()) as server:
-        for host in ("localhost", "localhost:9999", "127.0.0.1:1", "[::1]:8000", socket.gethostname()):
-            assert ask(server, "/", Host=host).status == 200, host
-        for host in ("evil.example", "localhost.evil.example", "evil.example:8000", ""):
-            assert ask(server, "/", Host=host).status == 403, host
-
-
-def test_nothing_but_the_pages_own_parts_is_served(tmp_path):
-    Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
-    paths = [str(tmp_path / "a.png")] * 50
-    with serving(some_view(items=items_of(paths, 50))) as server:
-        for path in ("/", "/explorer.js", "/explorer.css", "/data", "/picture/0", "/picture/49", "/reasons/3"):
-            answer = ask(server, path)
-            assert answer.status == 200, path
-            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-            assert "unsafe" not in answer.headers["Content-Security-Policy"]
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        for path in (
-            "/picture/50", "/picture/-1", "/picture/..%2f..%2fetc%2fpasswd", f"/picture/{paths[0]}", "/picture/0/../1",
-            "/../pyproject.toml", "/static/explorer.js", "/explorer.py", "/picture", "/picture/", "//etc/passwd",
-            "/picture/²", "/reasons/x", "/picture/1e1",
-        ):  # fmt: skip
-            status = ask(server, path.replace("²", "%C2%B2")).status
-            assert status == 404, path
-        assert ask(server, "/picture/0").body[:2] in (b"\x89P", b"\xff\xd8")
-        (tmp_path / "a.png").unlink()
-        assert ask(server, "/picture/0").status == 404
-
-
-def test_the_server_listens_on_this_machine_only_and_says_when_a_port_is_taken(capsys, mixed, tmp_path):
-    with serving(some_view()) as server:
-        assert server.server_address[0] == "127.0.0.1"
-        model, table = mixed
-        model.save(tmp_path / "m.safetensors")
-        tables.write(table, tmp_path / "t.csv")
-        arguments = ["explore", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "--map", "pca"]
-        assert main([*arguments, "--port", str(server.server_port)]) == 2
-        said = capsys.readouterr().err
-        assert f"port {server.server_port}: Address already in use" in said
-        assert "--port 0" in said
-
-
-def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
-    model, table = mixed
-    model.save(tmp_path / "m.safetensors")
-    tables.write(table, tmp_path / "t.parquet")
-    command = [
-        sys.executable,
-        "-m",
-        "centrality.cli",
-        "explore",
-        "m.safetensors",
-        "t.parquet",
-        "--port",
-        "0",
-        "--map",
-        "pca",
-    ]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    line = ""
-    while "http" not in line:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-    port, token = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line).groups()
-    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=10)
-    connection.request("GET", "/data", headers={"Cookie": f"centrality-{port}={token}"})
-    header, found = unpacked(connection.getresponse().read())
-    connection.close()
-    assert header["n"] == 300
-    np.testing.assert_allclose(found["heads"], model.heads(table.drop_columns(["name"])), atol=2e-5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 0, err
-    assert "Closed." in out
-    assert err == ""
-
-
-def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
-    model, table = mixed
-    model.save(tmp_path / "m.safetensors")
-    tables.write(table, tmp_path / "t.csv")
-    arguments = ["explore", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "--map", "pca", "--json"]
-    assert main([*arguments, "--export", str(tmp_path / "no" / "page.html")]) == 2
-    assert "does not exist" in capsys.readouterr().err
-    assert main([*arguments, "--export", str(tmp_path / "page.html"), "--items", "name"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["rows"] == 300
-    assert result["bytes"] == (tmp_path / "page.html").stat().st_size
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "page.html", "t.csv"]
-
-
-def test_an_exported_page_carries_a_bounded_number_of_pictures():
-    n = PICTURES + 500
-    pictures = np.random.default_rng(0).integers(0, 255, (n, 4, 4)).astype(np.uint8)
-    header, found = unpacked(pack(some_view(n, items=items_of(pictures, n)), pictures=True, reasons=True))
-    assert len(found["get"](header["items"]["embedded"]["rows"])) <= PICTURES
-
-
-# The built front end
-
-
-def test_the_committed_bundle_is_made_from_the_committed_sources():
-    first, script = (STATIC / "explorer.js").read_text(encoding="utf-8").split("\n", 1)
-    style = (STATIC / "explorer.css").read_text(encoding="utf-8")
-    web = ROOT / "web"
-    sources = [web / "build.mjs", web / "package-lock.json", *sorted((web / "src").iterdir())]
-    each = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sources)
-    sha = {"sources": each, "bundle": script + style}
-    for what, text in sha.items():
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        assert f"{what} {digest}" in first, f"The bundle is stale ({what}): run make web"
-
-
-def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
-    script, style = page.built("explorer.js"), page.built("explorer.css")
-    assert len(script.encode()) + len(style.encode()) <= 60_000
-    assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
-    assert "url(" not in style
-    assert "</script" not in script  # it stands in one
-
-
-def test_the_colours_grow_lighter_evenly_for_every_kind_of_colour_vision():
-    code = (ROOT / "web" / "src" / "colours.ts").read_text()
-    stops = re.search(r'EVEN = hex\(\s*"([0-9a-f]+)"', code).group(1)
-    rgb = np.array([int(stops[k : k + 2], 16) for k in range(0, len(stops), 2)]).reshape(-1, 3) / 255
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    # What is left of red, green and blue without one kind of cone (Viénot, Brettel and Mollon 1999; blue: luminance).
-    visions = {
-        "usual": np.eye(3),
-        "no red cones": np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]),
-        "no green cones": np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]),
-    }
-    for name, seen in visions.items():
-        luminance = (linear @ seen.T).clip(0) @ [0.2126, 0.7152, 0.0722]
-        lightness = 116 * np.where(luminance > 0.008856, np.cbrt(luminance), 7.787 * luminance + 16 / 116) - 16
-        steps = np.diff(lightness)
-        assert steps.min() > 2.3, name  # a difference that can just be seen
-        if name == "usual":
-            assert steps.max() < 1.6 * steps.min()
-
-
-def test_the_policy_of_an_exported_page_allows_its_own_script_and_nothing_else():
-    text = page.alone(some_view(title="<script>alert(1)</script>"))
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert "http" not in policy
-    assert "<script>alert" not in text
 
 
 # In a notebook

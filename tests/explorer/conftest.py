@@ -1,0 +1,88 @@
+"""A browser for the page, and rows to show."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality.explorer import page
+from centrality.explorer.columns import columns_of
+from centrality.explorer.view import View
+from tests.browser import chromium, opened
+from tests.conftest import quick
+from tests.explorer.pages import settle
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if chromium() is None:
+        if os.environ.get("CI"):
+            pytest.fail("There is no Chromium: CI must test the page.")
+        pytest.skip("There is no Chromium: apt-get install chromium, or set CENTRALITY_CHROMIUM.")
+    with opened() as browser:
+        yield browser
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens an address in a fresh tab, keeps what it asks for, and expects no error from it."""
+    tabs = []
+
+    def go(address: str, *, ready: bool = True, **options):
+        tab = browser.new_page(**({"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"} | options))
+        tab.requests, tab.problems = [], []
+        tab.on("request", lambda request: tab.requests.append(request.url))
+        tab.on("pageerror", lambda error: tab.problems.append(str(error)))
+        tab.on("console", lambda said: tab.problems.append(said.text) if said.type == "error" else None)
+        tabs.append(tab)
+        tab.goto(address)
+        if ready:
+            tab.wait_for_selector("[data-ready]")
+            settle(tab)
+        return tab
+
+    yield go
+    for tab in tabs:
+        assert tab.problems == []
+        tab.close()
+
+
+@pytest.fixture(scope="module")
+def cloud() -> View:
+    """2000 rows with columns, texts and calibration rows, of which the first 60 are odd."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    heads = rng.beta(5, 3, size=(n, 2))
+    heads[:60] = rng.uniform(0, 0.002, size=(60, 2))
+    table = pa.table(
+        {
+            "name": [f"item {i}, said" for i in range(n)],
+            "group": np.array(["red", "green", "blue"])[np.arange(n) % 3],
+            "size": np.arange(n) / 10,
+            "day": np.datetime64("2020-01-01", "D") + np.arange(n),
+        }
+    )
+    return View(
+        "A cloud", ("UMAP 1", "UMAP 2"), rng.normal(size=(n, 2)), heads, np.arange(n), 0.5,
+        columns=tuple(columns_of(table, 10)), inliers=rng.beta(5, 3, size=(1500, 2)),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cloud_page(cloud, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("cloud") / "page.html"
+    page.export(cloud, path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A table of two features and a name, one row of which has an odd width, and a model of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[7] = [0.1, 30.0, 0.2]
+    table = pa.table(
+        {"name": [f"row {i}" for i in range(300)], **dict(zip(("length", "width", "height"), X.T, strict=True))}
+    )
+    return quick(max_steps=200, holdout=0.2).fit(table.drop_columns(["name"])), table

@@ -1,0 +1,107 @@
+"""Views to show, and what a person would do and see on the page."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from centrality.explorer import page
+from centrality.explorer.payload import MARK
+from centrality.explorer.view import View
+
+PERIPHERAL, CENTRAL = (68, 1, 84), (195, 223, 37)  # the ends of the colours on a light ground, to the nearest few units
+
+
+def grid(**changes) -> View:
+    """Nine rows on a square of three by three: global scores rise to the right, local ones to the top."""
+    x, y = (part.ravel() for part in np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0]))
+    heads = np.column_stack([(x + 1.1) / 2.2, (y + 1.1) / 2.2])
+    parts = {"title": "Grid", "axes": ("PCA 1", "PCA 2"), "points": np.column_stack([x, y]), "heads": heads}
+    return View(**(parts | {"rows": np.arange(9), "t": 0.0} | changes))
+
+
+def some_view(n: int = 50, **changes) -> View:
+    rng = np.random.default_rng(0)
+    parts = {
+        "title": "Some rows",
+        "axes": ("PCA 1", "PCA 2"),
+        "points": rng.normal(size=(n, 2)),
+        "heads": rng.uniform(size=(n, 2)),
+        "rows": np.arange(n),
+        "t": 0.5,
+    }
+    return View(**(parts | changes))
+
+
+def settle(tab) -> None:
+    """Until everything that follows from the last change has been shown: the map in a frame, the panels after it."""
+    tab.evaluate(
+        """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
+    )
+
+
+def exported(view: View, folder: Path) -> str:
+    page.export(view, folder / "page.html")
+    return (folder / "page.html").as_uri()
+
+
+def turn(tab, t: float) -> None:
+    tab.locator("#t").evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
+    tab.wait_for_function("(t) => document.querySelector('#map').dataset.t === String(t)", arg=t)
+    settle(tab)
+
+
+def pixels(tab, folder: Path) -> np.ndarray:
+    """(height, width, 3) the map as it is seen, without what floats over it."""
+    tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = 'hidden'")
+    tab.locator("#map").screenshot(path=folder / "map.png")
+    tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = ''")
+    with Image.open(folder / "map.png") as picture:
+        return np.asarray(picture.convert("RGB")).astype(int)
+
+
+def place(tab, x: float, y: float) -> tuple[float, float]:
+    """Where a place of the map, from -1 to 1 each way, lies on the canvas at the beginning."""
+    box = tab.locator("#map").bounding_box()
+    half = 0.46 * min(box["width"], box["height"])
+    return box["width"] / 2 + x * half, box["height"] / 2 - y * half
+
+
+def on_page(tab, x: float, y: float) -> tuple[float, float]:
+    box = tab.locator("#map").bounding_box()
+    px, py = place(tab, x, y)
+    return box["x"] + px, box["y"] + py
+
+
+def colour_at(image: np.ndarray, tab, x: float, y: float) -> np.ndarray:
+    px, py = place(tab, x, y)
+    return image[round(py), round(px)]
+
+
+def close(colour, wanted, by: int = 45) -> bool:
+    return bool(np.abs(np.asarray(colour) - wanted).max() <= by)
+
+
+def unpacked(data: bytes) -> tuple[dict, dict]:
+    """The header and the arrays it points to, read as the page reads them."""
+    assert data[:8] == MARK
+    body = gzip.decompress(data[8:])
+    size = int.from_bytes(body[:4], "little")
+    header = json.loads(body[4 : 4 + size])
+
+    def get(place: dict) -> np.ndarray:
+        return np.frombuffer(body, place["type"], place["length"], 4 + size + place["at"])
+
+    n = header["n"]
+    planes = {"points": get(header["points"]).reshape(2, 3, n), "heads": get(header["heads"]).reshape(2, 2, n)}
+    numbers = {
+        name: (p.astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(p.shape[1])[::-1]).T for name, p in planes.items()
+    }
+    half, center = np.array(header["axes"]["half"]), np.array(header["axes"]["center"])
+    found = {
+        "points": (numbers["points"] / (2**24 - 1) * 2 - 1) * half + center,
+        "heads": (numbers["heads"] / 65535) ** 2,
+    }
+    return header, found | {"get": get}
