@@ -198,8 +198,8 @@ def test_an_item_that_kills_every_worker_is_named():
 def test_leaving_early_stops_the_workers():
     running = _workers.run(errands.slow_square, range(1000), workers=2)
     next(running)
-    ours = psutil.Process().children()
-    assert sum("centrality._workers" in " ".join(child.cmdline()) for child in ours) == 2
+    ours = [child for child in psutil.Process().children() if "centrality._workers" in " ".join(child.cmdline())]
+    assert len(ours) == 2
     running.close()
     psutil.wait_procs(ours, timeout=10)
     assert not [child for child in ours if child.is_running()]
