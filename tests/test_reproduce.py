@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper import ITEMS, cifar, lab, page, runtime
+from paper import ITEMS, cifar, lab, page, runtime, tweeteval
 from paper.encoders import encoded
 from paper.run import reproduce
 
@@ -257,6 +257,7 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, ca
 def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
     monkeypatch.delenv("CENTRALITY_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    tweeteval.tweets.cache_clear()  # another test may have read them
     said: list[str] = []
     found = reproduce(["tweeteval", "runtime"], tmp_path, quick=True, say=said.append)
     assert found["measured"] == 12
