@@ -4,81 +4,23 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from centrality import FUSE, load
 from centrality.cli import main
 from tests.conftest import quick
+from tests.served import ARROW, JSON, Server, arrow, wait_for
 
-JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 ROUNDING = 1e-6  # of float32: rows scored alone or with others
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])
-
-
-class Server:
-    """`centrality serve` in a process of its own, on a free port."""
-
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "centrality.cli", "serve", *arguments, "--port", "0"]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        said = self.process.stderr.readline()  # waits until it serves
-        self.host, port = re.search(r"http://(.*):(\d+) ", said).groups()
-        self.port = int(port)
-        self.log: list[str] = []
-        self.listening = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
-        self.listening.start()
-
-    def connection(self) -> HTTPConnection:
-        return HTTPConnection(self.host, self.port, timeout=60)
-
-    def ask(self, method: str, path: str, body=None, kind: str = JSON, **headers: str):
-        """Status, headers and body, of a connection of its own."""
-        connection = self.connection()
-        connection.request(method, path, body, {"Content-Type": kind} | headers)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, answer.headers, content
-
-    def score(self, **asked) -> dict:
-        status, _, content = self.ask("POST", "/score", json.dumps(asked))
-        return json.loads(content) if status == 200 else {"status": status, **json.loads(content)}
-
-    def metric(self, name: str, **labels: str) -> float:
-        page = self.ask("GET", "/metrics")[2].decode()
-        samples = (s for family in text_string_to_metric_families(page) for s in family.samples)
-        return sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items())
-
-    def stop(self, by: int = signal.SIGTERM) -> tuple[int, str]:
-        """Tell it to stop, and wait."""
-        self.process.send_signal(by)
-        return self.ended()
-
-    def ended(self) -> tuple[int, str]:
-        """Exit status, and what it said on stdout."""
-        said = self.process.stdout.read()
-        status = self.process.wait(timeout=60)
-        self.listening.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return status, said
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +56,6 @@ def start():
         if one.process.poll() is None:
             one.process.kill()
             one.ended()
-
-
-def arrow(table: pa.Table, compression: str | None = None) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def test_rows_as_lists_or_objects_get_the_models_own_scores(server, model):
@@ -399,11 +334,3 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
         [s for _, _, s in found], [expected[versions.index(v)] for _, v, _ in found], atol=ROUNDING
     )
     assert any("the new file cannot be used" in line for line in running.log)
-
-
-def wait_for(happened) -> None:
-    for _ in range(6000):
-        if happened():
-            return
-        time.sleep(0.01)
-    pytest.fail("It did not happen within a minute.")

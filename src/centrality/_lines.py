@@ -131,8 +131,8 @@ class TextFormat:
             )
         # Blocks are parsed without the header line, so that Arrow's row 1 is the first row of values.
         text = re.sub(r"Row #(\d+)", lambda found: f"row {int(found[1]) + self.rows}", text)
-        if self.header:
-            text = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self.header[int(found[1])]!r}", text)  # type: ignore[index]
+        if header := self.header or []:
+            text = re.sub(r"In CSV column #(\d+)", lambda found: f"column {header[int(found[1])]!r}", text)
         text = re.sub(r"Column\(/(.*?)\)", r"column '\1'", text)  # as Arrow's JSON reader has it, rows from 0
         text = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + self.rows + 1}", text)
         if types and "conversion error" in text:

@@ -194,7 +194,7 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
     limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
     if len(limits) > 1:
         potentials = _crowned(graph, _rescaled(graph, potentials, limits))
-    return tuple(graph("ReduceMean", o, [1], keepdims=1) for o in (logits, potentials))  # type: ignore[return-value]
+    return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
 
 
 def _global(graph: Graph, kind: str, logit: str) -> str:
