@@ -18,6 +18,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -110,12 +113,34 @@ def timed(*command: str) -> tuple[float, Watch, str]:
     return time.perf_counter() - before, watch, said
 
 
-def read(unit: units.Unit) -> tuple[float, float]:
-    """Seconds, and seconds of a processor."""
-    before, cpu = time.perf_counter(), time.process_time()
+class Nothing:
+    """A model that takes no time: what is left of scoring is reading, making a matrix, and writing."""
+
+    t = 0.5
+
+    def heads(self, X: np.ndarray) -> np.ndarray:
+        return np.zeros((len(X), 2))
+
+    raw = heads
+
+    def save(self, file: Path) -> None:
+        file.touch()
+
+
+def read(unit: units.Unit) -> None:
     with unit.open() as source:
         for _ in source.batches():
             pass
+
+
+def move(unit: units.Unit) -> None:
+    scoring.score_unit(scoring.Job(Nothing(), [0.5]), unit)
+
+
+def clocked(work: Callable[[units.Unit], None], unit: units.Unit) -> tuple[float, float]:
+    """Seconds, and seconds of a processor."""
+    before, cpu = time.perf_counter(), time.process_time()
+    work(unit)
     return time.perf_counter() - before, time.process_time() - cpu
 
 
@@ -138,16 +163,18 @@ def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None =
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     model, cores = str(folder / "m.safetensors"), _workers.cores()
     found = [from_memory(folder, rows, device)]
-    command = ["-m", "centrality.cli", "score", model, "--workers", str(cores), "--device", device]
-    start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
-    seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
-    there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
-    assert there == rows, f"{there} rows came out of {rows}"
-    shutil.rmtree(folder / "out")
-    found.append(line(f"{cores} workers", rows, seconds - start, watch.cpu - first.cpu, watch))
-    _, _, said = timed("-m", "benchmarks.scale", "--read", str(folder / "in"))
-    found.append(line(f"{cores} workers, reading alone", rows, *map(float, said.split())))
-    if device != "cuda":
+    for workers in (cores,) if device == "cpu" else (cores, cores // 4, 1):
+        command = ["-m", "centrality.cli", "score", model, "--workers", str(workers), "--device", device]
+        start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
+        seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
+        there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
+        assert there == rows, f"{there} rows came out of {rows}"
+        shutil.rmtree(folder / "out")
+        found.append(line(f"{workers} workers", rows, seconds - start, watch.cpu - first.cpu, watch))
+    for what, words in (("read", "reading alone"), ("move", "reading and writing alone")):
+        _, _, said = timed("-m", "benchmarks.scale", "--alone", what, str(folder))
+        found.append(line(f"{cores} workers, {words}", rows, *map(float, said.split())))
+    if device == "cpu" and find_spec("ray"):
         places = (f"{folder}/{name}" for name in ("small", "in", "ray"))
         _, watch, said = timed("-c", ON_RAY, model, *places, str(cores))
         found.append(line(f"Ray, {cores} cores", rows, *map(float, said.split()[-2:]), watch))
@@ -210,13 +237,16 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--folder", help="for the rows and scores: a disk with room for them (default: temporary)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--read", metavar="DIR", help=argparse.SUPPRESS)  # only read what is there, in workers
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)  # `read` or `move` the rows of a folder, in workers
     arguments = parser.parse_args()
-    if arguments.read:
-        from benchmarks.scale import read  # by a name that other processes know
+    if arguments.alone:
+        from benchmarks import scale  # by a name that other processes know
 
-        done = [taken for _, taken in _workers.run(read, units.plan(arguments.read, None), _workers.cores())]
-        wall, cpu = np.sum(done, axis=0)
+        what, folder = arguments.alone
+        work = partial(scale.clocked, getattr(scale, what))
+        done = _workers.run(work, units.plan(f"{folder}/in", f"{folder}/moved"), _workers.cores())
+        wall, cpu = np.sum([taken for _, taken in done], axis=0)
+        shutil.rmtree(f"{folder}/moved", ignore_errors=True)
         print(wall / _workers.cores(), cpu)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
