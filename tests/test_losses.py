@@ -12,6 +12,7 @@ from centrality._far_field import FarField
 from centrality._losses import Autograd, Batch, Noise, global_loss, local_loss
 from centrality._network import build
 
+BALANCE = 0.25  # of the global loss, beside the local one
 WIDTH = 4
 ETAS = [0.3, 1.0, 2.0]
 
@@ -49,12 +50,22 @@ def test_written_out_gradients_equal_autograd_in_float64(shared, hidden, scales,
     network = build(WIDTH, hidden, None, shared, scales, generator(), members).double()
     twin = copy.deepcopy(network)
     given = batch(*sizes, members=members, scales=scales, meetings=min(2, sizes[0]))
-    expected, found = Autograd(network).losses(given), ClosedForm(twin).losses(given)
+    expected, found = Autograd(network, BALANCE).losses(given), ClosedForm(twin, BALANCE).losses(given)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     assert (found != 0).tolist() == [size > 0 for size in sizes]
     for (name, ours), theirs in zip(twin.named_parameters(), network.parameters(), strict=True):
         gradient = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad
         torch.testing.assert_close(ours.grad, gradient, rtol=1e-9, atol=1e-12, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def test_the_balance_weighs_what_the_global_loss_teaches_and_not_what_is_recorded():
+    whole, alone, weighed = (build(WIDTH, (6, 5), None, True, 1, generator()).double() for _ in range(3))
+    given = batch(6, 7)
+    losses = ClosedForm(whole).losses(given)
+    ClosedForm(alone).losses(Batch(given.rows[:, given.split :], None, given.drawn, given.noise))
+    torch.testing.assert_close(ClosedForm(weighed, BALANCE).losses(given), losses)
+    for both, local, found in zip(whole.parameters(), alone.parameters(), weighed.parameters(), strict=True):
+        torch.testing.assert_close(found.grad, local.grad + BALANCE * (both.grad - local.grad))
 
 
 @pytest.mark.parametrize("shared", [True, False])

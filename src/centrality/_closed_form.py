@@ -45,10 +45,13 @@ class Layer:
 
 
 class ClosedForm:
-    """Losses of a network whose trunks are `mlp`s; its parameters become views of one flat tensor meanwhile."""
+    """Losses of a network whose trunks are `mlp`s; its parameters become views of one flat tensor meanwhile.
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    The gradient is that of `balance` * global + local, as in `Autograd`.
+    """
+
+    def __init__(self, network: Network, balance: float = 1.0) -> None:
+        self.network, self.balance = network, balance
         own = list(network.parameters())
         flat = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in own]))
         self._gradient = flat.grad = torch.zeros_like(flat)
@@ -122,7 +125,7 @@ class ClosedForm:
         logit = torch.bmm(top, u.mT).view(members, 2, b)  # up to a constant, which no difference feels
         difference = logit[:, :1] - opponents(logit[:, 1], meetings)  # (members, s, b)
         torch.mean(functional.softplus(difference).addcmul_(preferred, difference, value=-1), (0, 1, 2), out=losses[0])
-        slope = difference.sigmoid_().sub_(preferred).mul_(1 / (meetings * b))
+        slope = difference.sigmoid_().sub_(preferred).mul_(self.balance / (meetings * b))
         _, back = meetings_of(b, meetings, slope.device)
         mirror = slope.view(members, -1).index_select(1, back).view_as(slope)
         slope = torch.cat([slope.sum(1), mirror.sum(1).neg_()], 1)[:, :, None]  # (members, 2b, 1)

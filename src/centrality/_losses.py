@@ -52,10 +52,10 @@ def opponents(second: Tensor, meetings: int) -> Tensor:
 
 
 class Autograd:
-    """Losses of a network, their gradients left on its parameters."""
+    """Losses of a network, the gradient of `balance` * global + local left on its parameters."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, balance: float = 1.0) -> None:
+        self.network, self.balance = network, balance
         self.parameters = list(network.parameters())
 
     def losses(self, batch: Batch) -> Tensor:
@@ -66,7 +66,7 @@ class Autograd:
         found = torch.stack([global_loss(self.network, batch), local_loss(self.network, batch)])  # (2, members)
         for parameter in self.parameters:
             parameter.grad = None
-        found.sum().backward()  # type: ignore[no-untyped-call]
+        (self.balance * found[0] + found[1]).sum().backward()  # type: ignore[no-untyped-call]
         return found.detach().mean(1)
 
     def finish(self) -> None:

@@ -75,7 +75,10 @@ class Training:
         self.checkpoint, self.losses = checkpoint, torch.empty(0, 2)
         self.rng, self.generator, self.device = rng, generator, rows.device
         self.scales = torch.tensor(plan.noise_scales, dtype=torch.float32, device=self.device)
-        self.step = ClosedForm(network) if network.standard else Autograd(network)
+        # The local loss is a mean over columns: what one noised row teaches the trunk gets fainter the more there are,
+        # and the global head would have the trunk for itself. In the paper's schedule they never meet in a batch.
+        balance = 1.0 if plan.epochs is not None else rows.width**-0.5
+        self.step = ClosedForm(network, balance) if network.standard else Autograd(network, balance)
         self.optimizer = Adam(self.step.parameters, plan.weight_decay)
         self.history: History = {"step": [], "global": [], "local": []}
 
@@ -116,7 +119,7 @@ class Training:
             self.rng,
             self.generator,
         )
-        falling = plan.learning_rate * (2 - 2 * torch.arange(budget) / budget).clamp(max=1)
+        falling = plan.learning_rate * (2 - 2 * torch.arange(budget) / budget).clamp(max=1).square()
         self._rates = rates(falling).to(self.device)
         self.losses = torch.zeros(budget, 2, device=self.device)
         begun = 0 if self.checkpoint is None else self.checkpoint.restore(self)

@@ -39,7 +39,7 @@ from centrality.drift import TrainingScores
 from centrality.explanations import Explained, centre_of
 from centrality.report import Report, examine
 
-STEPS, STEPS_WHEN_CLEAN = 1000, 4000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
@@ -70,7 +70,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
     resamples : noise passes over the rows in each of the `epochs`.
     epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
         Algorithm 1 for that many epochs instead.
-    max_steps : the budget of steps; None means 1000, or 4000 with `novelty`, whatever the number of rows. With
+    max_steps : the budget of steps; None means 500, or 4000 with `novelty`, whatever the number of rows. With
         `epochs`, an upper limit, None meaning none.
     batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
