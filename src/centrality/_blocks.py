@@ -1,5 +1,7 @@
 """Scoring many rows: block by block, so that only the result is as long as they are."""
 
+from __future__ import annotations  # those of inner functions would be worked out for every call
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -7,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from centrality._device import threads
 from centrality._network import Scorer
@@ -24,9 +25,11 @@ def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArra
     """
 
     def score(rows: Any) -> NDArray[Any]:
-        block = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
-        outputs = scorer(nn.functional.pad(block, (0, 0, 0, -len(block) % ALIGNED)))
-        return finish(outputs[:, : len(block)].cpu().numpy())
+        block = scaling.apply(dense(rows))
+        n, missing = len(block), -len(block) % ALIGNED
+        if missing:
+            block = np.concatenate([block, np.zeros((missing, block.shape[1]), dtype=block.dtype)])
+        return finish(scorer(torch.from_numpy(block).to(scorer.device))[:, :n].cpu().numpy())
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 

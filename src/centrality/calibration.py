@@ -6,6 +6,8 @@ percentiles on the training rows. "clip" stops there and clips, as the paper doe
 falls like 1/distance at either end: never 0, never 1, always strictly increasing.
 """
 
+from __future__ import annotations  # those of inner functions would be worked out for every call
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +34,7 @@ class Calibration:
     halves: NDArray[np.float64]  # (2, 2) their medians and 95th percentiles
 
     @classmethod
-    def fit(cls, kind: str, outputs: NDArray[Any]) -> "Calibration":
+    def fit(cls, kind: str, outputs: NDArray[Any]) -> Calibration:
         """`outputs` (members, n, 1 + k): the networks' global logits and k potentials on training rows."""
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
@@ -40,15 +42,15 @@ class Calibration:
         return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
 
     @cached_property
-    def _spans(self) -> "Span":
+    def _spans(self) -> Span:
         return Span.of(self.potentials[:, :, None])
 
     @cached_property
-    def _end(self) -> "Span":
+    def _end(self) -> Span:
         return Span.of(self.ends[1])
 
     @cached_property
-    def _half(self) -> "Span":
+    def _half(self) -> Span:
         half = Span.of(self.halves)
         return Span(half.low, half.per_unit * (1 / LOCAL_WEIGHT, 1.0))
 
@@ -112,7 +114,7 @@ class Span:
     per_unit: NDArray[np.float64]
 
     @classmethod
-    def of(cls, low_high: NDArray[np.float64]) -> "Span":
+    def of(cls, low_high: NDArray[np.float64]) -> Span:
         """The last dimension holds the two."""
         low, high = low_high[..., 0], low_high[..., 1]
         width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
@@ -133,8 +135,9 @@ def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArr
     by_output = np.empty((len(outputs), outputs.shape[2], outputs.shape[1]))  # rows last: sums run along them
     by_output[:] = outputs.transpose(0, 2, 1)
     raw = np.empty((outputs.shape[1], 2))
-    raw[:, 0] = by_output[:, 0].mean(0)
-    raw[:, 1] = crowned(spans(by_output[:, 1:])).mean((0, 1))
+    np.add.reduce(by_output[:, 0], axis=0, out=raw[:, 0])  # means by hand: a request loop scores one row at a time
+    np.add.reduce(crowned(spans(by_output[:, 1:])), axis=(0, 1), out=raw[:, 1])
+    raw /= len(outputs), spans.low.size
     return raw
 
 
@@ -162,6 +165,8 @@ def checked_calibration(kind: str) -> str:
 
 def checked_t(t: Any) -> NDArray[np.float64]:
     """`t` as a float array of no or one dimension, every value in [0, 1]."""
+    if type(t) is float and 0 <= t <= 1:
+        return np.array(t)
     try:
         dial = np.asarray(t, dtype=np.float64)
     except (TypeError, ValueError):
@@ -184,9 +189,9 @@ def crowned(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
 
 def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
     """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
-    edge = _sigmoid(-bend)
 
     def tail(odd: NDArray[np.float64]) -> NDArray[np.float64]:
+        edge = _sigmoid(-bend)
         low = edge / (1 + (1 - edge) * (np.abs(odd) - bend))
         return np.asarray(np.where(odd > 0, 1 - low, low))
 
