@@ -229,6 +229,17 @@ def scale() -> str:
     return markdown(header, body)
 
 
+def scale_cuda() -> str:
+    found = {"H200": rows("scale_cuda"), "its host's CPU": rows("scale_16_cores")}
+    body = [
+        [r["what"], where, f"{int(r['rate']):,}", f"{int(r['cpu_rate']):,}", r["pss"]]
+        for where, measured in found.items()
+        for r in measured
+        if "alone" not in r["what"] or where == "H200"
+    ]
+    return markdown(["", "on", "rows/s once started", "for each CPU second", "peak MiB"], body)
+
+
 def scale_fit() -> str:
     body = [
         [
@@ -325,6 +336,7 @@ MADE = (
     speed_memory,
     speed_gpu,
     scale,
+    scale_cuda,
     scale_fit,
     scale_sample,
     explorer,
