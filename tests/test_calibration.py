@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centrality import blend
-from centrality.calibration import Calibration, soft_clip, soft_sigmoid
+from centrality.calibration import Calibration, Span, average, crowned, soft_clip, soft_sigmoid
 
 finite = st.floats(-1e9, 1e9)
 
@@ -60,6 +60,14 @@ def test_several_potentials_are_each_rescaled_by_their_own_percentiles_and_avera
     calibration = Calibration.fit("clip", outputs_of(100 * ramp, 7 - ramp))  # rescaled they cancel out
     raw = calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1]
     np.testing.assert_allclose(raw[30:-30], 0.5, atol=1e-12)  # where neither is capped
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=6))
+def test_of_three_or_more_potentials_the_lowest_and_the_highest_have_no_say(values):
+    unit = Span(np.zeros((1, len(values), 1)), np.ones((1, len(values), 1)))
+    outputs = outputs_of(*(np.array([value]) for value in values))
+    middle = crowned(np.array(sorted(values)[1:-1]))
+    assert average(outputs, unit)[0, 1] == pytest.approx(middle.mean(), abs=1e-12)
 
 
 def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():

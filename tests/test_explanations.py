@@ -169,7 +169,7 @@ def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, me
 
 
 @pytest.mark.parametrize("kind", ["soft", "clip"])
-@pytest.mark.parametrize("shape", [(1, 50, 2), (1, 50, 4), (3, 50, 4)])
+@pytest.mark.parametrize("shape", [(1, 50, 2), (1, 50, 3), (1, 50, 6), (3, 50, 4)])
 def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, shape):
     calibration = Calibration.fit(kind, RNG.normal(size=(shape[0], 1000, shape[2])))
     before, after = RNG.normal(size=(2, *shape)) * RNG.choice([0.1, 1, 30], size=(2, *shape))
@@ -180,10 +180,10 @@ def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, s
 
 
 def test_where_nothing_changes_slopes_are_derivatives():
-    calibration = Calibration.fit("soft", RNG.normal(size=(2, 1000, 3)))
-    here = RNG.normal(size=(2, 20, 3))
+    calibration = Calibration.fit("soft", RNG.normal(size=(2, 1000, 5)))
+    here = RNG.normal(size=(2, 20, 5))
     slopes = calibration.slopes(here, here)
-    for member, output in ((0, 0), (1, 0), (0, 1), (1, 2)):
+    for member, output in ((0, 0), (1, 0), (0, 1), (1, 2), (1, 4)):
         nudge = np.zeros_like(here)
         nudge[member, :, output] = 1e-5
         change = calibration.heads_of(here + nudge) - calibration.heads_of(here - nudge)

@@ -39,7 +39,8 @@ class Graph:
         """Inputs are names, or numbers and arrays, which become constants."""
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
         made = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operator, names, [made], **attributes))
+        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also tells where they were
+        self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
         return made
 
     def constant(self, value: Any) -> str:
@@ -193,7 +194,14 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
     """`Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
     limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
     if len(limits) > 1:
-        potentials = _crowned(graph, _rescaled(graph, potentials, limits))
+        potentials = _rescaled(graph, potentials, limits)
+        members, k, _ = calibration.potentials.shape
+        if k > 2:  # without each member's lowest and highest: the k - 1 highest, but for the first of them
+            by_member = graph("Reshape", potentials, np.array([-1, members, k]))
+            highest = graph("TopK", by_member, np.array([k - 1]), axis=2)
+            middle = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
+            potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
+        potentials = _crowned(graph, potentials)
     return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
 
 

@@ -84,13 +84,15 @@ class Calibration:
         exactly, however the calibration bends or breaks in between. Where nothing changes they are derivatives.
         """
         by_raw = _chord(self.heads, self.raw(before), self.raw(after))  # (n, 2)
-        members, _, outputs = before.shape
+        members = len(before)
         slopes = np.empty(before.shape)
         slopes[:, :, 0] = by_raw[:, 0] / members
-        slopes[:, :, 1:] = by_raw[:, 1:] / (members * (outputs - 1))
+        slopes[:, :, 1:] = by_raw[:, 1:] / members
         if self.potentials[..., 0].size > 1:  # as `average` has it
-            by_output = (outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after))
-            slopes[:, :, 1:] *= _chord(lambda local: crowned(self._spans(local)), *by_output).swapaxes(1, 2)
+            ends = [outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after)]
+            shares = _shares(*(crowned(self._spans(local)) for local in ends))
+            shares *= _chord(lambda local: crowned(self._spans(local)), *ends)
+            slopes[:, :, 1:] *= shares.swapaxes(1, 2)
         return slopes
 
     def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,8 +129,10 @@ class Span:
 def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArray[np.float64]:
     """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged.
 
-    None of several may say "beyond the most central training rows" at length: between distant groups of rows a
-    potential learned with little noise has no way to know which one is the denser, and may be far too high.
+    Of three or more, the lowest and the highest are left out: beyond the rows each falls at a pace of its own, and the
+    steepest would outvote all others. And none may say "beyond the most central training rows" at length: between
+    distant groups of rows a potential learned with little noise has no way to know which one is the denser, and may
+    be far too high.
     """
     if not rescaled and spans.low.size == 1:
         return np.asarray(outputs[0], dtype=np.float64)
@@ -136,8 +140,9 @@ def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArr
     by_output[:] = outputs.transpose(0, 2, 1)
     raw = np.empty((outputs.shape[1], 2))
     np.add.reduce(by_output[:, 0], axis=0, out=raw[:, 0])  # means by hand: a request loop scores one row at a time
-    np.add.reduce(crowned(spans(by_output[:, 1:])), axis=(0, 1), out=raw[:, 1])
-    raw /= len(outputs), spans.low.size
+    middle = crowned(_without_ends(spans(by_output[:, 1:])))
+    np.add.reduce(middle, axis=(0, 1), out=raw[:, 1])
+    raw /= len(outputs), len(outputs) * middle.shape[1]
     return raw
 
 
@@ -216,6 +221,46 @@ def _chord(
     equal = np.abs(b - a) < least
     a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
     return np.asarray((function(b) - function(a)) / (b - a))
+
+
+def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(members, k, n) -> (members, k - 2, n): all but the lowest and the highest, if k is 3 or more.
+
+    The highest bubbles up and the lowest down, for all n at once: to sort each k would take ten times as long.
+    """
+    k = values.shape[1]
+    if k < 3:
+        return values
+    for i in (*range(k - 1), *range(k - 3, -1, -1)):
+        below, above = values[:, i], values[:, i + 1]
+        lower = np.minimum(below, above)
+        np.maximum(below, above, out=above)
+        values[:, i] = lower
+    return values[:, 1:-1]
+
+
+def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(members, k, n) how much each of k values has in the change of their trimmed mean from `before` to `after`.
+
+    Half of what it has at either end; what is missing to the true change, where values overtake one another on the
+    way, goes to those that changed.
+    """
+    half = [_weights(values) for values in (before, after)]
+    shares = 0.5 * (half[0] + half[1])
+    change = after - before
+    missing = ((half[1] * after) - (half[0] * before) - shares * change).sum(1, keepdims=True)
+    size = np.square(change).sum(1, keepdims=True)
+    shares += np.divide(missing * change, size, out=np.zeros_like(change), where=size > 0)
+    return shares
+
+
+def _weights(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(members, k, n) 1 / (k - 2) for the values that are neither the lowest nor the highest; 1 / k if k < 3."""
+    k = values.shape[1]
+    if k < 3:
+        return np.full(values.shape, 1 / k)
+    places = values.argsort(1, kind="stable").argsort(1, kind="stable")
+    return np.where((places > 0) & (places < k - 1), 1 / (k - 2), 0.0)
 
 
 def _sigmoid(g: Any) -> Any:
