@@ -11,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
@@ -26,12 +27,14 @@ MINUTES = 33.0
 WHY = """
 Features are taken raw although the text says standardised: only so do the baselines come out as printed. The paper
 does not say of how many shuffles its numbers are the mean; ours move by the standard deviations shown. The defaults
-see no label, neither to choose η nor t. On Ionosphere our schedule loses to the paper's, most of all in Global (about
-.12 AUC-ROC, one shuffle so far); perhaps because the paper's long noise passes make its Global partly local.
+see no label, neither to choose η nor t. Our schedule's Global is worse than the paper's here, and closer to what it
+is meant to be: "Global, exact" counts the comparisons that define it, on the same folds, instead of learning them. The
+paper's schedule stops far from that (its noise passes overwrite the encoder), which happens to suit these two sets.
 """
 SETS = ("Breastw", "Ionosphere")
 NOISE, METRICS, DIAL = (0.1, 0.2, 0.5, 1.0, 2.0), ("manhattan", "euclidean"), np.arange(1, 10) / 10
 METHODS = ("Global", "Local", "FUSE", "IF", "LOF", "OCSVM", "KDE")
+EXACT = "Global, exact"  # what the global head's comparisons define, counted instead of learned
 _ROWS = {
     ("Breastw", "AUC-ROC"): (0.988, 0.987, 0.990, 0.987, 0.497, 0.962, 0.981),
     ("Breastw", "AUC-PRC"): (0.976, 0.961, 0.979, 0.971, 0.353, 0.908, 0.948),
@@ -54,7 +57,7 @@ def cells(quick: bool) -> list[Cell]:
     peers = [
         Cell(name, peer, "paper", seed, partial(of_peer, name, peer, seed, quick))
         for name in SETS
-        for peer in METHODS[3:]
+        for peer in (*METHODS[3:], EXACT)
         for seed in seeds
     ]
     return sorted(fuses + peers, key=lambda cell: cell.seed)  # a run cut short has whole seeds
@@ -95,7 +98,25 @@ def of_peer(name: str, peer: str, seed: int, quick: bool) -> Found:
     return crossvalidated(name, scores, seed, 1 if quick else 5)
 
 
+class Comparisons:
+    """How often a row is nearer to a training row than another training row is."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric = {"manhattan": "cityblock"}.get(metric, metric)
+
+    def fit(self, X: np.ndarray) -> "Comparisons":
+        self.X, self.sorted = X, np.sort(cdist(X, X, self.metric), axis=0)
+        return self
+
+    def score_samples(self, X: np.ndarray) -> np.ndarray:
+        near = zip(cdist(X, self.X, self.metric).T, self.sorted.T, strict=True)  # one judge after another
+        lost = [sum(np.searchsorted(own, d, side) for side in ("left", "right")) for d, own in near]
+        return -np.mean(lost, axis=0)
+
+
 def grid(peer: str, seed: int) -> list:
+    if peer == EXACT:
+        return [Comparisons(metric) for metric in METRICS]
     if peer == "IF":
         sizes = product((100, 200, 400), (1.0, 0.75, 0.5))
         return [IsolationForest(n_estimators=n, max_features=share, random_state=seed) for n, share in sizes]
