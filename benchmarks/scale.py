@@ -170,7 +170,8 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
         there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
         assert there == rows, f"{there} rows came out of {rows}"
         shutil.rmtree(folder / "out")
-        found.append(line(f"{workers} worker{'s' * (workers > 1)}", rows, seconds - start, watch.cpu - first.cpu, watch))
+        name = f"{workers} worker{'s' * (workers > 1)}"
+        found.append(line(name, rows, seconds - start, watch.cpu - first.cpu, watch))
     for what, words in (("read", "reading alone"), ("move", "reading and writing alone")):
         _, _, said = timed("-m", "benchmarks.scale", "--alone", what, str(folder))
         found.append(line(f"{cores} workers, {words}", rows, *map(float, said.split())))
