@@ -224,7 +224,7 @@ def _chord(
 
 
 def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(members, k, n) -> (members, k - 2, n): all but the lowest and the highest, if k is 3 or more.
+    """(members, k, n) -> (members, k - 2, n): all but the lowest and the highest, if k is 3 or more; in place.
 
     The highest bubbles up and the lowest down, for all n at once: to sort each k would take ten times as long.
     """
