@@ -101,6 +101,14 @@ def test_moments_found_in_blocks_equal_those_of_the_whole(monkeypatch):
     np.testing.assert_allclose(1 / scaling.weight, X.std(0), rtol=1e-12)
 
 
+def test_a_column_is_constant_only_if_every_row_says_so(monkeypatch):
+    monkeypatch.setattr(_rows, "BLOCK_VALUES", 1)  # blocks of 256 rows
+    X = np.tile([0.0, 0.1, 1e10, 1e10], (1000, 1))  # the mean of equal numbers is not always that number
+    X[:, 0] = np.arange(1000)
+    X[700, 3] += 1e-3  # far below a billionth of the mean, and in a later block
+    assert (Scaling.fit(X, "standard").weight != 0).tolist() == [True, False, False, True]
+
+
 def test_an_absurd_value_stays_finite():
     X = np.random.default_rng(0).normal(size=(10, 2))
     assert np.isfinite(Scaling.fit(X, "auto").apply(np.array([[1e300, -1e300]]))).all()
