@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from centrality._closed_form import ClosedForm
-from centrality._far_field import FarField
 from centrality._losses import Autograd, Batch, Noise, global_loss, local_loss
 from centrality._network import build
+from centrality._prior import Prior
 
 BALANCE = 0.25  # of the global loss, beside the local one
 WIDTH = 4
@@ -69,19 +69,17 @@ def test_the_balance_weighs_what_the_global_loss_teaches_and_not_what_is_recorde
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("rows", [3, 40])  # fewer than columns, and more
-def test_with_a_far_field_too_written_out_gradients_equal_autograd(shared, rows):
+@pytest.mark.parametrize("rows", [3, 40])  # one centre, and many
+def test_with_a_prior_too_written_out_gradients_equal_autograd(shared, rows):
     network = build(WIDTH, (8, 6), None, shared, 3, generator(), 2).double()
     z = np.random.default_rng(0).normal(size=(rows, WIDTH)).astype(np.float32)
-    network.far_field = FarField.fitted(z, ETAS, np.random.default_rng(0)).double()
-    network.far_field.scales.copy_(torch.tensor(ETAS, dtype=torch.float64))  # 0.3 in all its digits
+    network.prior = Prior.fitted(z, ETAS, np.random.default_rng(0)).double()
     twin, given = copy.deepcopy(network), batch(4, 7, members=2, scales=3, meetings=2)
     expected, found = Autograd(network).losses(given), ClosedForm(twin).losses(given)
-    # Its axes were rounded to float32: nothing lies across a full set of them, but to six digits.
-    torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
     for ours, theirs in zip(twin.parameters(), network.parameters(), strict=True):
         gradient = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad
-        torch.testing.assert_close(ours.grad, gradient, rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(ours.grad, gradient, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("hidden", [(32, 32), (128, 128), (40, 24, 16)])

@@ -66,10 +66,10 @@ def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
             np.testing.assert_allclose(found, expected, atol=PARITY, rtol=0)
 
 
-def test_a_far_field_with_fewer_axes_than_columns_goes_along(tmp_path):
+def test_the_prior_of_clean_rows_goes_along(tmp_path):
     rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
     model = quick(novelty=True).fit(rows)
-    assert model.network_.far_field.axes.shape == (150, 128)
+    assert len(model.network_.prior.centres) == 100
     scorer = exported(model, tmp_path)
     for Q in (rows, 100 * rows, rows + 1e6):
         np.testing.assert_allclose(scorer.heads(Q), model.heads(Q), atol=PARITY, rtol=0)

@@ -148,8 +148,8 @@ class ClosedForm:
             ms.append(t * slope)
             t = torch.bmm(ms[-1], layer.weight)
         residual = t.addcdiv_(batch.drawn, noise.eta)  # (members, r, p)
-        if self.network.far_field is not None:
-            residual += self.network.far_field.gradient(rows, noise.owner)
+        if self.network.prior is not None:
+            residual += self.network.prior.score(rows, noise.owner)
         back = residual * (noise.weight / size)  # the loss's derivative by the score
         losses[1] = torch.vdot(back.view(-1), residual.view(-1)) * (0.5 / members)
         curves = []

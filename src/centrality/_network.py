@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from centrality._far_field import FarField
+from centrality._prior import Prior
 
 gelu_backward = torch.ops.aten.gelu_backward
 
@@ -51,11 +51,11 @@ class Copies(nn.Module):
 class Network(nn.Module):
     """z -> one global logit and k local potentials, one for each noise scale.
 
-    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a far field, the local
-    head learns the difference from it.
+    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
+    learns the difference from it.
     """
 
-    far_field: FarField | None
+    prior: Prior | None
 
     def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Network(nn.Module):
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(members, features, 1)
         self.local_head = Linear(members, features, potentials)
-        self.far_field = None
+        self.prior = None
 
     def logit(self, z: Tensor) -> Tensor:
         """g, the global head's Bradley-Terry logit."""  # (members, n)
@@ -78,17 +78,17 @@ class Network(nn.Module):
 
     def potentials(self, z: Tensor) -> Tensor:
         """l, the smoothed log-density up to a constant, at every noise scale."""  # (members, n, k)
-        return self._with_far_field(self.local_head(self.trunks[-1](self._for_each(z))), z)
+        return self._with_prior(self.local_head(self.trunks[-1](self._for_each(z))), z)
 
     def forward(self, z: Tensor) -> Tensor:
         """Global logit and potentials side by side."""  # (members, n, 1 + k)
         z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self._with_far_field(self.local_head(local), z)], dim=2)
+        return torch.cat([self.global_head(features), self._with_prior(self.local_head(local), z)], dim=2)
 
-    def _with_far_field(self, potentials: Tensor, z: Tensor) -> Tensor:
-        return potentials if self.far_field is None else potentials + self.far_field(z)
+    def _with_prior(self, potentials: Tensor, z: Tensor) -> Tensor:
+        return potentials if self.prior is None else potentials + self.prior(z)
 
     def _for_each(self, z: Tensor) -> Tensor:
         """The same rows (n, p) for every member; rows that differ between them (members, n, p) as they are."""
@@ -138,8 +138,8 @@ class Scorer:
             return own
         weight, bias = self.first
         outputs = self._upward(torch.addmm(bias, z, weight))
-        if self.network.far_field is not None:
-            outputs[:, :, 1:] += self.network.far_field(z)
+        if self.network.prior is not None:
+            outputs[:, :, 1:] += self.network.prior(z)
         return outputs
 
     def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
@@ -179,9 +179,9 @@ class Scorer:
             h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
             kept: list[Tensor] = []
             outputs = self._upward(h.view(n * s, -1), kept)
-            if (far := self.network.far_field) is not None:
+            if (prior := self.network.prior) is not None:
                 places = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
-                outputs[:, :, 1:] += far(places)
+                outputs[:, :, 1:] += prior(places)
 
         @torch.no_grad()
         def back(by_outputs: Tensor) -> Tensor:
@@ -192,8 +192,8 @@ class Scorer:
                 by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
             by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
             by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
-            if far is not None:
-                by_line += far.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
+            if prior is not None:
+                by_line += prior.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
             return by_line
 
         return outputs.view(self.members, n, s, -1), back
@@ -263,9 +263,9 @@ def restore(
     with torch.device("meta"):
         network = _layout(width, hidden, encoder, shared, potentials, members)
     try:
-        if (axes := weights.get("far_field.axes")) is not None and axes.dim() == 2:
+        if (centres := weights.get("prior.centres")) is not None:
             with torch.device("meta"):
-                network.far_field = FarField(width, axes.shape[1], potentials)
+                network.prior = Prior(width, len(centres), potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the network: {error}") from None

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__
-from centrality._far_field import FarField
 from centrality._files import written_whole
 from centrality._network import Copies, Linear, Network, _folded
 from centrality._onnx_encoder import nodes_of
 from centrality._optional import optional
+from centrality._prior import LOWEST, Prior
 from centrality._rows import Scaling
 from centrality.calibration import BEND, LOGIT_BEND, Calibration
 from centrality.onnx import KEY
@@ -133,12 +133,12 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
     """(n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
-    far = None if network.far_field is None else _far_field(graph, network.far_field, z)
+    prior = None if network.prior is None else _prior(graph, network.prior, z)
     for member in range(network.members):
         features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
         logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
         local = _head(graph, features[-1], network.local_head, network.trunks[-1], member)
-        potentials.append(local if far is None else graph("Add", local, far))
+        potentials.append(local if prior is None else graph("Add", local, prior))
     double = graph.onnx.TensorProto.DOUBLE
     together = (graph("Concat", *outputs, axis=1) for outputs in (logits, potentials))
     logit, potential = (graph("Cast", outputs, to=double) for outputs in together)
@@ -166,16 +166,20 @@ def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: i
     return _linear(graph, features, weight[member], bias[member])
 
 
-def _far_field(graph: Graph, far: FarField, z: str) -> str:
-    """(n, p) -> (n, k), the Gaussian's potentials."""
-    off = graph("Sub", z, _array(far.mean))
-    along = graph("MatMul", off, _array(far.axes))  # (n, r)
-    rest = graph("Sub", off, graph("MatMul", along, _array(far.axes.T)))  # no difference of large squares
-    across = graph("ReduceSum", graph("Mul", rest, rest), [1], keepdims=1)  # (n, 1)
-    blur = far.scales.square()
-    within = graph("MatMul", graph("Mul", along, along), _array(1 / (far.spread[:, None] + blur)))
-    beyond = graph("Div", across, _array(far.rest + blur))
-    return graph("Mul", graph("Add", within, beyond), np.float32(-0.5))
+def _prior(graph: Graph, prior: Prior, z: str) -> str:
+    """(n, p) -> (n, k), the mixture's potentials."""
+    off = graph("Sub", z, _array(prior.mean))
+    own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
+    lengths = graph("Add", own, _array(prior.centres.square().sum(1)))
+    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, _array(-2 * prior.centres.T))), np.float32(0))
+    potentials = []
+    for level, precision in zip(prior.level, prior.precision, strict=True):
+        exponents = graph("Add", graph("Mul", distances, _array(-0.5 * precision)), _array(level))
+        exponents = graph("Max", exponents, np.float32(LOWEST))
+        highest = graph("ReduceMax", exponents, [1], keepdims=1)
+        total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
+        potentials.append(graph("Add", highest, graph("Log", total)))
+    return graph("Concat", *potentials, axis=1)
 
 
 def _layers(trunk: nn.Module) -> list[Linear]:

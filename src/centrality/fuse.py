@@ -24,12 +24,12 @@ from centrality._base import (
 )
 from centrality._checkpoint import Checkpoint
 from centrality._device import find_device
-from centrality._far_field import FarField
 from centrality._memory import Memory
 from centrality._network import Network, Scorer, build
 from centrality._noise import noise_scales
 from centrality._numbers import positive, whole, widths
 from centrality._pairs import SCHEMES, compare
+from centrality._prior import Prior
 from centrality._rows import Rows, Scaling
 from centrality._scored import Scored
 from centrality._training import History, Plan, Training
@@ -81,8 +81,8 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
-    novelty : the training rows are clean: they are learned for longer, and a Gaussian fitted to them says what lies
-        far away. Otherwise they may hold outliers.
+    novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
+        up to 512 centres of them. Otherwise they may hold outliers.
     ensemble : how many networks to train side by side; scores are their average, `standard_error` how they differ.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
@@ -228,7 +228,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
             members,
         )
         if self.novelty and self.epochs is None:
-            network.far_field = FarField.fitted(rows.z.cpu().numpy(), self.noise_scale_, rng)
+            network.prior = Prior.fitted(rows.z.cpu().numpy(), self.noise_scale_, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):

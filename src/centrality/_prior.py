@@ -1,0 +1,118 @@
+"""What the potentials are before anything is learned from clean rows: a mixture of round Gaussians.
+
+Beyond the rows it was trained on, a network of GELU layers goes on linearly, in directions that are left to chance;
+and among many small groups of rows its units blur what each group has to say. With clean training rows
+(`novelty=True`) each potential therefore starts from the log-density of Gaussians around k-means centres of the rows,
+blurred by its noise, and the network learns the difference.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+SAMPLE = 20_000  # rows looked at
+CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
+VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
+SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
+ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
+LOWEST = -1e30  # float32 holds no more than -3e38, and what follows must be able to add and to subtract
+BLOCK, BLOCK_ON_GPU = 128, 8192  # rows asked for at once: their distances to all centres stay in the cache; in memory
+
+
+class Prior(nn.Module):
+    """log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant."""
+
+    mean: Tensor  # (p,)
+    centres: Tensor  # (m, p) as seen from the mean
+    precision: Tensor  # (k, m) 1 / (vᵢ + η²)
+    level: Tensor  # (k, m) each Gaussian's logarithm at its centre
+
+    def __init__(self, width: int, centres: int, scales: int) -> None:
+        super().__init__()
+        shapes = {"mean": (width,), "centres": (centres, width)}
+        for name, shape in (shapes | dict.fromkeys(("precision", "level"), (scales, centres))).items():
+            self.register_buffer(name, torch.empty(shape))
+
+    @classmethod
+    def fitted(cls, z: NDArray[np.float32], scales: Sequence[float], rng: np.random.Generator) -> Self:
+        if len(z) > SAMPLE:
+            z = z[np.sort(rng.permutation(len(z))[:SAMPLE])]
+        p, mean = z.shape[1], z.mean(0, dtype=np.float64)
+        centres, owner = _groups((z - mean).astype(np.float32), rng)
+        count = np.bincount(owner)
+        squares = np.bincount(owner, np.square(z - mean - centres[owner]).sum(1))
+        usual = squares.sum() / max(len(z) - len(centres), 1)
+        variance = (squares + SHRINKAGE * usual) / (p * (count - 1 + SHRINKAGE))
+        blurred = variance + np.square(scales)[:, None]
+        blurred = np.maximum(blurred, ROUNDING * np.square(centres).sum(1))
+        level = np.log(count / len(z)) - 0.5 * p * np.log(blurred)
+        prior = cls(p, len(centres), len(scales))
+        found = {"mean": mean, "centres": centres, "precision": 1 / blurred, "level": level - level.max(1)[:, None]}
+        for name, value in found.items():
+            prior.get_buffer(name).copy_(torch.from_numpy(value))
+        return prior
+
+    def forward(self, z: Tensor) -> Tensor:
+        """The mixture's potentials."""  # (..., n, p) -> (..., n, k)
+        blocks = (self._exponents(off) for off in torch.split(z - self.mean, _block(z), dim=-2))
+        return torch.cat([torch.stack([of_one.logsumexp(-1) for of_one in each], -1) for each in blocks], dim=-2)
+
+    def gradient(self, z: Tensor, by: Tensor) -> Tensor:
+        """Of the potentials' sum, each of a row weighed as `by` says."""  # (n, p), (n, k) -> (n, p)
+        return torch.cat(
+            [
+                self._pull(sum(self._shares(off, weights), start=off.new_zeros(())), off)
+                for off, weights in zip(*(torch.split(rows, _block(z)) for rows in (z - self.mean, by)), strict=True)
+            ]
+        )
+
+    def score(self, z: Tensor, owner: Tensor) -> Tensor:
+        """`gradient` where a row has one potential only, `owner` being one there, else zero."""  # (..., n, p)
+        off = z - self.mean
+        precision = owner @ self.precision
+        exponents = (owner @ self.level).addcmul(self._distances(off), precision, value=-0.5)
+        return self._pull(exponents.softmax(-1).mul_(precision), off)
+
+    def _shares(self, off: Tensor, by: Tensor) -> Iterator[Tensor]:
+        """How strongly each centre pulls, for one noise scale after the other."""  # (n, p), (n, k) -> (n, m)
+        for exponents, precision, weight in zip(self._exponents(off), self.precision, by.T, strict=True):
+            yield exponents.softmax(-1) * precision * weight[:, None]
+
+    def _exponents(self, off: Tensor) -> Iterator[Tensor]:
+        """Each Gaussian's logarithm, for one noise scale after the other."""  # (..., n, p) -> (..., n, m)
+        distances = self._distances(off)
+        for level, precision in zip(self.level, self.precision, strict=True):
+            yield torch.addcmul(level, distances, precision, value=-0.5).clamp_(min=LOWEST)
+
+    def _distances(self, off: Tensor) -> Tensor:
+        """Squared, to every centre."""  # (..., n, p) -> (..., n, m)
+        products = nn.functional.linear(-2 * off, self.centres, self.centres.square().sum(1))
+        return products.add_(off.square().sum(-1, keepdim=True)).clamp_(min=0)
+
+    def _pull(self, shares: Tensor, off: Tensor) -> Tensor:
+        """Towards each centre, as strongly as its share says."""  # (..., n, m), (..., n, p) -> (..., n, p)
+        return shares @ self.centres - shares.sum(-1, keepdim=True) * off
+
+
+def _block(z: Tensor) -> int:
+    return BLOCK if z.device.type == "cpu" else BLOCK_ON_GPU
+
+
+def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """k-means centres, and to which of them each row belongs."""
+    from sklearn.cluster import KMeans  # here: scoring does not need it
+
+    n, p = z.shape
+    wanted = max(1, min(CENTRES, n // ROWS_EACH, max(VALUES // p, 1)))
+    means = KMeans(wanted, init="random", n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
+        _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
+    counts = np.bincount(owner)
+    sums = np.stack([np.bincount(owner, column) for column in z.T.astype(np.float64)], axis=1)
+    return sums / counts[:, None], owner
