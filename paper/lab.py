@@ -54,15 +54,20 @@ class Task:
         return float(self.item.MINUTES) * len(self.unknown()) / max(len(self.cells), 1)
 
     def measure(self, cell: Cell) -> None:
-        start = perf_counter()
-        found = cell.measure()
-        found["seconds"] = perf_counter() - start
-        with written_whole(self.kept / cell.file) as beside:
-            np.savez_compressed(beside, **{_key(name): value for name, value in found.items()})
+        measure(self.kept, cell)
 
     def found(self) -> dict[Cell, Found]:
         """What is known so far."""
         return {cell: _read(self.kept / cell.file) for cell in self.cells if (self.kept / cell.file).exists()}
+
+
+def measure(kept: Path, cell: Cell) -> None:
+    """Measure a cell, in whatever process this is, and keep what was found and how long it took."""
+    start = perf_counter()
+    found = cell.measure()
+    found["seconds"] = perf_counter() - start
+    with written_whole(kept / cell.file) as beside:
+        np.savez_compressed(beside, **{_key(name): value for name, value in found.items()})
 
 
 def plan(name: str, item: ModuleType, folder: Path, *, quick: bool, only: str | None, again: bool) -> Task:

@@ -1,10 +1,12 @@
 """What `centrality reproduce` does: measure what is not yet known, then tables, figures and pages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from centrality import _workers
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
@@ -17,10 +19,15 @@ def reproduce(
     quick: bool = False,
     only: str | None = None,
     again: bool = False,
+    workers: int = 1,
     progress: bool = False,
     say: Callable[[str], None] = print,
 ) -> dict[str, object]:
-    """Measure these items into `folder`: results/NAME.csv, figures/, and README.md and BEYOND.md from all results."""
+    """Measure these items into `folder`: results/NAME.csv, figures/, and README.md and BEYOND.md from all results.
+
+    Several `workers` measure cells side by side, and get in each other's way: times are longer then. An item that is
+    about times (ALONE) is measured one cell after another all the same.
+    """
     from tqdm import tqdm
 
     strange = [name for name in names if name not in ITEMS]
@@ -34,7 +41,7 @@ def reproduce(
     with tqdm(total=left, unit="cell", disable=not progress) as bar:
         for task in tasks:
             try:
-                _measure(task, bar)
+                _measure(task, workers, bar)
             except FileNotFoundError as error:  # a data set that is not to be had: the other items need not wait for it
                 if len(tasks) == 1:
                     raise
@@ -48,14 +55,30 @@ def reproduce(
     return {"measured": measured, "results": results, "pages": [str(path) for path in pages], "missing": missing}
 
 
-def _measure(task: lab.Task, bar: Any) -> None:
+def _measure(task: lab.Task, workers: int, bar: Any) -> None:
+    alone = workers == 1 or getattr(task.item, "ALONE", False)
+    try:
+        for cell in _one_by_one(task, bar) if alone else _side_by_side(task, workers):
+            bar.set_description(_words(task, cell), refresh=False)
+            bar.update()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
+
+
+def _one_by_one(task: lab.Task, bar: Any) -> Iterator[lab.Cell]:
     for cell in task.unknown():
-        bar.set_description(f"{task.name}: {cell.dataset}, {cell.model}, {cell.settings}, seed {cell.seed}")
-        try:
-            task.measure(cell)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
-        bar.update()
+        bar.set_description(_words(task, cell))
+        task.measure(cell)
+        yield cell
+
+
+def _side_by_side(task: lab.Task, workers: int) -> Iterator[lab.Cell]:
+    for cell, _ in _workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
+        yield cell
+
+
+def _words(task: lab.Task, cell: lab.Cell) -> str:
+    return f"{task.name}: {cell.dataset}, {cell.model}, {cell.settings}, seed {cell.seed}"
 
 
 def finish(task: lab.Task, folder: Path, quick: bool) -> None:

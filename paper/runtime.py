@@ -21,6 +21,7 @@ WHY = """
 The depths are ours and vectorised, from 4 to thousands of times faster than the package that the paper follows
 ([measured](../benchmarks/results/depths.csv)), so that FUSE's lead over them is smaller than the paper's.
 """
+ALONE = True  # its numbers are times
 SAMPLES = {"Normal": datasets.normal, "Student-t": datasets.student_t, "Uniform": datasets.uniform}
 METHODS = ("FUSE", "KDE", "MAH", "POT", "PRO", "SPA", "Tukey")
 SIZES = [*((500, d) for d in (2, 5, 10, 20, 50, 100)), *((n, 5) for n in (100, 200, 1000, 2000))]

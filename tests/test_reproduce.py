@@ -245,6 +245,16 @@ def test_the_command_says_what_it_measured(tmp_path, capsys):
     assert "All 12 cells are known" in capsys.readouterr().out
 
 
+def test_workers_find_what_one_process_finds(tmp_path):
+    found = []
+    for workers in ("1", "2"):
+        assert main(["reproduce", "table1", "--quick", "--workers", workers, "-o", str(tmp_path / workers)]) == 0
+        rows = lab.read(tmp_path / workers / "results" / "table1.csv")
+        found.append({lab._where(row): float(row["value"]) for row in rows if row["metric"] in ("Spearman", "Kendall")})
+    assert found[0]
+    assert found[1] == pytest.approx(found[0], abs=1e-4)
+
+
 def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, capsys):
     def stopped(*_, **__):
         raise KeyboardInterrupt
@@ -274,6 +284,7 @@ def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
         (["table9"], "There is no 'table9' in the paper's tables and figures: contours, table1"),
         (["table1", "--only", "mine"], "--only must be paper, ours or default, got 'mine'"),
         (["table1", "--data", "nowhere"], "--data: there is no folder nowhere"),
+        (["table1", "--workers", "0"], "--workers must be a whole number of at least 1, got 0"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message, tmp_path, capsys):

@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from centrality._numbers import whole
+
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
     "The scripts of the paper are in the repository, not in the installed package: clone it, install it with "
@@ -26,6 +28,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quick", action="store_true", help="small samples and one seed: does everything run?")
     command.add_argument("--only", metavar="SETTINGS", help="paper, ours or default: leave the other rows as they are")
     command.add_argument("--again", action="store_true", help="measure anew what is known from an earlier run")
+    command.add_argument("--workers", type=int, default=1, metavar="N", help="processes that measure side by side")
     where = "for results, figures and pages (default: paper/, with --quick paper/quick/)"
     command.add_argument("-o", "--output", type=Path, metavar="FOLDER", help=where)
 
@@ -34,6 +37,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     root = checkout()
     if arguments.only not in (None, "paper", "ours", "default"):
         raise ValueError(f"--only must be paper, ours or default, got {arguments.only!r}.")
+    whole("--workers", arguments.workers)
     if arguments.data is not None:
         if not arguments.data.is_dir():
             raise FileNotFoundError(f"--data: there is no folder {arguments.data}.")
@@ -48,6 +52,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         quick=arguments.quick,
         only=arguments.only,
         again=arguments.again,
+        workers=arguments.workers,
         progress=sys.stderr.isatty(),
         say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
     )
