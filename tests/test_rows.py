@@ -24,6 +24,19 @@ def test_a_constant_column_carries_no_weight_even_if_new_rows_differ_there():
     np.testing.assert_array_equal(scaling.apply(np.array([[2.0, 99.0]])), [[0.0, 0.0]])
 
 
+@pytest.mark.parametrize(("clean", "bent_from"), [(False, 1), (True, 3)])
+def test_a_column_with_heavy_tails_is_bent_where_it_lies_far_out(clean, bent_from):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_t(3, size=2000), rng.normal(size=2000)])
+    scaling = Scaling.fit(X, "auto", clean)
+    assert scaling.heavy.tolist() == [0]
+    z = scaling.apply(X)
+    np.testing.assert_allclose(z.std(0), 1, rtol=1e-5)
+    u = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+    bent = np.arcsinh(u / bent_from)
+    np.testing.assert_allclose(z[:, 0], (bent - bent.mean()) / bent.std(), atol=1e-5)
+
+
 def test_no_scaling_leaves_rows_as_they_are():
     X = np.random.default_rng(0).normal(size=(5, 2)).astype(np.float32)
     np.testing.assert_array_equal(Scaling.fit(X, "none").apply(X), X)

@@ -17,6 +17,7 @@ from torch import Tensor
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
 HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
+BENT, BENT_IF_CLEAN = 1.0, 3.0  # deviations from which such a column is bent; far values of clean rows are no dirt
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
 SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
 FEWEST = 1024  # rows held, however wide they are
@@ -36,7 +37,7 @@ class Scaling:
     gain: NDArray[np.float64]  # (h,)
 
     @classmethod
-    def fit(cls, X: Any, kind: str) -> "Scaling":
+    def fit(cls, X: Any, kind: str, clean: bool = False) -> "Scaling":
         if kind not in SCALINGS:
             raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)
@@ -55,14 +56,14 @@ class Scaling:
         standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
         if kind == "standard":
             return standard
-        heavy = standard._with_heavy_tails(X)
+        heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN if clean else BENT)
         if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
             # One scale for all keeps distances and angles what they were.
             common = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), 0.0)
             return cls(mean, _inverse(common), none.astype(np.int64), none, none)
         return heavy
 
-    def _with_heavy_tails(self, X: Any) -> "Scaling":
+    def _with_heavy_tails(self, X: Any, bent_from: float) -> "Scaling":
         """asinh for columns that ask for it: a few huge values would make all others look alike."""
         step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
         u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
@@ -71,8 +72,10 @@ class Scaling:
             np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0
         )
         heavy = np.flatnonzero(kurtosis > HEAVY)
-        bent = np.arcsinh(u[:, heavy])
-        return Scaling(self.center, self.weight, heavy, bent.mean(0), _inverse(bent.std(0)))
+        bent = np.arcsinh(u[:, heavy] / bent_from)
+        weight = self.weight.copy()
+        weight[heavy] /= bent_from
+        return Scaling(self.center, weight, heavy, bent.mean(0), _inverse(bent.std(0)))
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         # In float64 first: a float32 column around 1e6 would lose its small differences.

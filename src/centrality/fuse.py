@@ -74,10 +74,10 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         `epochs`, an upper limit, None meaning none.
     batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
-    scaling : "auto" standardises columns and passes those with heavy tails (kurtosis above 6) through asinh; columns
-        of like scale (deviations within a factor of ten) without heavy tails share one scale, so that distances keep
-        their meaning. "standard" always standardises, "none" takes rows as they are. A constant column carries no
-        weight, except with "none".
+    scaling : "auto" standardises columns and passes those with heavy tails (kurtosis above 6) through asinh, which
+        bends them beyond one deviation (with `novelty`, beyond three); columns of like scale (deviations within a
+        factor of ten) without heavy tails share one scale, so that distances keep their meaning. "standard" always
+        standardises, "none" takes rows as they are. A constant column carries no weight, except with "none".
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
@@ -212,7 +212,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         seed = seed if checkpoint is None else checkpoint.seed
         rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
         X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
-        self._scaling = Scaling.fit(X, self.scaling)
+        self._scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         plan, members = self._plan(), whole("ensemble", self.ensemble)
         rows = Rows(X, self._scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
