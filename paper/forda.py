@@ -19,7 +19,7 @@ from paper.lab import Cell, Found
 from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 6: FordA from global to local"
-MINUTES = 3.0
+MINUTES = 2.0
 WHY = """
 Where we differ: Global is flatter than Local, as the text says, though hardly "nearly flat". By this measure the
 classes are separated better by Global than by Local, against the text: one class lies in clusters of its own, far

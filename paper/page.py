@@ -26,9 +26,9 @@ measured. This page is made by `centrality reproduce`; the numbers are in [resul
 
 Values are means ± standard deviations over seeds. A claim that the text makes in words stands as a number with a sign
 in the column "paper": it holds or fails. The numbers that stand for words, and their limits, are our reading. Times
-are wall-clock, with whatever else the machine was doing; those in the repository were measured on two virtual cores
-shared with up to twenty other processes: seconds are several times what a quiet machine needs, and even their ratios
-are rough. A value without ± is of one seed.
+are wall-clock, with whatever else the machine was doing; those in the repository are of one run of `centrality
+reproduce all`, one thread on two virtual cores, the other of which was busy now and then. A value without ± is of one
+seed.
 
 | item | command | measured | minutes |
 | --- | --- | --- | --- |

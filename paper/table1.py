@@ -15,7 +15,7 @@ from paper.lab import Bar, Cell, Found, Row, gains, gap, speed
 from paper.models import SEEDS, depths, fuse, trained
 
 TITLE = "Table 1: rank correlation with the distance to the mean"
-MINUTES = 5.0
+MINUTES = 4.0
 N = 5000
 SAMPLES = {"Normal": datasets.normal, "Student-t": datasets.student_t, "Uniform": datasets.uniform}
 WHY = """

@@ -23,13 +23,14 @@ from paper.lab import Bar, Cell, Found, Row, gains, gap, speed
 from paper.models import SEEDS, fuse, trained
 
 TITLE = "Table 3: outliers of Breastw and Ionosphere"
-MINUTES = 33.0
+MINUTES = 25.0
 WHY = """
 Features are taken raw although the text says standardised: only so do the baselines come out as printed. The paper
 does not say of how many shuffles its numbers are the mean; ours move by the standard deviations shown. The defaults
 see no label, neither to choose η nor t. Our schedule's Global is worse than the paper's here, and closer to what it
 is meant to be: "Global, exact" counts the comparisons that define it, on the same folds, instead of learning them. The
-paper's schedule stops far from that (its noise passes overwrite the encoder), which happens to suit these two sets.
+paper's schedule stops far from that (its noise passes overwrite the encoder), which happens to suit these two sets. Nor
+is it slower here: for 210 and 410 rows, 30 epochs are 510 and 1,020 steps of one loss each; ours are 500 of both.
 """
 SETS = ("Breastw", "Ionosphere")
 NOISE, METRICS, DIAL = (0.1, 0.2, 0.5, 1.0, 2.0), ("manhattan", "euclidean"), np.arange(1, 10) / 10

@@ -22,7 +22,7 @@ from paper.lab import Cell, Found
 from paper.models import SEEDS, TS, fuse, trained
 
 TITLE = "Figure 7: TweetEval from global to local"
-MINUTES = 3.0
+MINUTES = 2.0
 WHY = """
 Where we differ: MiniLM's vectors were not trained on sentiment; neutral tweets are no bridge between the others
 there, and not more central. Vectors have length 1, so that noise of η = 1 dwarfs them: at the paper's η Local has
