@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-SAMPLE = 20_000  # rows looked at
+SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows looked at, and values of theirs
 CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
@@ -40,8 +40,9 @@ class Prior(nn.Module):
 
     @classmethod
     def fitted(cls, z: NDArray[np.float32], scales: Sequence[float], rng: np.random.Generator) -> Self:
-        if len(z) > SAMPLE:
-            z = z[np.sort(rng.permutation(len(z))[:SAMPLE])]
+        enough = min(SAMPLE, max(ROWS_EACH * CENTRES, SAMPLE_VALUES // z.shape[1]))
+        if len(z) > enough:
+            z = z[np.sort(rng.permutation(len(z))[:enough])]
         p, mean = z.shape[1], z.mean(0, dtype=np.float64)
         centres, owner = _groups((z - mean).astype(np.float32), rng)
         count = np.bincount(owner)
@@ -104,12 +105,16 @@ def _block(z: Tensor) -> int:
 
 
 def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """k-means centres, and to which of them each row belongs."""
+    """k-means centres, and to which of them each row belongs.
+
+    They begin far apart (k-means++), so that a few rows far from all others have a centre too: else the prior would be
+    wildly wrong about them, and the network would spend itself on putting that right.
+    """
     from sklearn.cluster import KMeans  # here: scoring does not need it
 
     n, p = z.shape
     wanted = max(1, min(CENTRES, n // ROWS_EACH, max(VALUES // p, 1)))
-    means = KMeans(wanted, init="random", n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+    means = KMeans(wanted, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
         _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
