@@ -44,6 +44,15 @@ def test_each_group_of_rows_has_its_share_and_its_own_width():
     assert 1 / sharp.precision[0, right].mean() > 3 / sharp.precision[0, ~right].mean()
 
 
+def test_a_few_rows_far_from_all_others_have_a_centre():
+    rng = np.random.default_rng(0)
+    z = np.concatenate([rng.normal(size=(6000, 2)), 50 + rng.normal(size=(3, 2))])
+    prior = fitted(z)
+    assert len(prior.centres) < 600
+    nearest = (prior.centres + prior.mean - 50).square().sum(1).min()
+    assert nearest < 2
+
+
 def test_it_adds_up_its_gaussians_however_many_rows_are_asked_for():
     z = correlated(900, 3)
     prior = fitted(z)

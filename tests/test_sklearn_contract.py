@@ -14,7 +14,7 @@ from torch import nn
 from tests.conftest import quick
 
 
-@parametrize_with_checks([quick(random_state=None, max_steps=50)])
+@parametrize_with_checks([quick(random_state=None, max_steps=50), quick(random_state=None, max_steps=50, novelty=True)])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
