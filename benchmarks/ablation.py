@@ -36,8 +36,6 @@ CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "one-class": {
         DEFAULT: {},
         "no prior": {"novelty": False, "max_steps": 4000},
-        "1000 steps": {"max_steps": 1000},
-        "scaling='standard' (no asinh)": {"scaling": "standard"},
     },
 }
 # Of the default's one fit, other ways to a score.
