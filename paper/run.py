@@ -1,6 +1,6 @@
 """What `centrality reproduce` does: measure what is not yet known, then tables, figures and pages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -56,25 +56,18 @@ def reproduce(
 
 
 def _measure(task: lab.Task, workers: int, bar: Any) -> None:
-    alone = workers == 1 or getattr(task.item, "ALONE", False)
     try:
-        for cell in _one_by_one(task, bar) if alone else _side_by_side(task, workers):
-            bar.set_description(_words(task, cell), refresh=False)
-            bar.update()
+        if workers == 1 or getattr(task.item, "ALONE", False):
+            for cell in task.unknown():
+                bar.set_description(_words(task, cell))
+                task.measure(cell)
+                bar.update()
+        else:
+            for cell, _ in _workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
+                bar.set_description(_words(task, cell))
+                bar.update()
     except KeyboardInterrupt:
         raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
-
-
-def _one_by_one(task: lab.Task, bar: Any) -> Iterator[lab.Cell]:
-    for cell in task.unknown():
-        bar.set_description(_words(task, cell))
-        task.measure(cell)
-        yield cell
-
-
-def _side_by_side(task: lab.Task, workers: int) -> Iterator[lab.Cell]:
-    for cell, _ in _workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
-        yield cell
 
 
 def _words(task: lab.Task, cell: lab.Cell) -> str:

@@ -113,7 +113,7 @@ def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[n
     from sklearn.cluster import KMeans  # here: scoring does not need it
 
     n, p = z.shape
-    wanted = max(1, min(CENTRES, n // ROWS_EACH, max(VALUES // p, 1)))
+    wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
     means = KMeans(wanted, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
