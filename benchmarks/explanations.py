@@ -22,7 +22,7 @@ from scipy.stats import spearmanr
 
 from benchmarks._results import data, save
 from centrality import FUSE
-from centrality.calibration import BEND, LOGIT_BEND
+from centrality.scores.calibration import BEND, LOGIT_BEND
 
 MOST_ROWS = 5000
 THROWN = 8.0

@@ -30,8 +30,12 @@ from pyarrow import parquet
 from scipy.stats import spearmanr
 
 from benchmarks._results import save
-from centrality import FUSE, _workers, load, sampling, scoring, tables, units
-from centrality.calibration import QUANTILES
+from centrality import FUSE, load, tables
+from centrality.scores.calibration import QUANTILES
+from centrality.scoring import sampling, units, workers
+from centrality.scoring.adapter import without_names
+from centrality.scoring.job import Job
+from centrality.scoring.stream import score_unit
 
 COLUMNS, PER_FILE, PER_GROUP = 16, 1_000_000, 250_000
 HELD = 4_000_000  # rows scored from memory
@@ -70,7 +74,7 @@ def prepare(folder: Path, rows: int) -> None:
         table = pa.Table.from_batches([block(number, min(PER_FILE, rows - number * PER_FILE))])
         options = {"use_dictionary": False, "compression": "none", "row_group_size": PER_GROUP}
         parquet.write_table(table, folder / "in" / f"{number:05d}.parquet", **options)
-        if number < _workers.cores():
+        if number < workers.cores():
             parquet.write_table(table.slice(0, 1000), folder / "small" / f"{number:05d}.parquet")
     rng = np.random.default_rng(0)
     FUSE(random_state=0).fit(sampling.sample(folder / "in", 20_000, rng)).save(folder / "m.safetensors")
@@ -134,7 +138,7 @@ def read(unit: units.Unit) -> None:
 
 
 def move(unit: units.Unit) -> None:
-    scoring.score_unit(scoring.Job(Nothing(), [0.5]), unit)
+    score_unit(Job(Nothing(), [0.5]), unit)
 
 
 def clocked(work: Callable[[units.Unit], None], unit: units.Unit) -> tuple[float, float]:
@@ -145,7 +149,7 @@ def clocked(work: Callable[[units.Unit], None], unit: units.Unit) -> tuple[float
 
 
 def from_memory(folder: Path, rows: int, device: str) -> dict[str, object]:
-    model = scoring.without_names(load(folder / "m.safetensors", device=device))
+    model = without_names(load(folder / "m.safetensors", device=device))
     files = sorted((folder / "in").iterdir())[: -(-min(rows, HELD) // PER_FILE)]
     X = tables.numbers(pa.concat_tables([parquet.read_table(file) for file in files]))
     model.centrality(X[:100_000], t=[0.5])  # libraries set themselves up
@@ -161,16 +165,16 @@ def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None =
 
 
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
-    model, cores = str(folder / "m.safetensors"), _workers.cores()
+    model, cores = str(folder / "m.safetensors"), workers.cores()
     found = [from_memory(folder, rows, device)]
-    for workers in (cores,) if device == "cpu" else (cores, cores // 4, 1):
-        command = ["-m", "centrality.cli", "score", model, "--workers", str(workers), "--device", device]
+    for count in (cores,) if device == "cpu" else (cores, cores // 4, 1):
+        command = ["-m", "centrality.cli", "score", model, "--workers", str(count), "--device", device]
         start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
         seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
         there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
         assert there == rows, f"{there} rows came out of {rows}"
         shutil.rmtree(folder / "out")
-        name = f"{workers} worker{'s' * (workers > 1)}"
+        name = f"{count} worker{'s' * (count > 1)}"
         found.append(line(name, rows, seconds - start, watch.cpu - first.cpu, watch))
     for what, words in (("read", "reading alone"), ("move", "reading and writing alone")):
         _, _, said = timed("-m", "benchmarks.scale", "--alone", what, str(folder))
@@ -187,7 +191,7 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
 
 
 def agreement(one: FUSE, other: FUSE, X: np.ndarray) -> dict[str, object]:
-    each = [scoring.without_names(model).centrality(X, t=[0, 0.5, 1]) for model in (one, other)]
+    each = [without_names(model).centrality(X, t=[0, 0.5, 1]) for model in (one, other)]
     pairs = zip(("t0", "t05", "t1"), *(scores.T for scores in each), strict=True)
     return {name: float(spearmanr(a, b)[0]) for name, a, b in pairs}
 
@@ -205,7 +209,7 @@ def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
         command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
         seconds, watch, _ = timed(*command, "--random-state", "0", *options)
         model = load(out)
-        raw = scoring.without_names(model).raw(X)
+        raw = without_names(model).raw(X)
         ranks = [float(np.mean(raw[:, 1] < end)) for end in model._calibration.ends[1]]
         seen = {"what": what, "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
         off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
@@ -245,10 +249,10 @@ def main() -> None:
 
         what, folder = arguments.alone
         work = partial(scale.clocked, getattr(scale, what))
-        done = _workers.run(work, units.plan(f"{folder}/in", f"{folder}/moved"), _workers.cores())
+        done = workers.run(work, units.plan(f"{folder}/in", f"{folder}/moved"), workers.cores())
         wall, cpu = np.sum([taken for _, taken in done], axis=0)
         shutil.rmtree(f"{folder}/moved", ignore_errors=True)
-        print(wall / _workers.cores(), cpu)
+        print(wall / workers.cores(), cpu)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     at = "" if arguments.device == "cpu" else f"_{arguments.device}"

@@ -36,8 +36,9 @@ RUNS = [
 FROM_MEMORY = """
 import sys
 from pyarrow import parquet
-from centrality import load, scoring, tables
-model = scoring.without_names(load(sys.argv[1]))
+from centrality import load, tables
+from centrality.scoring.adapter import without_names
+model = without_names(load(sys.argv[1]))
 model.centrality(tables.numbers(parquet.read_table(sys.argv[2])), t=[0.5])
 """
 

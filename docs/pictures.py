@@ -8,7 +8,8 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from centrality import FUSE, datasets, demo, planar, plots
+from centrality import FUSE, datasets, maps, plots
+from centrality.commands import _demo as demo
 from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
 
@@ -28,7 +29,7 @@ def contours() -> None:
     models = [
         FUSE(noise_scale=0.25 if name == "Mixture" else 1.0, random_state=0).fit(X) for name, X in samples.items()
     ]
-    grids = [planar.grid(model, X, TS) for model, X in zip(models, samples.values(), strict=True)]
+    grids = [maps.grid(model, X, TS) for model, X in zip(models, samples.values(), strict=True)]
     figure = plots.contours(grids, TS, points=[X[:1000] for X in samples.values()], titles=list(samples))
     figure.savefig(FOLDER / "contours.png", dpi=100)
     with Image.open(FOLDER / "contours.png") as picture:  # a palette is enough, and a third of the size

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centrality import datasets, planar, plots
+from centrality import datasets, maps, plots
 from centrality.metrics import graph_smoothness
 from centrality.representations import Images
 from paper.encoders import at_hand, encoded
@@ -104,7 +104,7 @@ def all_airplanes(name: str) -> np.ndarray:
 
 @lru_cache
 def embedded(name: str, n: int, quick: bool) -> np.ndarray:
-    return planar.embed(airplanes(name, n, 0), method="pca" if quick else "umap", random_state=0)
+    return maps.embed(airplanes(name, n, 0), method="pca" if quick else "umap", random_state=0)
 
 
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:

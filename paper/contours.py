@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centrality import blend, datasets, planar, plots
+from centrality import blend, datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
 from paper.lab import Cell, Found
@@ -52,7 +52,7 @@ def cells(quick: bool) -> list[Cell]:
 def measure(name: str, settings: str, n: int, seed: int, quick: bool) -> Found:
     X = SAMPLES[name](n, random_state=seed)
     model, _ = trained(fuse(settings, "synthetic", seed, quick=quick), X)
-    x, y, f = planar.grid(model, X, TS, size=GRID)
+    x, y, f = maps.grid(model, X, TS, size=GRID)
     found: Found = {}
     if name == "Mixture":
         middle, modes = model.heads([[0.0, 0.0]]), model.heads(datasets.four_clusters().means)

@@ -4,7 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 
 
 def save(figure: Any, path: Path, dpi: int = 110) -> None:

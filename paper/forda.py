@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from centrality import blend, datasets, planar, plots
+from centrality import blend, datasets, maps, plots
 from centrality.representations import Series
 from paper.figures import save
 from paper.lab import Cell, Found
@@ -65,7 +65,7 @@ def features(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache
 def embedded(n: int, quick: bool) -> np.ndarray:
-    return planar.embed(features(n)[0], method="pca" if quick else "umap", random_state=0)
+    return maps.embed(features(n)[0], method="pca" if quick else "umap", random_state=0)
 
 
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 
 COLUMNS = ("item", "dataset", "method", "metric", "settings", "paper", "value", "std")
 TIME, COUNT = "seconds of measuring", "cells measured"

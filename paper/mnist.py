@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from centrality import blend, datasets, planar, plots
+from centrality import blend, datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
 from paper.lab import Bar, Cell, Found, Row, speed
@@ -78,7 +78,7 @@ def core(scores: np.ndarray, digit: np.ndarray, near: np.ndarray) -> float:
 
 @lru_cache
 def embedded(n: int, quick: bool) -> np.ndarray:
-    return planar.embed(digits(n)[0], method="pca" if quick else "umap", random_state=0)
+    return maps.embed(digits(n)[0], method="pca" if quick else "umap", random_state=0)
 
 
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:

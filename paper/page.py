@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 from paper import ITEMS
 from paper.lab import COUNT, TIME, Row, read
 from paper.models import SETTINGS

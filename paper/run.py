@@ -6,7 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from centrality import _workers
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
@@ -63,7 +62,7 @@ def _measure(task: lab.Task, workers: int, bar: Any) -> None:
                 task.measure(cell)
                 bar.update()
         else:
-            for cell, _ in _workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
+            for cell, _ in workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
                 bar.set_description(_words(task, cell))
                 bar.update()
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centrality import FUSE, datasets, planar, plots
+from centrality import FUSE, datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
 from paper.lab import Bar, Cell, Found, Row, value_of
@@ -109,7 +109,7 @@ def measure(name: str, k: int, settings: str, n: int, seed: int, quick: bool) ->
         ]
         found |= dict(zip(_named(name, k), [*numbers, seconds, per_sample(model.heads, fresh) / 1e3], strict=True))
     if seed == 0 and settings == "paper":
-        x, y, f = planar.grid(model, X, TS, size=GRID)
+        x, y, f = maps.grid(model, X, TS, size=GRID)
         found |= {"x": x, "y": y, "f": f.astype(np.float32)}
     return found
 

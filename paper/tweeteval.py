@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from centrality import blend, datasets, planar, plots
+from centrality import blend, datasets, maps, plots
 from centrality.metrics import rank_correlation
 from centrality.representations import Text
 from paper.encoders import at_hand, encoded
@@ -81,7 +81,7 @@ def opposite_ends(Z: np.ndarray, label: np.ndarray) -> float:
 
 @lru_cache
 def embedded(name: str, n: int, quick: bool) -> np.ndarray:
-    return planar.embed(tweets(name, n)[0], method="pca" if quick else "umap", random_state=0)
+    return maps.embed(tweets(name, n)[0], method="pca" if quick else "umap", random_state=0)
 
 
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:

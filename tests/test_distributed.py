@@ -11,8 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from centrality import distributed, load, scoring, tables, units
+from centrality import distributed, load, tables
 from centrality.cli import main
+from centrality.scoring import units
+from centrality.scoring.adapter import without_names
+from centrality.scoring.job import Job
+from centrality.scoring.stream import score_unit
 from tests import errands
 from tests.conftest import quick
 
@@ -71,8 +75,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def expected(model, folder, tmp_path_factory):
     """The same folder scored by this one process."""
     out = tmp_path_factory.mktemp("alone")
-    job = scoring.Job(load(model), [0.0, 1.0])
-    units.do_all(lambda unit: scoring.score_unit(job, unit), units.plan(folder, out))
+    job = Job(load(model), [0.0, 1.0])
+    units.do_all(lambda unit: score_unit(job, unit), units.plan(folder, out))
     return contents(out)
 
 
@@ -152,9 +156,9 @@ def test_a_fit_on_the_cluster_is_the_fit_on_its_sample_with_quantiles_of_all_row
     assert fitted is model
     again = distributed.fit(folder, quick(contamination=0.05), columns=["a", "b"], sample=20_000)
     X = tables.numbers(parquet.read_table(folder, columns=["a", "b"]))
-    plain = scoring.without_names(fitted)
+    plain = without_names(fitted)
     # The same seed draws the same sample and trains the same network; only quantiles differ.
-    np.testing.assert_array_equal(plain.raw(X[:1000]), scoring.without_names(again).raw(X[:1000]))
+    np.testing.assert_array_equal(plain.raw(X[:1000]), without_names(again).raw(X[:1000]))
     local = plain.raw(X)[:, 1]
     low, high = fitted._calibration.ends[1]
     assert np.mean(local < low) == pytest.approx(0.01, abs=0.002)

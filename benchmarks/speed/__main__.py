@@ -172,8 +172,8 @@ def floor(model: Any, many: np.ndarray) -> Callable[[], None]:
 
     import torch
 
-    from centrality._device import threads
-    from centrality._rows import rows_per_block
+    from centrality.network.devices import threads
+    from centrality.network.scaling import rows_per_block
 
     blocks = torch.from_numpy(many.astype(np.float32)).split(rows_per_block(many.shape[1]))
     score = model._scorer

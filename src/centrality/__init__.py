@@ -8,37 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from centrality.calibration import blend as blend
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
+    from centrality.scores.calibration import blend as blend
 
 __version__ = "0.1.0"
 
-_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "calibration"}
+_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.calibration"}
 _ROOMS = (
-    "calibration",
-    "chain",
-    "conformal",
     "datasets",
     "depths",
     "distributed",
-    "drift",
-    "explanations",
+    "maps",
     "metrics",
     "onnx",
-    "planar",
     "plots",
     "pyod",
-    "reasons",
     "regions",
-    "report",
     "representations",
-    "sampling",
-    "sketches",
     "spark",
     "tables",
-    "units",
 )
 
 __all__ = ["FUSE", "Chain", "__version__", "blend", "load"]

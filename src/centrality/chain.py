@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from centrality import __version__, _saving, fuse, model_file
-from centrality._base import CentralityEstimator, unchanged_on_failure
-from centrality._device import find_device
-from centrality._numbers import whole
-from centrality.calibration import blend, checked_t
-from centrality.drift import Drift
-from centrality.explanations import LOW, PROFILE, grouped, kinds
+from centrality import __version__, fuse, model_file
+from centrality._checks import whole
+from centrality._estimator import CentralityEstimator, unchanged_on_failure
 from centrality.fuse import FUSE
-from centrality.reasons import Reasons
+from centrality.model import saving
+from centrality.model.explanations import LOW, PROFILE, grouped, kinds
+from centrality.network.devices import find_device
+from centrality.scores.calibration import blend, checked_t
+from centrality.scores.drift import Drift
+from centrality.scores.reasons import Reasons
 
 HOMES = {"Table": "table", "Text": "text", "Images": "images", "Series": "series"}
 OF_THIS_MACHINE = ("cache", "device", "download", "progress")  # settings that mean nothing elsewhere: not saved
@@ -141,20 +142,19 @@ class Chain(TransformerMixin, CentralityEstimator):
 
     def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
         """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
-        from centrality.explorer.widget import explore
-
-        return explore(self, X, items=items, **options)
+        # By name: the explorer lies above the models, and most users of a model never open it.
+        return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write representation and model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
         settings, learned = self.representation_.state()
         parameters = {
-            name: _saving._plain(value)
+            name: model_file.as_json(value)
             for name, value in self.representation_.get_params(deep=False).items()
             if name not in OF_THIS_MACHINE
         }
-        header, arrays = _saving.parts_of(self.model_)
+        header, arrays = saving.parts_of(self.model_)
         model_file.write(
             path,
             {
@@ -210,7 +210,7 @@ def _put_together(header: Any, arrays: Any, encoder: Any, representation: Any, d
     mark = "representation."
     learned = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
     rest = {name: array for name, array in arrays.items() if not name.startswith(mark)}
-    model = _saving.put_together(FUSE, header["fuse"], rest, encoder, find_device(device))
+    model = saving.put_together(FUSE, header["fuse"], rest, encoder, find_device(device))
     chain = Chain(representation, model)
     chain.representation_ = representation.restore(saved["state"], learned)
     chain.model_, chain.offset_ = model, model.offset_

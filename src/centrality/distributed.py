@@ -19,11 +19,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality import sampling, scoring, sketches, tables, units
+from centrality import tables
 from centrality._optional import optional
-from centrality._workers import outcome, result_of
-from centrality.calibration import checked_t
 from centrality.fuse import FUSE
+from centrality.scores.calibration import checked_t
+from centrality.scoring import sampling, sketches, units
+from centrality.scoring.job import Job
+from centrality.scoring.stream import score_unit
+from centrality.scoring.workers import outcome, result_of
 
 RETRIES = 5  # of a task whose process or node is lost
 IN_FLIGHT = 1000  # tasks that Ray knows of at once
@@ -51,10 +54,10 @@ def score(
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     inliers = getattr(model, "model_", model).calibration_heads() if p_values else None
-    job = scoring.Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
+    job = Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
     every = units.plan(data, output, split)
     with _connected(address):
-        return sum(units.do_all(partial(scoring.score_unit, job), every, tasks, progress=progress))
+        return sum(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
 
 
 def fit(
@@ -134,7 +137,7 @@ def _on_cpu(model: Any) -> Any:
     fuse = getattr(model, "model_", model)
     if fuse._scorer.device.type == "cpu":
         return model
-    from centrality._network import Scorer
+    from centrality.network.scorer import Scorer
 
     moved = copy.copy(fuse)
     moved.network_ = copy.deepcopy(fuse.network_).cpu()

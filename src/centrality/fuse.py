@@ -4,6 +4,7 @@ import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -14,30 +15,34 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from centrality import _saving, model_file
-from centrality._base import (
+from centrality import model_file
+from centrality._checks import positive, whole, widths
+from centrality._estimator import (
     CentralityEstimator,
     rows_to_fit,
     rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
 )
-from centrality._checkpoint import Checkpoint
-from centrality._device import find_device
-from centrality._memory import Memory
-from centrality._network import Network, Scorer, build
-from centrality._noise import noise_scales
-from centrality._numbers import positive, whole, widths
-from centrality._pairs import SCHEMES, compare
-from centrality._prior import Prior
-from centrality._rows import Rows, Scaling
-from centrality._scored import Scored
-from centrality._training import History, Plan, Training
-from centrality.calibration import Calibration, blend, checked_calibration, checked_t
-from centrality.conformal import Conformal, kept, set_aside
-from centrality.drift import TrainingScores
-from centrality.explanations import Explained, centre_of
-from centrality.report import Report, examine
+from centrality.model import saving
+from centrality.model.explanations import Explained, centre_of
+from centrality.model.replay import Memory
+from centrality.model.scored import Scored
+from centrality.network.devices import find_device
+from centrality.network.network import Network, build
+from centrality.network.prior import Prior
+from centrality.network.scaling import Scaling
+from centrality.network.scorer import Scorer
+from centrality.scores.calibration import Calibration, blend, checked_calibration, checked_t
+from centrality.scores.conformal import Conformal, kept, set_aside
+from centrality.scores.drift import TrainingScores
+from centrality.scores.report import Report, examine
+from centrality.training.checkpoint import Checkpoint
+from centrality.training.comparisons import compare
+from centrality.training.noise import noise_scales
+from centrality.training.rows import Rows
+from centrality.training.schedules import History, Plan, Training
+from centrality.training.schemes import SCHEMES
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
@@ -354,18 +359,17 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
 
     def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
         """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
-        from centrality.explorer.widget import explore
-
-        return explore(self, X, items=items, **options)
+        # By name: the explorer lies above the models, and most users of a model never open it.
+        return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
-        model_file.write(path, *_saving.parts_of(self))
+        model_file.write(path, *saving.parts_of(self))
 
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the model as an ONNX file, which `centrality.onnx.Scorer` scores without torch."""
-        from centrality._onnx_graph import write
+        from centrality.model.onnx_graph import write
 
         write(self, path)
 
@@ -383,7 +387,7 @@ def load(path: str | os.PathLike[str], *, encoder: nn.Module | None = None, devi
     at = find_device(device)
     header, arrays = model_file.read(path)
     try:
-        model: FUSE = _saving.put_together(FUSE, header, arrays, encoder, at)
+        model: FUSE = saving.put_together(FUSE, header, arrays, encoder, at)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(f"{path} lacks something a FUSE model needs: {error!r}.") from error
     except ValueError as error:

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_array
 
-from centrality._numbers import whole
+from centrality._checks import whole
 
 CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 

@@ -8,13 +8,14 @@ import hashlib
 import json
 import os
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 
 FORMAT = (1, 0)  # a reader understands every minor version of its own major version
 KEY = "centrality"
@@ -99,3 +100,16 @@ def _checksum(body: dict[str, Any], arrays: Arrays) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def as_json(value: Any) -> Any:
+    """Return a parameter as JSON can hold it: a function, a module or a generator only by its name."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Sequence | np.ndarray):
+        return [as_json(item) for item in value]
+    if isinstance(value, np.random.RandomState):
+        return None
+    return getattr(value, "__name__", type(value).__name__)

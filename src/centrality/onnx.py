@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._optional import optional
-from centrality.calibration import checked_t
+from centrality.scores.calibration import checked_t
 
 KEY = "centrality"  # of our own entry in the file's metadata
 BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number

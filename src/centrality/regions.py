@@ -21,8 +21,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from centrality import plots
-from centrality._base import rows_to_fit, rows_to_score, unchanged_on_failure
-from centrality._numbers import whole
+from centrality._checks import whole
+from centrality._estimator import rows_to_fit, rows_to_score, unchanged_on_failure
 from centrality.depths import Mahalanobis
 
 Array = NDArray[Any]

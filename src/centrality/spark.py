@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from centrality.calibration import checked_t
-from centrality.scoring import Job, reader_of, with_scores
+from centrality.scores.calibration import checked_t
+from centrality.scoring.adapter import reader_of
+from centrality.scoring.job import Job
+from centrality.scoring.stream import with_scores
 
 
 def score(model: Any, frame: Any, t: float | Sequence[float] | None = None) -> Any:

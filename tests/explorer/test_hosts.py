@@ -6,12 +6,12 @@ import threading
 import numpy as np
 import pytest
 
-from centrality.calibration import blend
 from centrality.explorer import page
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack, reasons_for
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
+from centrality.scores.calibration import blend
 from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, turn
 
 # Without a mouse, and in either light

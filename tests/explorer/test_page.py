@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from centrality import conformal
-from centrality.calibration import blend
 from centrality.explorer.columns import columns_of
+from centrality.scores import conformal
+from centrality.scores.calibration import blend
 from tests.explorer.pages import (
     CENTRAL,
     PERIPHERAL,

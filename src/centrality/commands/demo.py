@@ -13,7 +13,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from centrality.demo import run
+    from centrality.commands._demo import run
 
     run(
         arguments.output,

@@ -19,8 +19,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(f"The output must end in .onnx, got {arguments.output}.")
     require_folder(arguments.output)
 
-    from centrality._onnx_graph import OPSET
     from centrality.chain import Chain, load
+    from centrality.model.onnx_graph import OPSET
 
     model, representation = load(arguments.model, device="cpu"), None
     if isinstance(model, Chain):

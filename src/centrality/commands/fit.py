@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
     """What to learn from, and of how many rows: all of them, or a uniform sample where they are very many."""
-    from centrality import sampling, tables
+    from centrality import tables
+    from centrality.scoring import sampling
 
     columns = names(arguments.columns) if arguments.columns else None
     whole_series = arguments.window is not None
@@ -109,7 +110,7 @@ def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
 
 def _require_second_pass(arguments: argparse.Namespace) -> None:
     """What would stop it is said before the fit, not after it."""
-    from centrality import sketches
+    from centrality.scoring import sketches
 
     sketches.require(arguments.holdout)
     if arguments.data == "-" or arguments.window is not None:
@@ -119,9 +120,9 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
 def _second_pass(model: Any, data: str) -> None:
     from functools import partial
 
-    from centrality import _workers, sketches
+    from centrality.scoring import sketches, workers
 
-    sketches.second_pass(model, data, partial(_workers.run, workers=_workers.cores()), progress=sys.stderr.isatty())
+    sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=sys.stderr.isatty())
 
 
 def _representation(arguments: argparse.Namespace) -> Any:

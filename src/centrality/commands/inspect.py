@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> str:
-    from centrality.report import Report
+    from centrality.scores.report import Report
 
     names = result["feature_names"] or [f"{result['features']} columns without names"]
     steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])

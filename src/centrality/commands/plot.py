@@ -21,7 +21,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from centrality._files import written_whole
+    from centrality._atomic import written_whole
 
     require_folder(arguments.output)
     model, rows = loaded(arguments), None
@@ -48,10 +48,11 @@ def _history(model: Any) -> Any:
 def _of_rows(arguments: argparse.Namespace, model: Any) -> tuple[Any, int]:
     import numpy as np
 
-    from centrality import plots, scoring, tables
+    from centrality import plots, tables
+    from centrality.scoring.adapter import reader_of
 
     table = tables.read(arguments.data)
-    reader = scoring.reader_of(model, table.schema)
+    reader = reader_of(model, table.schema)
     if arguments.kind == "profile" and arguments.rows is not None:
         return plots.profile(_chosen(reader, table, arguments.rows), rows=arguments.rows), table.num_rows
     if table.num_rows > MAPPED:
@@ -82,32 +83,33 @@ def _chosen(reader: Any, table: Any, numbers: list[int]) -> Any:
 
 
 def _contours(model: Any, rows: Any) -> Any:
-    from centrality import planar, plots, scoring, tables
+    from centrality import maps, plots, tables
     from centrality.chain import Chain
+    from centrality.scoring.adapter import without_names
 
     if isinstance(model, Chain) or model.n_features_in_ != 2:
         raise ValueError("Contours need a model of two columns of numbers; for others, draw a map.")
     points = tables.numbers(rows)
-    return plots.contours([planar.grid(scoring.without_names(model), points, TS)], TS, points=[points])
+    return plots.contours([maps.grid(without_names(model), points, TS)], TS, points=[points])
 
 
 def _map(arguments: argparse.Namespace, model: Any, reader: Any, rows: Any) -> Any:
-    from centrality import planar, plots, tables
-    from centrality.calibration import blend
+    from centrality import maps, plots, tables
     from centrality.chain import Chain
+    from centrality.scores.calibration import blend
 
     if isinstance(model, Chain):
         Z = finite(model.represent(rows))
         heads = model.model_.heads(Z)
     else:
         Z, heads = model._scaling.apply(tables.numbers(rows)), reader.heads(rows)
-    points = planar.embed(Z, method=arguments.method, random_state=arguments.random_state)
+    points = maps.embed(Z, method=arguments.method, random_state=arguments.random_state)
     return plots.homotopy_map(points, blend(heads, TS), TS)
 
 
 def _scores(model: Any, heads: Any) -> Any:
     from centrality import plots
-    from centrality.explanations import LOW, kinds
+    from centrality.model.explanations import LOW, kinds
 
     bounds = getattr(model, "model_", model)._bounds(LOW)
     return plots.scores(heads, kinds=kinds(heads, bounds), bounds=bounds)

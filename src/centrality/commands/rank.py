@@ -15,7 +15,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from centrality import ranking
+    from centrality.scoring import ranking
 
     model = loaded(arguments)
     t = model.t if arguments.t is None else arguments.t
@@ -40,7 +40,7 @@ def _what_to_show(model: Any) -> list[str] | None:
 
 
 def show(result: dict[str, Any]) -> str:
-    from centrality import ranking
+    from centrality.scoring import ranking
 
     lines = []
     for heading, key in (("The most central", "central"), ("The most peripheral", "peripheral")):

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from centrality._numbers import whole
+from centrality._checks import whole
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from centrality.commands._arguments import count, loaded, model_and_data, numbers, require_folder, show_scores
 
 if TYPE_CHECKING:
-    from centrality.scoring import Job
-    from centrality.units import Engine, Unit
+    from centrality.scoring.job import Job
+    from centrality.scoring.units import Engine, Unit
 
 WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
@@ -52,30 +52,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             f"-o FOLDER/ (ending in /) was wanted, got {output}."
         )
     if output != "-":
-        from centrality import _places, tables
+        from centrality import tables
+        from centrality.tables import locations
 
         tables.kind_of(output)
-        if not _places.is_remote(output):
+        if not locations.is_remote(output):
             require_folder(Path(output))
 
-    from centrality import scoring
+    from centrality.scoring.stream import score
 
     job = _job(arguments, progress=sys.stderr.isatty() and output != "-")
-    rows = scoring.score(job, arguments.data, output)
+    rows = score(job, arguments.data, output)
     return {"scores": output, "rows": rows, "columns": job.names, **_drift(job)}
 
 
 def _job(arguments: argparse.Namespace, progress: bool = False) -> "Job":
     model = loaded(arguments)
 
-    from centrality import scoring
+    from centrality.scoring.job import Job
+    from centrality.scoring.watch import Watch
 
     watch = None
     if arguments.watch_drift:
-        watch = scoring.Watch(_training_scores(model), arguments.drift_window, _warn)
+        watch = Watch(_training_scores(model), arguments.drift_window, _warn)
     inliers = getattr(model, "model_", model).calibration_heads() if arguments.p_values else None
     ts = arguments.t or [model.t]
-    return scoring.Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
+    return Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ class ScoreUnit:
         return _job(self.arguments)
 
     def __call__(self, unit: "Unit") -> tuple[int, list[str]]:
-        from centrality import scoring
+        from centrality.scoring.stream import score_unit
 
-        return scoring.score_unit(self.job, unit), self.job.names
+        return score_unit(self.job, unit), self.job.names
 
 
 def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         raise ValueError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
         return _on_cluster(arguments, folder)
-    from centrality import units
+    from centrality.scoring import units
 
     work, every = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
     results = units.do_all(work, every, _engine(arguments, every), progress=sys.stderr.isatty())
@@ -109,21 +111,22 @@ def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
 
 
 def _engine(arguments: argparse.Namespace, every: Sequence["Unit"]) -> "Engine":
-    from centrality import _workers, units
+    from centrality.scoring import units, workers
 
     if arguments.watch_drift:
         if arguments.workers:
             raise ValueError("--watch-drift reads rows in their order, in one process: leave out --workers.")
         return units.in_turn
     rows = sum(unit.rows or 0 for unit in every)
-    workers = min(arguments.workers or (_workers.cores() if rows >= WORTH_WORKERS else 1), len(every))
-    return partial(_workers.run, workers=workers) if workers > 1 else units.in_turn
+    count = min(arguments.workers or (workers.cores() if rows >= WORTH_WORKERS else 1), len(every))
+    return partial(workers.run, workers=count) if count > 1 else units.in_turn
 
 
 def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     if arguments.watch_drift or arguments.workers:
         raise ValueError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
-    from centrality import distributed, units
+    from centrality import distributed
+    from centrality.scoring import units
 
     model = loaded(arguments)
     ts = arguments.t or [model.t]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._numbers import whole
+from centrality._checks import whole
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, Frame, blocks, flat, in_one_unit, unit
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import (
+from centrality._estimator import (
     CentralityEstimator,
     rows_to_fit,
     rows_to_score,

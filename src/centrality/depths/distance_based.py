@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from centrality._numbers import positive
+from centrality._checks import positive
 from centrality.depths._distances import Distances
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Frame, blocks, centred, moments, unit, whitened

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.covariance import MinCovDet
 from sklearn.utils import check_random_state
 
-from centrality._numbers import positive
+from centrality._checks import positive
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Frame, moments, whitened
 

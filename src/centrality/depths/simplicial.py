@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._numbers import whole
+from centrality._checks import whole
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, blocks, flat
 from centrality.depths._sweep import sweep, triangles_around

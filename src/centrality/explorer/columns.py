@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality._columns import is_number
+from centrality.tables.columns import is_number
 
 LEVELS = 200  # a column of text with more different values than this is text, not a category
 COLOURS = 8  # that the page has for levels; the last one is for all others

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._optional import optional
-from centrality._sources import IMAGES
 from centrality.explorer.columns import shortened
+from centrality.tables.sources import IMAGES
 
 SIDE = 96  # pixels of a thumbnail, at most
 MOMENTS = 64  # points of a curve

@@ -7,7 +7,7 @@ import os
 from functools import cache
 from importlib.resources import files
 
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 from centrality.explorer.payload import pack
 from centrality.explorer.view import View
 

@@ -10,14 +10,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality import planar, tables
-from centrality._base import rows_to_score
+from centrality import maps, tables
+from centrality._estimator import rows_to_score
 from centrality.chain import Chain
-from centrality.explanations import grouped
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
+from centrality.model.explanations import grouped
 from centrality.representations._base import as_arrow, is_frame
-from centrality.scoring import reader_of, without_names
+from centrality.scoring.adapter import reader_of, without_names
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
@@ -189,14 +189,14 @@ def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDAr
             raise ValueError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
         return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
     if seen.vectors.shape[1] <= 2:
-        points = planar.embed(seen.vectors, method="pca")
+        points = maps.embed(seen.vectors, method="pca")
         few = seen.table.column_names
         return points, (few[0], few[1]) if len(few) == 2 else ("1", "2"), False
     method = names
     if method == "auto":
         n = len(seen.heads)  # of a handful of rows there are no neighbourhoods to keep
         method = "umap" if 15 < n <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    points = planar.embed(seen.vectors, method=method, random_state=seed)
+    points = maps.embed(seen.vectors, method=method, random_state=seed)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 

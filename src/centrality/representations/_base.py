@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from centrality._columns import TableError, require, some
+from centrality.tables.columns import TableError, require, some
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import unchanged_on_failure
+from centrality._estimator import unchanged_on_failure
 from centrality.representations._base import Arrays, Representation, State, chosen_column
 from centrality.representations._weights import require_same
 

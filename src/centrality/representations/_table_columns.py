@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality._columns import TableError, some
 from centrality._optional import optional
 from centrality.representations._base import Arrays, DataNote
+from centrality.tables.columns import TableError, some
 
 RARE = 0.005  # categories below this share of the rows are taken together
 COMPONENTS = 30  # numbers that stand for a column of words

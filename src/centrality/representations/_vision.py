@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._columns import TableError, some
-from centrality._files import written_whole
+from centrality._atomic import written_whole
 from centrality._optional import optional
 from centrality.representations._base import DataNote
 from centrality.representations._weights import absent, fingerprint, pretrained
+from centrality.tables.columns import TableError, some
 
 CLIP = "openai/clip-vit-base-patch32"
 
@@ -104,7 +104,7 @@ class VisionEncoder:
     def __init__(
         self, model: Any, size: int, mean: tuple[float, ...], std: tuple[float, ...], download: bool, device: str
     ) -> None:
-        from centrality._device import find_device  # brings torch
+        from centrality.network.devices import find_device  # brings torch
 
         self.device = find_device(device)
         self.size, self.mean, self.std = size, mean, std

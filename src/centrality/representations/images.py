@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._numbers import whole
+from centrality._checks import whole
 from centrality.representations._base import Arrays, State
 from centrality.representations._embedding import Embedding
 from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded

@@ -8,11 +8,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import unchanged_on_failure
-from centrality._columns import TableError, numbers, require
-from centrality._numbers import whole
+from centrality._checks import whole
+from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.representations._base import Arrays, Representation, State, as_arrow, is_frame
+from centrality.tables.columns import TableError, numbers, require
 
 FEATURES = ("catch22", "catch24")
 SHORTEST = 10  # values below which the features mean nothing

@@ -8,12 +8,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._base import unchanged_on_failure
-from centrality._columns import TableError, is_number, require
-from centrality._numbers import whole
+from centrality._checks import whole
+from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.representations import _table_columns as columns
 from centrality.representations._base import Arrays, Representation, State, as_arrow
+from centrality.tables.columns import TableError, is_number, require
 
 FEW_ROWS = 20  # below, nothing is called an identifier
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._numbers import whole
+from centrality._checks import whole
 from centrality._optional import optional
 from centrality.representations._embedding import Embedding
 from centrality.representations._weights import fingerprint, pretrained
@@ -91,7 +91,7 @@ class _Encoder:
     def __init__(self, name: str, pooling: str, max_length: int | None, download: bool, device: str) -> None:
         if pooling not in POOLINGS:
             raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
-        from centrality._device import find_device  # brings torch
+        from centrality.network.devices import find_device  # brings torch
 
         self.device = find_device(device)
         self.pooling = "mean" if pooling == "auto" else pooling

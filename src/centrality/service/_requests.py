@@ -10,8 +10,8 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality.calibration import blend, checked_t
-from centrality.scoring import Job
+from centrality.scores.calibration import blend, checked_t
+from centrality.scoring.job import Job
 from centrality.service._arrow import table_of
 from centrality.service._limits import RequestError
 from centrality.service._rows import Rows, count

@@ -11,13 +11,14 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality import scoring, tables
-from centrality._base import require_finite
-from centrality._lines import TextFormat
+from centrality import tables
+from centrality._estimator import require_finite
 from centrality.chain import Chain
+from centrality.scoring.adapter import reader_of, without_names
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
 from centrality.service._rows import Rows
+from centrality.tables.text import TextFormat
 
 EXPLAINED = 1024  # rows explained together: that takes many passes through the network
 NUMBERS = {int, float, bool}
@@ -76,7 +77,7 @@ class Numbers(Served):
 
     def __init__(self, model: Any, name: str) -> None:
         super().__init__(model, name)
-        self.model = scoring.without_names(model)
+        self.model = without_names(model)
         names = getattr(model, "feature_names_in_", None)
         self.columns = None if names is None else [str(column) for column in names]
         self.width = int(model.n_features_in_)
@@ -166,7 +167,7 @@ class Represented(Served):
 
     def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
         if isinstance(rows, pa.Table):
-            return scoring.reader_of(self.model, rows.schema).heads(rows)
+            return reader_of(self.model, rows.schema).heads(rows)
         return np.asarray(self.model.heads(rows))
 
     def from_json(self, rows: list[Any]) -> Rows:

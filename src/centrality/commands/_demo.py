@@ -1,0 +1,63 @@
+"""A first look: FUSE on a mixture and on handwritten digits, with a ranking, two pictures and the explorer page."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from centrality import maps, plots
+from centrality._atomic import written_whole
+from centrality.datasets import four_clusters
+from centrality.explorer import page
+from centrality.explorer.view import view_of
+from centrality.fuse import FUSE
+
+TS = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHOWN = 10
+
+
+def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Callable[[str], None] = print) -> None:
+    """Fit both models, `say` what they found and leave the pictures and the page in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    say("Fitting FUSE to 3,000 points of a four-component mixture ...")
+    points = four_clusters().sample(3000, random_state=random_state)
+    mixture = FUSE(noise_scale=0.25, random_state=random_state, progress=progress).fit(points)
+    grid = maps.grid(mixture, points, TS)
+    _save(plots.contours([grid], TS, points=[points], titles=["mixture"]), folder / "contours.png")
+
+    digits = load_digits()
+    say(f"Fitting FUSE to {len(digits.data):,} handwritten digits, 8 × 8 pixels each ...")
+    model = FUSE(random_state=random_state, progress=progress).fit(digits.data)
+    heads = model.heads(digits.data)
+    score = model.centrality(digits.data)
+    order = np.argsort(-score)
+    say(_table("The most central digits", order[:SHOWN], digits.target, heads, score))
+    say(_table("The most peripheral digits", order[::-1][:SHOWN], digits.target, heads, score))
+    groups = {
+        "The ten most typical digits": (digits.images[order[:SHOWN]], score[order[:SHOWN]]),
+        "The ten oddest digits": (digits.images[order[::-1][:SHOWN]], score[order[::-1][:SHOWN]]),
+    }
+    _save(plots.images(groups), folder / "digits.png")
+    model.save(folder / "digits.safetensors")
+    columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
+    view = view_of(model, digits.data, items=digits.images, columns=columns, on="pca", title="Handwritten digits")
+    page.export(view, folder / "explorer.html")
+    say(f"\nPictures: {folder / 'contours.png'}\n          {folder / 'digits.png'}")
+    say(f"Explorer: {folder / 'explorer.html'}   (open it in a browser, and turn the dial)")
+    say(
+        f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
+    )
+
+
+def _table(heading: str, rows: Any, labels: Any, heads: Any, score: Any) -> str:
+    lines = [f"\n{heading}", "  row   digit    global     local   centrality"]
+    for i in rows:
+        lines.append(f"{i:5d}   {labels[i]:5d}  {heads[i, 0]:8.2g}  {heads[i, 1]:8.2g}   {score[i]:10.2g}")
+    return "\n".join(lines)
+
+
+def _save(figure: Any, path: Path) -> None:
+    with written_whole(path) as beside:
+        figure.savefig(beside)

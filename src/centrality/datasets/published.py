@@ -1,0 +1,211 @@
+"""Published data sets by name: $CENTRALITY_DATA first, then the cache, then the public source; always checked.
+
+What is checked is the content, a digest of every array, not the file: the same set is known by it whether it was put
+into a folder by hand or made here from what its source offers.
+"""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._atomic import written_whole
+from centrality._optional import optional
+
+Arrays = dict[str, NDArray[Any]]
+RAW = "https://raw.githubusercontent.com"
+FOLDER = "CENTRALITY_DATA"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One data set: an .npz file (or text, .gz) below the folder of data sets, and where it comes from."""
+
+    path: str
+    digest: str  # sha256 of its content; see `digest`
+    origin: str
+    urls: tuple[str, ...] = ()  # none: nobody offers it for download, `origin` says how it is made
+    build: Callable[[Sequence[Path]], Arrays] | None = None  # from the downloaded files
+
+
+def fetch(name: str) -> Path:
+    """The file of a published data set.
+
+    Looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file whose content is not what was
+    published is an error. `names()` tells which there are.
+    """
+    if name not in SETS:
+        raise ValueError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")
+    known = SETS[name]
+    folders = [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
+    for folder in [*folders, cache()]:
+        found = folder / known.path
+        if found.is_file():
+            if digest(found) != known.digest:
+                raise ValueError(f"{found} is not the data set {name} as published: its checksum differs. Remove it.")
+            return found
+    return _download(name, known)
+
+
+def rows(name: str) -> NDArray[Any]:
+    """(n, p) the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
+    path = fetch(name)
+    if path.suffix != ".npz":
+        raise ValueError(f"The data set {name} holds text, not rows of numbers: read {path}.")
+    with np.load(path) as archive:
+        array = archive[next(key for key in ("X", "E", "X_train") if key in archive.files)]
+    array = array.reshape(len(array), -1)
+    return np.asarray(array, dtype=np.float32 if array.dtype == np.float16 else array.dtype)
+
+
+def names() -> list[str]:
+    """The data sets that `fetch` knows."""
+    return list(SETS)
+
+
+def cache() -> Path:
+    """Where downloaded sets are kept: $XDG_CACHE_HOME/centrality, by default ~/.cache/centrality."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centrality"
+
+
+def digest(path: Path) -> str:
+    """sha256 of names, types, shapes and values of all arrays of an .npz file; of the text, if it is .gz."""
+    total = hashlib.sha256()
+    try:
+        if path.suffix == ".gz":
+            return hashlib.sha256(gzip.decompress(path.read_bytes())).hexdigest()
+        with np.load(path) as archive:
+            for name in sorted(archive.files):
+                array = np.ascontiguousarray(archive[name])
+                total.update(f"{name} {array.dtype.str} {array.shape}".encode())
+                total.update(array.tobytes())
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} cannot be read as {path.suffix}: {error}. Remove it.") from error
+    return total.hexdigest()
+
+
+def _download(name: str, known: Published) -> Path:
+    if not known.urls or known.build is None:
+        raise FileNotFoundError(
+            f"The data set {name} was not found and is not offered for download. It is {known.origin}; "
+            f"put it at $CENTRALITY_DATA/{known.path} and set CENTRALITY_DATA to that folder."
+        )
+    pooch = optional("pooch", "data")
+    target = cache() / known.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        parts = [Path(pooch.retrieve(url, known_hash=None, path=cache() / "downloads")) for url in known.urls]
+    except OSError as error:  # requests' errors are OSErrors
+        raise FileNotFoundError(
+            f"The data set {name} ({known.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not be "
+            f"downloaded from {', '.join(known.urls)}: {error}"
+        ) from error
+    with written_whole(target) as beside:
+        np.savez_compressed(beside, **known.build(parts))  # type: ignore[arg-type]
+        if digest(beside) != known.digest:
+            for part in parts:
+                part.unlink()  # or the same bytes would be taken again
+            raise ValueError(f"What {', '.join(known.urls)} offers is not the data set {name}: its checksum differs.")
+    return target
+
+
+# From what the sources offer to arrays.
+
+
+def _outliers(parts: Sequence[Path]) -> Arrays:
+    with np.load(parts[0]) as archive:
+        return {"X": archive["X"].astype(np.float64), "y": archive["y"].ravel().astype(np.uint8)}
+
+
+def _embedded_outliers(parts: Sequence[Path]) -> Arrays:
+    with np.load(parts[0]) as archive:
+        return {"X": archive["X"].astype(np.float32), "y": archive["y"].ravel().astype(np.int64)}
+
+
+def _digits(parts: Sequence[Path]) -> Arrays:
+    pixels, labels = (gzip.decompress(part.read_bytes()) for part in parts)
+    return {
+        "X": np.frombuffer(pixels, np.uint8, offset=16).reshape(-1, 28, 28),
+        "y": np.frombuffer(labels, np.uint8, offset=8),
+    }
+
+
+def _series(parts: Sequence[Path]) -> Arrays:
+    arrays: Arrays = {}
+    for split, part in zip(("train", "test"), parts, strict=True):
+        table = np.loadtxt(part)
+        arrays |= {f"X_{split}": table[:, 1:].astype(np.float32), f"y_{split}": table[:, 0].astype(np.int8)}
+    return arrays
+
+
+_BOUMAN = f"{RAW}/RoelBouman/outlierdetection/d5cc3d806d294805620a72179392fc06f0fa4322/formatted_data"
+_ADBENCH = f"{RAW}/Minqi824/ADBench/3dac8221/adbench/datasets"
+_FORDA = f"{RAW}/hfawaz/cd-diagram/1b48b4b2/FordA/FordA"
+_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/t10k"
+
+SETS: dict[str, Published] = {
+    "breastw": Published(
+        "paper/breastw_bouman.npz",
+        "458e5ccab05b5b82d1d594bf913ad32dcc656ddbdf04bcd61bd39b2d83a1df8f",
+        "formatted_data/breastw.npz of github.com/RoelBouman/outlierdetection (UCI's breast cancer, Wisconsin)",
+        (f"{_BOUMAN}/breastw.npz",),
+        _outliers,
+    ),
+    "ionosphere": Published(
+        "paper/ionosphere_bouman.npz",
+        "fb2460f52ca9c798e304574baedaf0dc688f820866212cce43602a06cda1ba46",
+        "formatted_data/ionosphere.npz of github.com/RoelBouman/outlierdetection (UCI's ionosphere)",
+        (f"{_BOUMAN}/ionosphere.npz",),
+        _outliers,
+    ),
+    "mnist": Published(
+        "paper/mnist_test10k.npz",
+        "2a0f72a62dc42ac738eb0301df6b3ea7508e8811c9b968303db4a0b45b06df6b",
+        "the 10,000 test digits of MNIST (LeCun, Cortes)",
+        (f"{_MNIST}-images-idx3-ubyte.gz", f"{_MNIST}-labels-idx1-ubyte.gz"),
+        _digits,
+    ),
+    "forda": Published(
+        "paper/forda.npz",
+        "bc0455acc34ebacc1bf92e8ebca3b49dfdfdd967d3338bec14e967f45b6a95b4",
+        "FordA of the UCR archive of time series (Dau et al. 2019)",
+        (f"{_FORDA}_TRAIN.tsv", f"{_FORDA}_TEST.tsv"),
+        _series,
+    ),
+    "tweeteval": Published(
+        "paper/tweeteval_sentiment_test.tsv.gz",
+        "b389d72757ba90722d479597477ae13aef973fde9e14af1630ba1a9c1f4773cc",
+        "TweetEval's sentiment tweets, the test split as a table of label and text with tabs between "
+        "(github.com/cardiffnlp/tweeteval, datasets/sentiment, test_labels.txt and test_text.txt)",
+    ),
+    "tweeteval_minilm": Published(
+        "paper/tweeteval_minilm.npz",
+        "9f4fec87151e8a24d414ff85a2620005bb3438c4831f99ecf6cd2db933a56f60",
+        "all-MiniLM-L6-v2's vectors (E, float16) of TweetEval's sentiment tweets, the first 1000 of test and all 2000 "
+        "of val (github.com/cardiffnlp/tweeteval, datasets/sentiment), with y and split",
+    ),
+    "cifar10_airplane": Published(
+        "paper/cifar10_airplane_images.npz",
+        "adfedda183f1ca279ad58b856f49db56a304f24d6b22df9bc90cac6c846a8b86",
+        "2000 airplanes and 450 other images of CIFAR-10 (X, uint8), with y, split and index in the original split",
+    ),
+    "cifar10_effnetlite0": Published(
+        "paper/cifar10_effnetlite0.npz",
+        "a7cc77c86a920e0ba823b6bff34617e9ae9bef9a47dbcd5df04dd73dbc90f550",
+        "EfficientNet-lite0's mean-pooled features (E, float16; 224 pixels, bicubic) of 2000 airplanes and 450 other "
+        "images of CIFAR-10, with y, split and index",
+    ),
+    "cifar10_resnet18": Published(
+        "paper/cifar10_0_resnet18_adbench.npz",
+        "777ed916228e55452e7af6a1672f27beac775d2c3d158d78df22db0c5ebaf123",
+        "CV_by_ResNet18/CIFAR10_0.npz of github.com/Minqi824/ADBench: ResNet18's features of CIFAR-10, airplanes as 0",
+        (f"{_ADBENCH}/CV_by_ResNet18/CIFAR10_0.npz",),
+        _embedded_outliers,
+    ),
+}

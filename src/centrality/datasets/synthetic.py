@@ -1,0 +1,56 @@
+"""Samples of known distributions: the paper's, and mixtures of any size."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.datasets import make_spd_matrix
+
+Array = NDArray[np.float64]
+
+
+def normal(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
+    """N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`."""
+    rng = np.random.default_rng(random_state)
+    covariance = make_spd_matrix(d, random_state=int(rng.integers(2**31)))
+    return rng.multivariate_normal(np.zeros(d), covariance, size=n)
+
+
+def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Any = None) -> Array:
+    """Independent coordinates, each Student-t with `df` degrees of freedom."""
+    return np.random.default_rng(random_state).standard_t(df, size=(n, d))
+
+
+def uniform(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
+    """Uniform on the cube [-2, 2]^d."""
+    return np.random.default_rng(random_state).uniform(-2, 2, size=(n, d))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing."""
+
+    means: Array  # (k, d)
+
+    def sample(self, n: int, *, random_state: Any = None) -> Array:
+        rng = np.random.default_rng(random_state)
+        component = rng.integers(len(self.means), size=n)
+        return self.means[component] + rng.normal(size=(n, self.means.shape[1]))
+
+    def log_density(self, x: Array, noise: Array | float = 0.0) -> Array:
+        """log p(x) up to a constant, after adding Gaussian noise of this deviation (a number, or one a column)."""
+        deviation = np.sqrt(1 + np.broadcast_to(noise, self.means.shape[1:]) ** 2)
+        squares = (((x[:, None] - self.means) / deviation) ** 2).sum(2)
+        return np.asarray(logsumexp(-0.5 * squares, axis=1))
+
+
+def four_clusters() -> Mixture:
+    """The paper's two-dimensional mixture of four components."""
+    return Mixture(np.array([[-3.0, -3.0], [-3.0, 3.0], [3.0, -3.0], [3.0, 3.0]]))
+
+
+def random_clusters(k: int = 5, d: int = 64, *, random_state: Any = None) -> Mixture:
+    """k components whose means are drawn from N(0, I)."""
+    return Mixture(np.random.default_rng(random_state).normal(size=(k, d)))

@@ -1,0 +1,59 @@
+"""Scoring many rows: block by block, so that only the result is as long as they are."""
+
+from __future__ import annotations  # those of inner functions would be worked out for every call
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from centrality.network.devices import threads
+from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.network.scorer import Scorer
+
+ALIGNED = 16  # rows are scored in multiples of this
+
+
+def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows.
+
+    Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another order, and a
+    row's score must not depend on how many rows came with it.
+    """
+
+    def score(rows: Any) -> NDArray[Any]:
+        block = scaling.apply(dense(rows))
+        n, missing = len(block), -len(block) % ALIGNED
+        if missing:
+            block = np.concatenate([block, np.zeros((missing, block.shape[1]), dtype=block.dtype)])
+        return finish(scorer(torch.from_numpy(block).to(scorer.device))[:, :n].cpu().numpy())
+
+    return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+
+
+def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], device: torch.device) -> NDArray[Any]:
+    """What `work` makes of each block of rows, put together again along its first dimension.
+
+    Threads take whole blocks: on a busy machine, threads that share each product would mostly wait for one another.
+    """
+    n = X.shape[0]
+    starts = range(0, n, size)
+    if len(starts) == 1:
+        with threads(1):
+            return work(X)
+    result: NDArray[Any] | None = None
+    with threads(1) as cores, ThreadPoolExecutor(1 if device.type != "cpu" else cores) as pool:
+        try:
+            parts = pool.map(lambda start: work(X[start : start + size]), starts)
+            for start, part in zip(starts, parts, strict=True):
+                if result is None:
+                    result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
+                result[start : start + size] = part
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead
+            raise
+    assert result is not None  # there is at least one block
+    return result

@@ -1,0 +1,243 @@
+"""A fitted FUSE as an ONNX graph: rows and t in; heads and centrality out.
+
+What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
+calibration compute in float64 as they do there, the network in float32.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from centrality import __version__
+from centrality._atomic import written_whole
+from centrality._optional import optional
+from centrality.model.onnx_encoder import nodes_of
+from centrality.network.layers import Copies, Linear
+from centrality.network.network import Network
+from centrality.network.prior import LOWEST, Prior
+from centrality.network.scaling import Scaling
+from centrality.network.scorer import folded
+from centrality.onnx import KEY
+from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
+
+OPSET = 20  # the first with Gelu
+IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
+
+
+class Graph:
+    """Nodes put one behind another: calling the graph adds an operator and gives the name of its output."""
+
+    def __init__(self) -> None:
+        self.onnx = optional("onnx", "onnx")
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+        """Inputs are names, or numbers and arrays, which become constants."""
+        names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
+        made = f"{operator.lower()}_{len(self.nodes)}"
+        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also tells where they were
+        self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
+        return made
+
+    def constant(self, value: Any) -> str:
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def named(self, name: str, output: str) -> None:
+        """Give an output the name that users ask for."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
+
+
+def write(fuse: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted FUSE to `path`, whole or not at all."""
+    check_is_fitted(fuse)
+    content = model_of(fuse).SerializeToString()
+    with written_whole(path) as beside:
+        beside.write_bytes(content)
+
+
+def model_of(fuse: Any) -> Any:
+    """The ONNX model of a fitted FUSE, checked by onnx itself."""
+    graph = Graph()
+    logits, potentials = _outputs(graph, fuse.network_, _scaled(graph, fuse._scaling), fuse.n_features_in_)
+    logit, local = _raw(graph, fuse._calibration, logits, potentials)
+    heads = [_global(graph, fuse._calibration.kind, logit), _local(graph, fuse._calibration, local)]
+    graph.named("heads", graph("Concat", *heads, axis=1))
+    shares = graph("Sub", 1.0, "t"), "t"  # (m,) each
+    graph.named("centrality", graph("Add", *(graph("Mul", h, s) for h, s in zip(heads, shares, strict=True))))
+    names = getattr(fuse, "feature_names_in_", None)
+    facts = {
+        "t": fuse.t,
+        "features": fuse.n_features_in_,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "calibration": fuse._calibration.kind,
+        "noise_scale": list(fuse.noise_scale_),
+    }
+    return _finished(graph, fuse.n_features_in_, facts)
+
+
+def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:
+    helper, double = graph.onnx.helper, graph.onnx.TensorProto.DOUBLE
+
+    def value(name: str, *shape: int | str) -> Any:
+        return helper.make_tensor_value_info(name, double, shape)
+
+    body = helper.make_graph(
+        graph.nodes,
+        "centrality",
+        [value("rows", "n", width), value("t", "m")],
+        [value("heads", "n", 2), value("centrality", "n", "m")],
+        graph.constants,
+    )
+    model = helper.make_model(
+        body,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="centrality",
+        producer_version=__version__,
+    )
+    helper.set_model_props(model, {KEY: json.dumps(facts)})
+    graph.onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def _scaled(graph: Graph, scaling: Scaling) -> str:
+    """`Scaling.apply`: (n, p) rows in the user's units -> (n, p) as the network sees them, in float32."""
+    u = graph("Mul", graph("Sub", "rows", scaling.center), scaling.weight)
+    if len(scaling.heavy):
+        bent = _asinh(graph, graph("Gather", u, scaling.heavy, axis=1))
+        bent = graph("Mul", graph("Sub", bent, scaling.shift), scaling.gain)
+        choice = np.arange(len(scaling.center))  # of the columns of u and bent side by side
+        choice[scaling.heavy] = len(choice) + np.arange(len(scaling.heavy))
+        u = graph("Gather", graph("Concat", u, bent, axis=1), choice, axis=1)
+    u = graph("Min", graph("Max", u, -1e15), 1e15)
+    return graph("Cast", u, to=graph.onnx.TensorProto.FLOAT)
+
+
+def _asinh(graph: Graph, u: str) -> str:
+    """In float64, for which runtimes have no asinh: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
+    size = graph("Min", graph("Abs", u), 1e300)
+    unit = graph("Max", size, 1.0)
+    share = graph("Div", size, unit)  # at most 1
+    rest = graph("Reciprocal", unit)
+    root = graph("Sqrt", graph("Add", graph("Mul", share, share), graph("Mul", rest, rest)))
+    return graph("Mul", graph("Sign", u), graph("Add", graph("Log", unit), graph("Log", graph("Add", share, root))))
+
+
+def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, str]:
+    """(n, members) global logits and (n, members * k) local potentials, in float64."""
+    logits: list[str] = []
+    potentials: list[str] = []
+    prior = None if network.prior is None else _prior(graph, network.prior, z)
+    for member in range(network.members):
+        features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
+        logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
+        local = _head(graph, features[-1], network.local_head, network.trunks[-1], member)
+        potentials.append(local if prior is None else graph("Add", local, prior))
+    double = graph.onnx.TensorProto.DOUBLE
+    together = (graph("Concat", *outputs, axis=1) for outputs in (logits, potentials))
+    logit, potential = (graph("Cast", outputs, to=double) for outputs in together)
+    return logit, potential
+
+
+def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -> str:
+    """One member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
+    if isinstance(trunk, Copies):
+        nodes, constants, made = nodes_of(trunk.members[member], width, OPSET, z, f"encoder_{len(graph.nodes)}_")
+        graph.nodes += nodes
+        graph.constants += constants
+        return made
+    for layer in _layers(trunk)[:-1]:
+        z = graph("Gelu", _linear(graph, z, layer.weight[member], layer.bias[member]))
+    return z
+
+
+def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: int) -> str:
+    weight: Any = head.weight
+    bias: Any = head.bias
+    if not isinstance(trunk, Copies):
+        projection = _layers(trunk)[-1]
+        weight, bias = folded(head, projection.weight, projection.bias)
+    return _linear(graph, features, weight[member], bias[member])
+
+
+def _prior(graph: Graph, prior: Prior, z: str) -> str:
+    """(n, p) -> (n, k), the mixture's potentials."""
+    off = graph("Sub", z, _array(prior.mean))
+    own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
+    lengths = graph("Add", own, _array(prior.centres.square().sum(1)))
+    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, _array(-2 * prior.centres.T))), np.float32(0))
+    potentials = []
+    for level, precision in zip(prior.level, prior.precision, strict=True):
+        exponents = graph("Add", graph("Mul", distances, _array(-0.5 * precision)), _array(level))
+        exponents = graph("Max", exponents, np.float32(LOWEST))
+        highest = graph("ReduceMax", exponents, [1], keepdims=1)
+        total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
+        potentials.append(graph("Add", highest, graph("Log", total)))
+    return graph("Concat", *potentials, axis=1)
+
+
+def _layers(trunk: nn.Module) -> list[Linear]:
+    return [layer for layer in trunk.modules() if isinstance(layer, Linear)]
+
+
+def _linear(graph: Graph, x: str, weight: Any, bias: Any) -> str:
+    return graph("Add", graph("MatMul", x, _array(weight).T), _array(bias))
+
+
+def _array(tensor: Any) -> NDArray[np.float32]:
+    return np.asarray(tensor.detach().float().cpu().numpy())
+
+
+def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
+    """`Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
+    limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
+    if len(limits) > 1:
+        potentials = _rescaled(graph, potentials, limits)
+        members, k, _ = calibration.potentials.shape
+        if k > 2:  # without each member's lowest and highest: the k - 1 highest, but for the first of them
+            by_member = graph("Reshape", potentials, np.array([-1, members, k]))
+            highest = graph("TopK", by_member, np.array([k - 1]), axis=2)
+            middle = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
+            potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
+        potentials = _crowned(graph, potentials)
+    return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
+
+
+def _global(graph: Graph, kind: str, logit: str) -> str:
+    """The sigmoid; if soft, with tails that never round to 0 or 1."""
+    if kind == "clip":
+        return graph("Sigmoid", logit)
+    edge = 1 / (1 + np.exp(LOGIT_BEND))
+    beyond = graph("Max", graph("Sub", graph("Abs", logit), LOGIT_BEND), 0.0)
+    tail = graph("Div", edge, graph("Add", 1.0, graph("Mul", 1 - edge, beyond)))
+    bulk = graph("Sigmoid", graph("Min", graph("Max", logit, -LOGIT_BEND), LOGIT_BEND))
+    upper = graph("Where", graph("Greater", logit, LOGIT_BEND), graph("Sub", 1.0, tail), bulk)
+    return graph("Where", graph("Less", logit, -LOGIT_BEND), tail, upper)
+
+
+def _local(graph: Graph, calibration: Calibration, local: str) -> str:
+    """Between its percentiles on the training rows; clipped, or if soft, bent at both ends."""
+    local = _rescaled(graph, local, calibration.ends[1:])
+    if calibration.kind == "clip":
+        return graph("Min", graph("Max", local, 0.0), 1.0)
+    tail = graph("Div", BEND**2, graph("Sub", 2 * BEND, graph("Min", local, BEND)))
+    return graph("Where", graph("Less", local, BEND), tail, _crowned(graph, local))
+
+
+def _crowned(graph: Graph, u: str) -> str:
+    above = graph("Sub", 1.0, graph("Max", u, 1 - BEND))
+    bent = graph("Sub", 1.0, graph("Div", BEND**2, graph("Sub", 2 * BEND, above)))
+    return graph("Where", graph("Greater", u, 1 - BEND), bent, u)
+
+
+def _rescaled(graph: Graph, values: str, limits: NDArray[np.float64]) -> str:
+    low, high = limits.T
+    return graph("Div", graph("Sub", values, low), np.where(high > low, high - low, 1.0))

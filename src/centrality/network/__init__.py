@@ -1,0 +1,1 @@
+"""What is trained: scaled rows in, a global logit and local potentials out."""

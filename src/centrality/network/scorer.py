@@ -1,0 +1,137 @@
+"""A trained network for scoring alone: its linear layers folded together, and its slopes along straight lines."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from centrality.network.layers import Linear
+from centrality.network.network import Network
+
+gelu_backward = torch.ops.aten.gelu_backward
+
+
+class Scorer:
+    """A trained network for scoring alone.
+
+    Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
+    first layers are one matrix product.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.members = network, network.members
+        self.device = next(network.parameters()).device
+        if network.standard:
+            self._fold(network)
+
+    @torch.no_grad()
+    def _fold(self, network: Network) -> None:
+        layers = [[module for module in trunk.modules() if isinstance(module, Linear)] for trunk in network.trunks]
+        first, *middle, projection = [  # each of every member and trunk, global ones before local ones
+            (torch.cat([layer.weight for layer in same]), torch.cat([layer.bias for layer in same]))
+            for same in zip(*layers, strict=True)
+        ]
+        self.first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
+        self.middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
+        self.heads = [
+            (weight.mT.float().contiguous(), bias[:, None].float().contiguous())
+            for weight, bias in (
+                folded(network.global_head, *(part[: self.members] for part in projection)),
+                folded(network.local_head, *(part[-self.members :] for part in projection)),
+            )
+        ]
+        self._width = layers[0][0].weight.shape[1]  # of a trunk's first layer
+        self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
+        if self._together:
+            (to_global, bias_global), (to_local, bias_local) = self.heads
+            self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """What the network's forward pass gives."""  # (members, n, 1 + k)
+        if not self.network.standard:
+            with torch.no_grad():
+                own: Tensor = self.network(z)
+            return own
+        weight, bias = self.first
+        outputs = self._upward(torch.addmm(bias, z, weight))
+        if self.network.prior is not None:
+            outputs[:, :, 1:] += self.network.prior(z)
+        return outputs
+
+    def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
+        """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
+        a = self._by_trunk(nn.functional.gelu(h))
+        if kept is not None:
+            kept.append(self._by_trunk(h))
+        for weight, bias in self.middle:
+            h = torch.baddbmm(bias, a, weight)
+            if kept is not None:
+                kept.append(h)
+            a = nn.functional.gelu(h)
+        if self._together:
+            weight, bias = self.heads[0]
+            return torch.baddbmm(bias, a, weight)
+        (to_global, bias_global), (to_local, bias_local) = self.heads
+        return torch.cat(
+            [
+                torch.baddbmm(bias_global, a[: self.members], to_global),
+                torch.baddbmm(bias_local, a[self.members :], to_local),
+            ],
+            dim=2,
+        )
+
+    def along(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Outputs at the places start + at * step, and the way back from their derivatives to those by the places.
+
+        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the way back turns an
+        array of that shape into (n, p), summed over the s places of each line. The first layer is linear, so on a
+        straight line it is needed once for the line, not for every place: that is most of the work where p is large.
+        """
+        if not self.network.standard:
+            return self._along_by_autograd(start, step, at)
+        with torch.no_grad():
+            weight, bias = self.first
+            n, s = at.shape
+            h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
+            kept: list[Tensor] = []
+            outputs = self._upward(h.view(n * s, -1), kept)
+            if (prior := self.network.prior) is not None:
+                places = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
+                outputs[:, :, 1:] += prior(places)
+
+        @torch.no_grad()
+        def back(by_outputs: Tensor) -> Tensor:
+            by_outputs = by_outputs.reshape(self.members, n * s, -1)
+            parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
+            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self.heads, strict=True)])
+            for h, (weight, _) in zip(kept[:0:-1], self.middle[::-1], strict=True):
+                by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
+            by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
+            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
+            if prior is not None:
+                by_line += prior.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
+            return by_line
+
+        return outputs.view(self.members, n, s, -1), back
+
+    def _along_by_autograd(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        n, s = at.shape
+        places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1).requires_grad_()
+        with torch.enable_grad():
+            outputs: Tensor = self.network(places)
+
+        def back(by_outputs: Tensor) -> Tensor:
+            (by_places,) = torch.autograd.grad(outputs, places, by_outputs.reshape(outputs.shape))
+            return by_places.view(n, s, -1).sum(1)
+
+        return outputs.detach().view(self.members, n, s, -1), back
+
+    def _by_trunk(self, h: Tensor) -> Tensor:
+        """(n, trunks * width) -> (trunks, n, width)"""
+        return h.view(len(h), -1, self._width).transpose(0, 1)
+
+
+def folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """The head after the projection, as one linear layer; in float64, since the product rounds twice."""
+    own = head.weight.double()  # (members, out, q)
+    return own @ weight.double(), head.bias.double() + (own @ bias.double()[:, :, None])[:, :, 0]

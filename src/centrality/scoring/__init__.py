@@ -1,0 +1,1 @@
+"""Rows of any kind in bulk: read, scored and written batch by batch."""

@@ -1,0 +1,119 @@
+"""The most central and the most peripheral rows of a file, found in one pass, and how a terminal shows them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from centrality import tables
+from centrality.scores.calibration import blend, checked_t
+from centrality.scores.reasons import Reason, Reasons
+from centrality.scoring.adapter import Reader, reader_of
+from centrality.scoring.stream import ahead
+
+BARS = "▁▂▃▄▅▆▇█"
+PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
+WIDTH = 60  # characters of a row that are shown
+SHOWN_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Some rows in order, with where they stood in the file."""
+
+    table: pa.Table  # with columns _row, _score, _global, _local at its end
+    reasons: Reasons | None  # None: what the model reads has no features with names
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain values: the row's number, its scores, and what it holds."""
+        held = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
+        numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
+        rows = [
+            {"row": n["_row"], "centrality": n["_score"], "global": n["_global"], "local": n["_local"], "holds": h}
+            for n, h in zip(numbers, held, strict=True)
+        ]
+        if self.reasons is not None:
+            rows = [row | {"reasons": why} for row, why in zip(rows, self.reasons.as_plain(), strict=True)]
+        return rows
+
+
+def rank(model: Any, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+    """The number of rows, the `top` most central ones and the `top` most peripheral ones."""
+    checked_t(t)
+    with tables.open_rows(data) as source:
+        return _ranked(model, source, t, top)
+
+
+def _ranked(model: Any, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+    reader = reader_of(model, source.schema)
+    batches: Any = (pa.Table.from_batches([batch]) for batch in source.batches(types=reader.types))
+    if reader.windowed:
+        batches = [pa.concat_tables(batches)]
+    best: list[pa.Table] = []
+    worst: list[pa.Table] = []
+    seen = 0
+    for table in ahead(batches):
+        heads = reader.heads(table.select(reader.columns))
+        order = np.arange(seen, seen + table.num_rows)
+        seen += table.num_rows
+        columns = {"_row": order, "_score": blend(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
+        for name, values in columns.items():
+            table = table.append_column(name, pa.array(values))
+        best = [_first([*best, table], top, descending=True)]
+        worst = [_first([*worst, table], top, descending=False)]
+    if not best:
+        raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+    return seen, _explained(best[0], reader, t), _explained(worst[0], reader, t)
+
+
+def _explained(table: pa.Table, reader: Reader, t: float) -> Ranked:
+    if reader.reasons is None or table.num_rows == 0:
+        return Ranked(table, None)
+    return Ranked(table, reader.reasons(table.select(reader.columns), t))
+
+
+def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
+    """The first `top` rows by score; rows without a score come nowhere."""
+    table = pa.concat_tables(parts)
+    scores = table["_score"].to_numpy()
+    order = np.argsort(-scores if descending else scores, kind="stable")
+    order = order[~np.isnan(scores[order])][:top]
+    return table.take(pa.array(order))
+
+
+def shown(row: dict[str, Any], only: list[str] | None, *, why: bool = False) -> str:
+    """Row number, score, a sparkline from global to local, the beginning of what it holds; below it, why."""
+    profile = blend(np.array([[row["global"], row["local"]]]), PROFILE)[0]
+    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {holds(row['holds'], only)}".rstrip()
+    reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
+    return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
+
+
+def sparkline(values: Any) -> str:
+    """Bars for numbers in [0, 1]."""
+    return "".join(BARS[int(np.clip(value, 0, 1) * (len(BARS) - 1) + 0.5)] for value in values)
+
+
+def holds(values: dict[str, Any], only: list[str] | None) -> str:
+    """First words of a text, the path of an image, or the first few columns."""
+    if only is not None and len(only) == 1:
+        return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
+    parts = [f"{name}={_short(_plain(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
+    return _short(" ".join(parts) + (" ..." if len(values) > SHOWN_COLUMNS else ""), 2 * WIDTH)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _short(text: str, width: int, *, keep_end: bool = False) -> str:
+    """On one line, cut after a word; of a path the end says more."""
+    text = " ".join(text.split())
+    if len(text) <= width:
+        return text
+    if keep_end and " " not in text:
+        return "…" + text[-(width - 1) :]
+    cut = text[: width - 1]
+    inside_a_word = text[width - 1] != " " and " " in cut
+    return (cut.rsplit(" ", 1)[0] if inside_a_word else cut) + "…"

@@ -1,0 +1,103 @@
+"""A uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
+
+Of Parquet, row numbers are drawn over all files together, from the counts at the files' ends, and then read. Whole row
+groups would be quicker and wrong: files that drift make rows of one group alike. Of other formats, where nobody knows
+the number of rows before the end, every row draws a lot and the smallest lots stay.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality.scoring import units
+from centrality.scoring.units import Engine, Unit
+from centrality.tables.parquet import ParquetSource
+
+ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
+VALUES = 50_000_000  # of wide tables fewer rows: 400 MB at most
+FEWEST = 20_000
+
+
+def enough(width: int) -> int:
+    """How many rows of this width a fit needs to see."""
+    return min(ROWS, max(FEWEST, VALUES // max(width, 1)))
+
+
+def sample(
+    data: str | Path,
+    size: int,
+    rng: np.random.Generator,
+    columns: Sequence[str] | None = None,
+    engine: Engine = units.in_turn,
+) -> pa.Table:
+    """`size` rows of the data, or all if there are fewer, in their order there; these columns."""
+    with tables.open_rows(data) as source:
+        names = source.schema.names if columns is None else list(columns)
+        tables.require(source.schema.names, names)
+        schema = pa.schema([source.schema.field(name) for name in names])
+        if not isinstance(source, ParquetSource):
+            return pa.Table.from_batches(_smallest_lots(source.batches(names), size, rng), schema)
+    every = units.plan(data, None)
+    total = sum(unit.rows or 0 for unit in every)
+    chosen = np.sort(rng.choice(total, min(size, total), replace=False))
+    parts = sorted(engine(partial(_taken, names), _shares(every, chosen)), key=lambda done: done[0].place)
+    return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
+
+
+@dataclass(frozen=True)
+class Share:
+    """The rows of one unit that were drawn."""
+
+    place: int
+    unit: Unit
+    rows: NDArray[np.int64]  # their numbers in the unit, rising
+
+
+def _shares(every: Sequence[Unit], chosen: NDArray[np.int64]) -> list[Share]:
+    ends = np.cumsum([unit.rows or 0 for unit in every])
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    starts = [0, *ends[:-1]]
+    return [
+        Share(place, unit, rows - start)
+        for place, (unit, rows, start) in enumerate(zip(every, parts, starts, strict=True))
+        if len(rows)
+    ]
+
+
+def _taken(names: Sequence[str], share: Share) -> pa.Table:
+    parts, seen = [], 0
+    with share.unit.open() as source:
+        for batch in source.batches(names):
+            first, end = np.searchsorted(share.rows, [seen, seen + batch.num_rows])
+            if end > first:
+                parts.append(batch.take(pa.array(share.rows[first:end] - seen)))
+            seen += batch.num_rows
+    return pa.Table.from_batches(parts)
+
+
+def _smallest_lots(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.Generator) -> list[pa.RecordBatch]:
+    """The rows with the `size` smallest lots, in their order; about twice as many wait in memory at most."""
+    kept: list[pa.RecordBatch] = []
+    lots, highest = np.empty(0), 1.0
+    for batch in batches:
+        drawn = rng.random(batch.num_rows)
+        low = np.flatnonzero(drawn < highest)
+        kept.append(batch.take(pa.array(low)))
+        lots = np.concatenate([lots, drawn[low]])
+        if len(lots) > 2 * size:
+            kept, lots = _smallest(kept, lots, size)
+            highest = float(lots.max())
+    return _smallest(kept, lots, size)[0] if len(lots) > size else kept
+
+
+def _smallest(
+    kept: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
+) -> tuple[list[pa.RecordBatch], NDArray[np.float64]]:
+    best = np.sort(np.argpartition(lots, size)[:size])
+    return pa.Table.from_batches(kept).take(pa.array(best)).combine_chunks().to_batches(), lots[best]

@@ -1,0 +1,59 @@
+"""Tables of rows: read whole or as a stream of Arrow batches, written whole or not at all.
+
+Files end in .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow, .feather, .npy or .npz; a folder holds Parquet
+files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream. Parquet may
+also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw is a published data set (see
+`datasets.fetch`).
+"""
+
+import os
+import sys
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality.tables.columns import TableError, numbers, require, select
+from centrality.tables.sinks import write
+from centrality.tables.source import Source
+from centrality.tables.sources import SUFFIXES, kind_of, of_place, of_stream
+
+__all__ = [
+    "SUFFIXES",
+    "Source",
+    "TableError",
+    "kind_of",
+    "numbers",
+    "open_rows",
+    "read",
+    "require",
+    "select",
+    "with_columns",
+    "write",
+]
+
+
+def open_rows(path: str | os.PathLike[str]) -> Source:
+    """The rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`."""
+    return of_stream(sys.stdin.buffer) if str(path) == "-" else of_place(path)  # type: ignore[arg-type]
+
+
+def read(path: str | os.PathLike[str]) -> pa.Table:
+    """All rows as one Arrow table. Columns of bare arrays are called x0, x1, ..."""
+    if str(path) == "-":
+        return open_rows(path).table()
+    return of_place(path, whole=True).table()
+
+
+def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
+    """The pandas, polars or Arrow table with these columns at its end; one of the same name is replaced."""
+    frame = nw.from_native(table, eager_only=True)
+    kept = frame.drop([name for name in new if name in frame.columns])
+    added = (nw.new_series(name, values, backend=frame.implementation) for name, values in new.items())
+    if frame.implementation.is_pandas():  # columns are matched by the rows' labels: give the new ones the same
+        import pandas as pd
+
+        index = table.index
+        added = (nw.from_native(pd.Series(v, index=index, name=n), series_only=True) for n, v in new.items())
+    return kept.with_columns(*added).to_native()

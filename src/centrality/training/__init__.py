@@ -1,0 +1,1 @@
+"""How the network is trained: who is compared with whom, how rows are noised, the losses and the schedules."""

@@ -1,0 +1,44 @@
+"""How much noise the local head is trained with: what the user says, or a ladder around the spacing of the rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from centrality._checks import positive
+from centrality.training.rows import Rows
+
+LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
+SAMPLE = 2000  # rows looked at
+NEIGHBOUR = 10
+
+
+def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
+    """The median distance to the 10th neighbour over √p, on a sample: the spacing of typical rows.
+
+    Noise of this size blurs neighbours into each other and leaves larger structure standing.
+    """
+    from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
+
+    index = np.sort(rng.permutation(len(rows))[:SAMPLE])
+    z = rows.z[index].cpu().numpy()
+    k = min(NEIGHBOUR, len(z) - 1)
+    distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
+    typical = float(np.median(distances))
+    if typical > 0:
+        return typical
+    # Duplicates: at least half of the rows have k exact copies, so ask those that have not, then all pairs.
+    apart = distances[distances > 0]
+    if len(apart):
+        return float(np.median(apart))
+    return float(np.sqrt(z.var(0).mean())) or 1.0
+
+
+def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
+    """The scales that the parameter `noise_scale` asks for."""
+    if isinstance(asked, str) and asked == "auto":
+        spacing = neighbour_distance(rows, rng)
+        return tuple(rung * spacing for rung in LADDER)
+    scales = np.atleast_1d(np.asarray(asked, dtype=object))
+    if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
+        raise ValueError(f"noise_scale must be 'auto', a number or a list, got {asked!r}.")
+    return tuple(positive("noise_scale", scale) for scale in scales)

@@ -1,0 +1,363 @@
+"""Why a row is peripheral: contributions that add up, and a way back that only rises."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import sparse
+from torch import nn
+
+from centrality import FUSE, Chain, load, model_file
+from centrality.model import saving
+from centrality.model.explanations import Field, _evened, centre_of, grouped, kinds
+from centrality.network.network import build
+from centrality.network.scorer import Scorer
+from centrality.representations import Series, Table
+from centrality.scores.calibration import Calibration, blend
+from tests.conftest import quick
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4)) @ np.diag([1.0, 2.0, 30.0, 0.01]) + [0, 5, -100, 0]
+HEAVY = np.column_stack([X, RNG.standard_t(1.5, size=400) * 40, np.full(400, 7.0)])  # a heavy tail, and a constant
+FAR = np.concatenate([X[:60], 10 * X[:20], 1e3 * X[:10], 1e9 * X[:5], X[:1] - 1e14])
+
+SETTINGS = {
+    "the ladder": {},
+    "one noise scale": {"noise_scale": 0.5},
+    "an ensemble": {"ensemble": 2},
+    "a trunk for each head": {"shared_encoder": False},
+    "one layer": {"hidden": (16,)},
+    "an encoder of one's own": {"encoder": nn.Sequential(nn.Linear(4, 12), nn.ReLU(), nn.Linear(12, 6))},
+    "clipped": {"calibration": "clip"},
+    "clipped, one noise scale": {"calibration": "clip", "noise_scale": 0.5},
+    "raw features": {"scaling": "none"},
+    "standardised": {"scaling": "standard"},
+}
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def model(request) -> FUSE:
+    return quick(**SETTINGS[request.param]).fit(X)
+
+
+@pytest.fixture(scope="module")
+def plain() -> FUSE:
+    return quick(max_steps=300).fit(pd.DataFrame(X, columns=["a", "b", "c", "d"]))
+
+
+@pytest.fixture(scope="module")
+def bent() -> FUSE:
+    """A model whose scaling bends a column and ignores another."""
+    made = quick(max_steps=200).fit(HEAVY)
+    assert 4 in made._scaling.heavy
+    return made
+
+
+def drop(model: FUSE, Q: np.ndarray, t: float) -> np.ndarray:
+    return model.centrality(Q, t) - model.centrality(model.center_[None], t)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
+def test_contributions_sum_to_the_difference_from_the_centre(model, t):
+    parts = model.explain(FAR, t)
+    assert parts.shape == FAR.shape
+    np.testing.assert_allclose(parts.sum(1), drop(model, FAR, t), atol=1e-3)
+
+
+def test_contributions_sum_up_under_a_bent_scale_and_a_constant_column_has_none(bent):
+    Q = np.concatenate([HEAVY[:100], 1e6 * HEAVY[:10]])
+    parts = bent.explain(Q)
+    np.testing.assert_allclose(parts.sum(1), drop(bent, Q, 0.5), atol=1e-3)
+    assert (parts[:, 5] == 0).all()
+
+
+def test_contributions_are_the_slopes_of_the_public_score_integrated_along_the_way():
+    rows = RNG.normal(size=(300, 2))
+    model = quick(scaling="standard").fit(rows)
+    far, steps, h = np.array([[1.5, -2.0]]), 400, 1e-3
+    at = (np.arange(steps) + 0.5)[:, None] / steps
+    places = model.center_ + at * (far - model.center_)
+    for t in (0.0, 0.7):
+        expected = []
+        for j in range(2):
+            nudge = h * np.eye(2)[j]
+            slopes = (model.centrality(places + nudge, t) - model.centrality(places - nudge, t)) / (2 * h)
+            expected.append(slopes.mean() * (far[0, j] - model.center_[j]))
+        np.testing.assert_allclose(model.explain(far, t)[0], expected, atol=2e-3)
+
+
+def test_contributions_are_linear_in_t(plain):
+    at_0, at_1 = (plain.explain(frame(X[:50]), t) for t in (0, 1))
+    np.testing.assert_allclose(plain.explain(frame(X[:50]), 0.3), 0.7 * at_0 + 0.3 * at_1, atol=2e-3)
+
+
+def test_without_a_t_the_models_own_is_taken():
+    model = quick(t=0.9).fit(X)
+    np.testing.assert_array_equal(model.explain(X[:5]), model.explain(X[:5], 0.9))
+
+
+def test_a_feature_made_odd_is_blamed_first():
+    rows = RNG.normal(size=(1500, 6)) * [1, 10, 0.1, 5, 2, 1]
+    model = quick(max_steps=300, hidden=(32, 32)).fit(rows[:1000])
+    odd, guilty = rows[1000:].copy(), RNG.integers(6, size=500)
+    odd[np.arange(500), guilty] = 8 * rows.std(0)[guilty] * RNG.choice([-1, 1], size=500)
+    for t in (0.0, 0.5, 1.0):
+        assert (model.explain(odd, t).argmin(1) == guilty).mean() >= 0.95
+    first = np.diff(model.toward_center(odd)[:, :2], axis=1)[:, 0] / rows.std(0)
+    assert (np.abs(first).argmax(1) == guilty).mean() >= 0.95
+
+
+def test_another_baseline_takes_the_place_of_the_centre(plain):
+    row = frame(X[7:8])
+    expected = plain.centrality(frame(X[:30]), 0.5) - plain.centrality(row, 0.5)
+    for baseline in (row, X[7], X[7:8]):
+        parts = plain.explain(frame(X[:30]), 0.5, baseline=baseline)
+        np.testing.assert_allclose(parts.sum(1), expected, atol=1e-3)
+        assert (parts[7] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("baseline", "said"),
+    [
+        (np.zeros(3), r"baseline must be one row of 4 numbers, got shape \(1, 3\)"),
+        (np.zeros((2, 4)), r"one row of 4 numbers, got shape \(2, 4\)"),
+        ([0, 1, np.nan, 2], "contains NaN"),
+    ],
+)
+def test_a_baseline_that_is_no_row_is_refused(plain, baseline, said):
+    with pytest.raises(ValueError, match=said):
+        plain.explain(frame(X[:2]), baseline=baseline)
+
+
+@pytest.mark.parametrize(("t", "said"), [([0, 1], "made at one t"), (2, "between 0"), ("x", "between 0")])
+def test_one_t_between_0_and_1_is_wanted(plain, t, said):
+    with pytest.raises(ValueError, match=said):
+        plain.explain(frame(X[:2]), t)
+
+
+def test_sparse_rows_are_explained_as_dense_ones():
+    rows = np.where(RNG.random((200, 5)) < 0.5, RNG.normal(size=(200, 5)), 0)
+    model = quick().fit(sparse.csr_matrix(rows))
+    np.testing.assert_array_equal(model.explain(sparse.csr_matrix(rows[:20])), model.explain(rows[:20]))
+
+
+def test_a_rows_contributions_do_not_depend_on_its_company(plain):
+    many = np.tile(X, (3, 1))  # more than one block
+    np.testing.assert_allclose(plain.explain(frame(many))[:400], plain.explain(frame(X)), atol=1e-5)
+
+
+def test_what_the_finest_steps_leave_is_shared_out_by_size_and_only_where_it_matters():
+    parts = np.array([[-0.3, 0.1], [-0.3, 0.1], [0.0, 0.0]])
+    change = np.array([-0.4, -0.2001, -0.5])
+    np.testing.assert_allclose(_evened(parts, change), [[-0.45, 0.05], [-0.3, 0.1], [0, 0]])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 5)])
+@pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
+def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, members, hidden, encoder):
+    generator = torch.Generator().manual_seed(0)
+    network = build(3, hidden, encoder, shared, 2, generator, members)
+    start, step = torch.randn(2, 5, 3, generator=generator)
+    at = torch.rand(5, 4, generator=generator)
+    places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(20, 3).requires_grad_()
+    expected = network(places)
+    by = torch.randn(members, 5, 4, 3, generator=generator)
+    (slopes,) = torch.autograd.grad(expected, places, by.reshape(members, 20, 3))
+    outputs, back = Scorer(network).along(start, step, at)
+    torch.testing.assert_close(outputs, expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(back(by), slopes.view(5, 4, 3).sum(1), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["soft", "clip"])
+@pytest.mark.parametrize("shape", [(1, 50, 2), (1, 50, 3), (1, 50, 6), (3, 50, 4)])
+def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, shape):
+    calibration = Calibration.fit(kind, RNG.normal(size=(shape[0], 1000, shape[2])))
+    before, after = RNG.normal(size=(2, *shape)) * RNG.choice([0.1, 1, 30], size=(2, *shape))
+    moved = calibration.slopes(before, after) * (after - before)
+    expected = calibration.heads_of(after) - calibration.heads_of(before)
+    np.testing.assert_allclose(moved[:, :, 0].sum(0), expected[:, 0], atol=1e-9)
+    np.testing.assert_allclose(moved[:, :, 1:].sum((0, 2)), expected[:, 1], atol=1e-9)
+
+
+def test_where_nothing_changes_slopes_are_derivatives():
+    calibration = Calibration.fit("soft", RNG.normal(size=(2, 1000, 5)))
+    here = RNG.normal(size=(2, 20, 5))
+    slopes = calibration.slopes(here, here)
+    for member, output in ((0, 0), (1, 0), (0, 1), (1, 2), (1, 4)):
+        nudge = np.zeros_like(here)
+        nudge[member, :, output] = 1e-5
+        change = calibration.heads_of(here + nudge) - calibration.heads_of(here - nudge)
+        np.testing.assert_allclose(slopes[member, :, output], change[:, min(output, 1)] / 2e-5, atol=1e-4)
+
+
+def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
+    rows = np.array([[0.0], [1.0], [2.0], [3.0], [100.0], [101.0]])
+    scaling = quick().fit(rows)._scaling
+    np.testing.assert_allclose(centre_of(rows, np.array([0, 9, 0, 0, 1, 0]), scaling), [1.0])  # of 0, 1 and 2
+    assert plain.centrality(frame(plain.center_[None]))[0] >= np.quantile(plain.centrality(frame(X)), 0.99)
+    assert not (plain.center_ == X).all(1).any()  # a file with it holds no training row
+    assert (plain.explain(frame(plain.center_[None])) == 0).all()
+
+
+def test_after_new_rows_the_centre_is_that_of_all_that_is_remembered():
+    model = quick().fit(X[:200])
+    model.partial_fit(X[200:] + np.array([50, 0, 0, 0]))
+    rows = model._memory.rows
+    assert len(rows) == 400
+    np.testing.assert_array_equal(model.center_, centre_of(rows, model.centrality(rows), model._scaling))
+    np.testing.assert_allclose(model.explain(X[:20]).sum(1), drop(model, X[:20], 0.5), atol=1e-3)
+
+
+def test_a_loaded_model_explains_as_it_did(bent, tmp_path):
+    bent.save(tmp_path / "m.safetensors")
+    back = load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(back.explain(HEAVY[:20]), bent.explain(HEAVY[:20]))
+    np.testing.assert_array_equal(back.toward_center(HEAVY[:5]), bent.toward_center(HEAVY[:5]))
+
+
+def test_a_file_from_before_explanations_says_so(plain, tmp_path):
+    header, arrays = saving.parts_of(plain)
+    arrays.pop("center")
+    model_file.write(tmp_path / "old.safetensors", header, arrays)
+    old = load(tmp_path / "old.safetensors")
+    with pytest.raises(ValueError, match="written before explanations: fit it again"):
+        old.explain(frame(X[:2]))
+
+
+@pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
+def test_the_way_to_the_centre_starts_at_the_row_and_never_falls(model, t):
+    ways = model.toward_center(FAR, steps=8, t=t)
+    assert ways.shape == (len(FAR), 9, 4)
+    assert np.isfinite(ways).all()
+    np.testing.assert_array_equal(ways[:, 0], FAR)
+    f = model.centrality(ways.reshape(-1, 4), t).reshape(len(FAR), 9)
+    assert np.diff(f, axis=1).min() > -1e-5  # float32 of another order of summation
+    assert (f[:, -1] > f[:, 0]).mean() > 0.9
+
+
+def test_outliers_end_as_central_as_the_typical_row(plain):
+    odd = np.concatenate([X[:50] * [9, 1, 1, 1], X[:50] * 1e4])
+    ends = plain.toward_center(frame(odd))[:, -1]
+    assert (plain.centrality(frame(ends)) >= np.median(plain.centrality(frame(X)))).mean() >= 0.95
+
+
+def test_bent_columns_come_back_in_the_users_units_and_constant_ones_stay(bent):
+    Q = HEAVY[:30].copy()
+    Q[:, 4] = 1e5
+    Q[:, 5] = 8.0
+    ways = bent.toward_center(Q)
+    assert (ways[:, :, 5] == 8.0).all()
+    assert (np.abs(ways[:, -1, 4]) < np.abs(HEAVY[:, 4]).max()).all()
+    assert np.isfinite(bent.toward_center(Q + np.array([1e14, 0, 0, 0, 1e14, 0]))).all()
+    f = bent.centrality(ways.reshape(-1, 6)).reshape(30, 21)
+    assert np.diff(f, axis=1).min() > -1e-4
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5])
+def test_steps_must_be_a_whole_number(plain, steps):
+    with pytest.raises((ValueError, TypeError), match="steps must be"):
+        plain.toward_center(frame(X[:2]), steps)
+
+
+def test_a_profile_is_the_centrality_along_t(plain):
+    heads = plain.heads(frame(X))
+    np.testing.assert_allclose(plain.profile(frame(X), [0, 0.5, 1]), blend(heads, [0, 0.5, 1]))
+    assert plain.profile(frame(X[:3])).shape == (3, 11)
+
+
+def test_kinds_say_which_head_is_low():
+    heads = np.array([[0.5, 0.5], [0.1, 0.5], [0.5, 0.1], [0.1, 0.1], [np.nan, np.nan]])
+    assert kinds(heads, np.array([0.2, 0.2])).tolist() == ["typical", "global", "local", "both", ""]
+
+
+def test_an_empty_middle_is_odd_locally_and_a_remote_group_globally():
+    corners = np.array([[4.0, 4], [4, -4], [-4, 4], [-4, -4]])
+    rows = np.concatenate(
+        [corners[RNG.integers(4, size=1500)] + RNG.normal(size=(1500, 2)) * 0.7, RNG.normal(size=(30, 2)) * 0.3 + 14]
+    )
+    model = FUSE(random_state=0, hidden=(64, 64), noise_scale=0.15, max_steps=600).fit(rows)
+    assert model.kind([[0.0, 0.0]]).tolist() == ["local"]
+    assert model.kind([[-30.0, 30.0]]).tolist() == ["both"]
+    assert model.kind(corners).tolist() == ["typical"] * 4
+    remote = model.kind(np.full((1, 2), 14.0))
+    assert remote.tolist() in (["global"], ["both"])
+    odd = model.kind(rows) != "typical"
+    assert 0.04 <= odd.mean() <= 0.1  # each head finds a twentieth of its training rows low
+
+
+def test_fresh_inliers_say_what_is_low_where_there_are_any():
+    model = quick().fit(X)
+    before = model.kind(X, low=0.5)
+    model.calibrate(X[:1])  # one inlier: low is what lies below it
+    below = model.heads(X) < model.heads(X[:1])
+    assert ((model.kind(X, low=0.5) == "both") == below.all(1)).all()
+    assert (before != model.kind(X, low=0.5)).any()
+    with pytest.raises(ValueError, match="low must be a share"):
+        model.kind(X, low=0)
+
+
+def test_a_table_is_explained_by_its_own_columns():
+    people = pd.DataFrame(
+        {
+            "height": RNG.normal(170, 8, size=300),
+            "job": RNG.choice(["nurse", "smith", "clerk"], size=300),
+            "born": pd.Timestamp("1980-01-01") + pd.to_timedelta(RNG.integers(0, 9000, size=300), unit="D"),
+            "empty": [None] * 300,
+        }
+    )
+    people.loc[0, "height"] = 280.0
+    people.loc[1:20, "height"] = None
+    chain = Chain(Table(), quick(max_steps=300)).fit(people)
+    parts = chain.explain(people, 0.5)
+    assert parts.shape == (300, 3)  # "empty" carries nothing
+    centre = chain.model_.centrality(chain.model_.center_[None], 0.5)
+    np.testing.assert_allclose(parts.sum(1), chain.centrality(people, 0.5) - centre, atol=1e-3)
+    assert parts[0].argmin() == 0
+    (first, *_) = chain.reasons(people)[0]
+    assert (first.feature, first.value) == ("height", 280.0)
+    assert 140 < first.typical < 200
+    jobs = [r.typical for row in chain.reasons(people, top=3) for r in row if r.feature == "job"]
+    assert set(jobs) <= {"nurse", "smith", "clerk"}
+    assert chain.toward_center(people[:3], steps=4).shape == (3, 5, chain.represent(people[:1]).shape[1])
+    assert (chain.explain(people[:5], baseline=people[3:4])[3] == 0).all()
+    assert chain.profile(people[:3], [0, 1]).shape == (3, 2)
+    assert set(chain.kind(people)) <= {"global", "local", "both", "typical"}
+
+
+def test_numbers_that_stand_for_the_same_column_are_summed():
+    parts = np.array([[1.0, 2, 4, 8], [0, 1, 0, np.nan]])
+    np.testing.assert_array_equal(grouped(parts, np.array([0, 1, 0, 2]), 3), [[5, 2, 8], [0, 1, np.nan]])
+
+
+def test_a_series_is_explained_by_its_features():
+    waves = np.sin(np.linspace(0, 20, 60) + RNG.normal(size=(40, 1)) * 3) + 0.1 * RNG.normal(size=(40, 60))
+    chain = Chain(Series(), quick()).fit(waves)
+    assert chain.explain(waves).shape == (40, 22)
+    reasons = chain.reasons(waves)
+    named = {reason.feature for row in reasons for reason in row}
+    assert named <= set(chain.representation_.get_feature_names_out())
+
+
+def test_far_places_are_dense_near_the_centre_and_end_at_the_row():
+    from centrality.model.explanations import _places
+
+    near, far = _places(np.array([[1e-6], [1e6]], dtype=np.float32), 1.0, 10)
+    np.testing.assert_allclose(near, np.linspace(0, 1, 11), atol=1e-6)
+    assert (np.diff(far) > 0).all()
+    assert far[-1] == 1
+    assert far[1] * 1e6 < 10
+
+
+def test_a_field_without_slope_leads_nowhere():
+    """Columns that cannot move leave the row where it is."""
+    model = quick().fit(X)
+    field = Field(model._scorer, model._calibration, 1.0, 0.5)
+    rows = model._scaling.scaled(X[:3])
+    ways = field.uphill(rows, rows[:1], 3, np.zeros(4, dtype=bool))
+    np.testing.assert_array_equal(ways, np.repeat(rows[:, None], 4, axis=1))
+
+
+def frame(rows: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["a", "b", "c", "d"])

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from centrality import FUSE, load
+from centrality.model import replay
+from centrality.model.replay import Memory
+from tests.conftest import quick
+
+
+def test_the_first_call_is_a_fit(blob):
+    first, second = quick().partial_fit(blob), quick().fit(blob)
+    np.testing.assert_array_equal(first.raw(blob), second.raw(blob))
+
+
+def test_new_rows_become_typical_and_old_ones_stay_so(blob):
+    model = FUSE(random_state=0, max_steps=600).fit(blob)
+    elsewhere = np.random.default_rng(1).normal(6, 0.5, size=(600, 2))
+    before = model.centrality(elsewhere, t=1).mean(), model.centrality(blob, t=1).mean()
+    model.partial_fit(elsewhere)
+    assert model.centrality(elsewhere, t=1).mean() > before[0] + 0.3
+    assert model.centrality(blob, t=1).mean() > before[1] - 0.3
+    assert model.centrality([[20.0, -20.0]], t=1) < 0.05
+
+
+def test_a_few_rows_take_a_few_steps_and_the_history_goes_on(blob):
+    model = quick(max_steps=1000).fit(blob)
+    model.partial_fit(blob[:30])  # 30 of 630: 48 of 1000 steps
+    assert model.history_["step"][-1] == 1048
+    assert len(model.history_["step"]) == len(model.history_["local"])
+
+
+def test_the_same_seed_goes_on_the_same_way(blob):
+    first, second = (quick().fit(blob).partial_fit(blob[:100] + 1).raw(blob) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_sparse_rows_go_on_like_dense_ones(make, blob):
+    model = quick().fit(make(blob)).partial_fit(make(blob[:50] + 1))
+    assert np.isfinite(model.centrality(make(blob))).all()
+
+
+def test_an_error_leaves_the_model_as_it_was(blob):
+    model = quick().fit(blob)
+    before = model.raw(blob)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((5, 2), np.nan))
+    with pytest.raises(ValueError, match=r"features"):
+        model.partial_fit(np.ones((5, 3)))
+    np.testing.assert_array_equal(model.raw(blob), before)
+
+
+def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
+    model = quick(holdout=0.2).fit(blob).partial_fit(blob[:50])
+    with pytest.raises(ValueError, match="p-values need calibration rows"):
+        model.p_values(blob)
+
+
+def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
+    quick().fit(blob).save(tmp_path / "model.safetensors")
+    model = load(tmp_path / "model.safetensors")
+    assert model._memory == Memory(None, 600)
+    model.partial_fit(blob[:60] + 1)
+    assert model._memory.seen == 660
+    with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):
+        load(tmp_path / "model.safetensors").partial_fit(blob[:2])
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(0, 10))
+def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
+    rng = np.random.default_rng(seed)
+    memory = Memory.of(np.zeros((sizes[0], 1024)), rng)  # 256 rows at most
+    for size in sizes[1:]:
+        memory = memory.with_new(np.ones((size, 1024)), rng)
+    assert memory.seen == sum(sizes)
+    assert memory.rows.shape[0] == min(256, sum(sizes))
+
+
+def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
+    monkeypatch.setattr(replay, "REMEMBERED_VALUES", 0)  # 256 rows
+    shares = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        memory = Memory.of(np.zeros((1000, 1)), rng)
+        for batch in range(1, 4):
+            memory = memory.with_new(np.full((1000, 1), float(batch)), rng)
+        shares.append(np.bincount(memory.rows[:, 0].astype(int), minlength=4) / 256)
+    error = np.std(shares, axis=0) / np.sqrt(len(shares))
+    assert (np.abs(np.mean(shares, axis=0) - 0.25) < 4 * error + 1e-3).all()

@@ -1,0 +1,81 @@
+import pytest
+import torch
+from torch import nn
+
+from centrality.network.layers import Linear, mlp
+from centrality.network.network import build
+from centrality.network.scorer import Scorer
+
+
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def test_the_encoder_is_gelu_layers_of_the_given_widths_and_a_projection_of_the_same_width():
+    kinds = [(type(layer).__name__, *getattr(layer, "weight", torch.empty(0)).shape) for layer in mlp(5, (32, 16))]
+    assert kinds == [("Linear", 1, 32, 5), ("GELU", 0), ("Linear", 1, 16, 32), ("GELU", 0), ("Linear", 1, 16, 16)]
+
+
+@pytest.mark.parametrize(("shared", "trunks"), [(True, 1), (False, 2)])
+def test_heads_share_an_encoder_or_have_one_each(shared, trunks):
+    network = build(3, (8, 8), None, shared, 2, generator())
+    assert len(network.trunks) == trunks
+    z = torch.randn(6, 3, generator=generator())
+    out = network(z)
+    assert out.shape == (1, 6, 3)
+    torch.testing.assert_close(out[:, :, 0], network.logit(z))
+    torch.testing.assert_close(out[:, :, 1:], network.potentials(z))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 5)])
+@pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
+def test_the_scorer_gives_what_the_forward_pass_gives(shared, encoder, hidden, members):
+    network = build(3, hidden, encoder, shared, 2, generator(), members)
+    z = torch.randn(50, 3, generator=generator())
+    out = Scorer(network)(z)
+    torch.testing.assert_close(out, network(z).detach(), rtol=1e-5, atol=1e-6)
+    assert not out.requires_grad
+
+
+def test_initial_weights_lie_within_one_over_the_root_of_the_fan_in_and_differ():
+    for module in build(25, (100, 100), None, True, 1, generator()).modules():
+        if isinstance(module, Linear):
+            bound = module.weight.shape[2] ** -0.5
+            assert module.weight.abs().max() <= bound
+            assert module.weight.abs().max() > 0.8 * bound
+
+
+def test_a_users_encoder_is_copied_for_each_head_and_left_alone():
+    encoder = nn.Sequential(nn.Linear(3, 7), nn.Tanh())
+    network = build(3, (8,), encoder, False, 1, generator())
+    assert network.global_head.weight.shape == (1, 1, 7)
+    with torch.no_grad():
+        network.trunks[0].members[0][0].weight.zero_()
+    assert encoder[0].weight.abs().min() > 0
+    assert network.trunks[1].members[0][0].weight.abs().min() > 0
+
+
+def test_members_are_networks_of_their_own():
+    network = build(3, (8, 8), None, False, 2, generator(), members=2)
+    z = torch.randn(5, 3, generator=generator())
+    first, second = network(z)
+    assert (first != second).all()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter[1] = parameter[0]
+    torch.testing.assert_close(network(z)[1], first)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "error", "message"),
+    [
+        (lambda z: z, TypeError, r"torch.nn.Module from \(n, p\) to \(n, q\), got function"),
+        (nn.Linear(4, 2), ValueError, r"must map \(n, 3\) to \(n, q\), but failed on \(2, 3\)"),
+        (nn.Flatten(0), ValueError, r"but \(2, 3\) became \(6,\)"),
+    ],
+)
+def test_an_encoder_of_the_wrong_kind_says_what_was_wanted(encoder, error, message):
+    with pytest.raises(error, match=message):
+        build(3, (8,), encoder, True, 1, generator())

@@ -1,0 +1,151 @@
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from centrality import FUSE, load, model_file
+from centrality.cli import main
+from centrality.scores.report import Report
+from tests.conftest import quick
+
+
+def about(report: Report, words: str) -> list[str]:
+    return [text for text in report.warnings if words in text]
+
+
+def test_a_good_fit_has_nothing_to_warn_about(fitted):
+    report = fitted.report()
+    assert report.warnings == []
+    assert report.learned == {"global": True, "local": True}
+    assert (report.rows, report.held_aside, report.columns, report.constant_columns) == (600, 0, 2, 0)
+    assert report.copies == 0
+    assert report.distinct == {"global": 1.0, "local": 1.0}
+    # R² of a round Gaussian in the plane is exponential; thrown about by three deviations, ten times as large
+    assert report.told_apart["global"] == pytest.approx(10 / 11, abs=0.03)
+
+
+@pytest.mark.parametrize("steps", [1, 60])
+def test_steps_too_small_teach_nothing_and_the_report_says_so(blob, steps):
+    report = quick(max_steps=steps, learning_rate=1e-9).fit(blob).report()
+    assert report.learned == {"global": False, "local": False}
+    assert report.losses["global"]["end"] == pytest.approx(np.log(2), abs=0.02)  # a coin toss
+    assert report.losses["local"]["nothing"] == 0.5  # a score of zero against noise of variance one
+    assert len(about(report, "has learned nothing")) == 2
+    assert "max_steps" in str(report)
+
+
+def test_the_papers_schedule_is_measured_by_its_own_loss(blob):
+    report = FUSE.as_in_paper("synthetic", epochs=10, noise_scale=0.5, random_state=0).fit(blob).report()
+    assert report.losses["local"]["nothing"] == 2.0  # ½ / η²
+    assert report.learned == {"global": True, "local": True}
+
+
+def test_with_little_noise_the_local_head_is_not_said_to_have_learned_nothing():
+    """η = .05 in one dimension: the best loss there is lies below ½ by η² / 2, which no history can show."""
+    X = np.random.default_rng(0).normal(size=(2000, 1))
+    report = FUSE(noise_scale=0.05, random_state=0).fit(X).report()
+    assert report.learned["local"]
+    # the rows' |x| against one that is √10 times as large
+    assert report.told_apart["global"] == pytest.approx(2 / np.pi * np.arctan(np.sqrt(10)), abs=0.03)
+
+
+def test_a_head_that_was_never_trained_knows_nothing(blob, tmp_path):
+    model = FUSE.as_in_paper("synthetic", max_steps=1, random_state=0).fit(blob)  # its first step is the global head's
+    assert model.report().losses["local"]["end"] == 0.5
+    assert not model.report().learned["local"]
+    model.save(tmp_path / "m.safetensors")
+    assert load(tmp_path / "m.safetensors").report() == model.report()
+
+
+def test_the_column_that_moves_the_scores_is_named(blob):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 4)), columns=list("abcd"))
+    X["c"] *= 100
+    report = FUSE(scaling="none", noise_scale=20.0, max_steps=400, random_state=0).fit(X).report()
+    assert next(iter(report.influence["global"])) == "c"
+    assert sum(report.influence["global"].values()) == pytest.approx(1)  # all four are shown, and they are shares
+    assert about(report, "Column c alone makes")
+    alike = FUSE(max_steps=400, random_state=0).fit(X / X.std()).report()
+    assert not about(alike, "alone makes")
+    assert max(alike.influence["global"].values()) < 0.4  # a quarter each, in truth
+
+
+def test_copies_and_constant_columns_are_counted(blob):
+    X = np.column_stack([np.tile(blob[:150], (4, 1)), np.ones(600)])
+    for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X), X.astype(np.float32)):
+        report = quick().fit(rows).report()
+        assert report.copies == pytest.approx(0.75)  # each row comes four times
+        assert report.constant_columns == 1
+        assert about(report, "75% of the rows repeat another row")
+
+
+def test_columns_of_yes_and_no_are_examined_too():
+    X = np.random.default_rng(0).random((300, 4)) < [0.5, 0.5, 0.5, 1.1]
+    report = quick().fit(X).report()
+    assert report.constant_columns == 1
+    assert report.copies == pytest.approx(1 - 8 / 300)  # three columns that vary: eight different rows
+
+
+def test_few_rows_are_called_few():
+    X = np.random.default_rng(0).normal(size=(30, 40))
+    report = quick().fit(X).report()
+    assert about(report, "30 rows are few: scores would change")
+    assert about(report, "30 rows are few for 40 columns")
+
+
+def test_a_head_that_cannot_tell_rows_apart_is_called_collapsed():
+    """A single row a million away stretches nothing: percentiles fix the scale. Two in a hundred do."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    X[:10] *= 1e6
+    report = quick(scaling="none", noise_scale=1.0, calibration="clip").fit(X).report()
+    assert about(report, "head has collapsed")
+
+
+def test_rows_held_aside_are_not_counted_as_trained_on(blob):
+    report = quick(holdout=0.25).fit(blob).report()
+    assert (report.rows, report.held_aside) == (450, 150)
+    assert "450 rows, 150 more held aside" in str(report)
+
+
+def test_the_report_travels_with_the_file_and_is_plain_data(blob, tmp_path, capsys):
+    path = tmp_path / "m.safetensors"
+    model = quick().fit(pd.DataFrame(blob, columns=["length", "width"]))
+    model.save(path)
+    assert load(path).report() == model.report()
+    assert json.loads(json.dumps(asdict(model.report()))) == asdict(model.report())
+    assert main(["inspect", str(path)]) == 0
+    assert str(model.report()) in capsys.readouterr().out
+
+
+def test_a_file_without_a_report_can_be_loaded_and_says_so(blob, tmp_path, capsys):
+    path = tmp_path / "m.safetensors"
+    quick().fit(blob).save(path)
+    header, arrays = model_file.read(path)
+    del header["report"], header["format"]
+    model_file.write(path, header, arrays)
+    with pytest.raises(ValueError, match="before there were reports: fit it again"):
+        load(path).report()
+    assert main(["inspect", str(path)]) == 0
+    load(path).save(path)  # and can be written again
+
+
+def test_the_page_escapes_what_a_column_is_called(blob):
+    page = quick().fit(pd.DataFrame(blob, columns=["<script>", "b"])).report()._repr_html_()
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page
+    assert page.startswith("<table>")
+
+
+def test_an_unfitted_model_has_no_report():
+    with pytest.raises(NotFittedError):
+        FUSE().report()
+
+
+def test_with_very_many_columns_their_influence_is_not_measured():
+    X = sparse.random_array((200, 3000), density=0.01, random_state=0, format="csr")
+    report = quick(max_steps=5).fit(X).report()
+    assert report.influence == {}
+    assert "global columns" not in report.facts()

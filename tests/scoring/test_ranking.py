@@ -1,0 +1,138 @@
+"""The ends of a ranking, found in one pass, and the pictures of a model."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality import load, maps, plots, tables
+from centrality.cli import main
+from centrality.scoring import ranking
+from tests.conftest import quick
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A model of three columns and its rows, in a file of several batches."""
+    folder = tmp_path_factory.mktemp("ranking")
+    X = np.random.default_rng(0).normal(size=(70_000, 3))
+    table = pa.table({"name": [f"row {i}" for i in range(len(X))], "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    tables.write(table, folder / "t.parquet")
+    quick(t=0.5).fit(table.slice(0, 2000).select(["a", "b", "c"])).save(folder / "m.safetensors")
+    return folder, table
+
+
+def test_the_ends_are_those_of_sorting_everything(made):
+    folder, table = made
+    model = load(folder / "m.safetensors")
+    n, best, worst = ranking.rank(model, str(folder / "t.parquet"), 0.5, 5)
+    order = np.argsort(-model.centrality(table.select(["a", "b", "c"])), kind="stable")
+    assert n == 70_000
+    assert [row["row"] for row in best.rows()] == order[:5].tolist()
+    assert [row["row"] for row in worst.rows()] == order[::-1][:5].tolist()
+    assert best.rows()[0]["holds"]["name"] == f"row {order[0]}"
+
+
+def test_rank_shows_scores_profiles_and_the_beginning_of_each_row(made, capsys):
+    folder, _ = made
+    assert main(["rank", str(folder / "m.safetensors"), str(folder / "t.parquet"), "--top", "3", "--t", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "The most central of 70,000 rows at t = 1" in shown
+    assert shown.count("name=row") == 6
+    arguments = ["rank", str(folder / "m.safetensors"), str(folder / "t.parquet"), "--top", "2", "--json"]
+    assert main(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["central"]) == len(result["peripheral"]) == 2
+    assert result["central"][0]["centrality"] > result["peripheral"][0]["centrality"]
+
+
+def test_a_sparkline_rises_with_its_numbers():
+    assert ranking.sparkline([0, 0.5, 1]) == "▁▅█"
+
+
+@pytest.mark.parametrize(
+    ("holds", "only", "shown"),
+    [
+        (
+            {"id": 1, "text": "first words " * 20},
+            ["text"],
+            "first words first words first words first words first words…",
+        ),
+        ({"path": "/photos/" + "x" * 80 + "/cat.png"}, ["path"], "…" + ("x" * 51 + "/cat.png")),
+        ({"text": "two\nlines"}, ["text"], "two lines"),
+        ({"a": 1.23456789, "b": "x", "c": None, "d": 2, "e": 3}, None, "a=1.235 b=x c=None d=2 ..."),
+    ],
+)
+def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
+    assert ranking.holds(holds, only) == shown
+
+
+@pytest.mark.parametrize("kind", ["map", "profile", "scores"])
+def test_pictures_of_a_model_are_drawn_into_a_file(made, tmp_path, kind):
+    folder, _ = made
+    out = tmp_path / "figure.png"
+    assert main(["plot", kind, str(folder / "m.safetensors"), str(folder / "t.parquet"), "-o", str(out)]) == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_losses_are_drawn_without_rows_and_chosen_rows_by_their_numbers(made, tmp_path, capsys):
+    folder, _ = made
+    model, data = str(folder / "m.safetensors"), str(folder / "t.parquet")
+    assert main(["plot", "history", model, "-o", str(tmp_path / "h.svg")]) == 0
+    assert "Drew" in capsys.readouterr().out
+    assert b"<svg" in (tmp_path / "h.svg").read_bytes()
+    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "p.png"), "--rows", "3,69999"]) == 0
+    assert main(["plot", "profile", model, data, "-o", str(tmp_path / "q.png"), "--rows", "70000"]) == 2
+    assert main(["plot", "scores", model, "-o", str(tmp_path / "q.png")]) == 2
+    said = capsys.readouterr().err
+    assert "--rows counts from 0 to 69999 here, got 70000" in said
+    assert "Say which rows to draw: centrality plot scores MODEL DATA" in said
+    assert not (tmp_path / "q.png").exists()
+
+
+def test_contours_need_two_columns(made, tmp_path, capsys, blob):
+    folder, table = made
+    arguments = ["plot", "contours", str(folder / "m.safetensors"), str(folder / "t.parquet")]
+    assert main([*arguments, "-o", str(tmp_path / "f.png")]) == 2
+    assert "Contours need a model of two columns of numbers" in capsys.readouterr().err
+    quick().fit(table.slice(0, 500).select(["a", "b"])).save(tmp_path / "m.safetensors")
+    arguments[2] = str(tmp_path / "m.safetensors")
+    assert main([*arguments, "-o", str(tmp_path / "f.svg")]) == 0
+    assert b"<svg" in (tmp_path / "f.svg").read_bytes()
+
+
+def test_a_map_keeps_the_two_widest_directions():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 6)) * [0.1, 5, 0.1, 3, 0.1, 0.1]
+    points = maps.embed(Z)
+    assert abs(np.corrcoef(points[:, 0], Z[:, 1])[0, 1]) > 0.98
+    assert abs(np.corrcoef(points[:, 1], Z[:, 3])[0, 1]) > 0.98
+    two = Z[:, :2]
+    assert maps.embed(two) is two
+
+
+def test_umap_keeps_clusters_apart():
+    rng = np.random.default_rng(0)
+    Z = np.concatenate([rng.normal(size=(40, 10)), rng.normal(30, 1, size=(40, 10))])
+    points = maps.embed(Z, method="umap", random_state=0)
+    centres = points[:40].mean(0), points[40:].mean(0)
+    spread = max(points[:40].std(0).max(), points[40:].std(0).max())
+    assert np.linalg.norm(centres[0] - centres[1]) > 3 * spread
+
+
+@pytest.mark.parametrize(
+    ("Z", "options", "message"),
+    [(np.zeros((5, 3)), {"method": "tsne"}, "method must be one of pca, umap"), (np.zeros(3), {}, "at least two rows")],
+)
+def test_what_cannot_be_mapped_is_said(Z, options, message):
+    with pytest.raises(ValueError, match=message):
+        maps.embed(Z, **options)
+
+
+def test_a_map_has_a_panel_for_each_t_and_a_profile_a_line_for_each_shown_row():
+    rng = np.random.default_rng(0)
+    heads = rng.uniform(size=(50, 2))
+    figure = plots.homotopy_map(rng.normal(size=(50, 2)), heads, (0.0, 1.0))
+    assert [axes.get_title() for axes in figure.axes][:2] == ["t = 0  (global)", "t = 1  (local)"]
+    assert len(plots.profile(heads, shown=4).axes[0].lines) == 4 + 4 + 1

@@ -1,0 +1,226 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from centrality import FUSE
+from centrality.training.rows import Rows
+from tests.conftest import quick
+
+
+def test_the_papers_schedule_takes_one_pass_of_pairs_then_eight_noise_passes_each_epoch(blob):
+    model = FUSE.as_in_paper("synthetic", epochs=3, random_state=0).fit(blob)
+    each = int(np.ceil(200 / 128)) + 8 * int(np.ceil(600 / 128))  # n // 3 pairs, then n rows eight times
+    assert model.history_["step"] == [each, 2 * each, 3 * each]
+
+
+@pytest.mark.parametrize(("scheme", "pairs"), [(1, 10), (2, 100), (3, 100), (4, 30 * 29)])
+def test_each_scheme_compares_as_many_pairs_an_epoch_as_the_supplement_says(scheme, pairs):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = quick(scheme=scheme, epochs=1, max_steps=None, resamples=1, batch_size=2).fit(X)
+    assert model.history_["step"] == [pairs // 2 + 30 // 2]
+
+
+def test_the_papers_presets_are_its_settings():
+    for experiment, width in {"synthetic": 32, "real": 64, "outlier": 128}.items():
+        model = FUSE.as_in_paper(experiment)
+        assert model.hidden == (width, width)
+        assert (model.epochs, model.batch_size, model.learning_rate, model.weight_decay) == (30, 128, 1e-3, 0.0)
+        assert (model.anchors, model.resamples, model.noise_scale, model.scheme) == (64, 8, 1.0, 1)
+        assert (model.scaling, model.calibration, model.shared_encoder) == ("none", "clip", True)
+    assert FUSE.as_in_paper("outlier", noise_scale=0.5).noise_scale == 0.5
+    with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
+        FUSE.as_in_paper("table 3")
+
+
+@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
+def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, changes, tmp_path):
+    from centrality import load
+
+    model = quick(ensemble=3, max_steps=200, **changes).fit(blob)
+    assert model.network_.members == 3
+    error = model.standard_error(blob)
+    assert error.shape == (len(blob),)
+    assert (error > 0).all()
+    assert np.median(error) < 0.1
+    model.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "model.safetensors").raw(blob), model.raw(blob))
+
+
+def test_a_single_network_has_no_standard_error(fitted, blob):
+    with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=5\)"):
+        fitted.standard_error(blob)
+
+
+def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    monkeypatch.setattr("centrality.fuse.HELD_VALUES", 6000)
+    renewed = []
+    renew = Rows.renew
+    monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
+    model = FUSE(random_state=0, max_steps=100).fit(X)
+    assert set(renewed) == {2000}
+    assert len(renewed) >= 100 * 384 // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
+    assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
+
+
+def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
+    for n in (30, 600):
+        assert quick(max_steps=40).fit(blob[:n]).history_["step"][-1] == 40
+    assert FUSE.as_in_paper("synthetic", max_steps=11).fit(blob).history_["step"][-1] == 11
+
+
+def test_clean_data_has_a_larger_budget(blob, monkeypatch):
+    monkeypatch.setattr("centrality.fuse.STEPS", 20)
+    monkeypatch.setattr("centrality.fuse.STEPS_WHEN_CLEAN", 40)
+    steps = [quick(max_steps=None, novelty=clean).fit(blob).history_["step"][-1] for clean in (False, True)]
+    assert steps == [20, 40]
+
+
+@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False}, {"noise_scale": [0.3, 1.0]}, {"epochs": 2}])
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(blob, changes):
+    first, again, other = (quick(**({"random_state": s} | changes)).fit(blob).raw(blob) for s in (7, 7, 8))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any(axis=1).all()
+
+
+def test_no_seed_gives_different_fits(blob):
+    first, second = (quick(random_state=None).fit(blob).raw(blob[:1]) for _ in range(2))
+    assert (first != second).all()
+
+
+@pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Tanh())])
+def test_global_generators_are_left_as_they_were(blob, encoder):
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002  the global generator is the point here
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first = quick(encoder=encoder).fit(blob).raw(blob)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+    torch.manual_seed(6)  # dropout must follow random_state, not this
+    np.testing.assert_array_equal(quick(encoder=encoder).fit(blob).raw(blob), first)
+
+
+def test_a_copy_of_the_standard_encoder_learns_like_the_standard_encoder(blob):
+    """The same network through autograd instead of the written-out gradients."""
+    inner = nn.Sequential(nn.Linear(2, 16), nn.GELU(), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 16))
+    ours, theirs = quick(max_steps=300).fit(blob), quick(max_steps=300, encoder=inner).fit(blob)
+    for head in ("global", "local"):
+        assert ours.history_[head][-1] == pytest.approx(theirs.history_[head][-1], abs=0.03)
+
+
+@pytest.mark.parametrize("after", [0, 5])
+def test_ctrl_c_leaves_the_estimator_as_it_was(blob, after):
+    calls = 0
+
+    def metric(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise KeyboardInterrupt
+        return np.abs(a[:, None] - b).sum(2)
+
+    fresh = quick(metric=metric)
+    untouched = dict(vars(fresh))
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(blob)
+    assert vars(fresh) == untouched
+
+    model = quick().fit(blob)
+    before = model.centrality(blob)
+    calls = 0
+    model.set_params(metric=metric)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(blob[:100] * 9)
+    np.testing.assert_array_equal(model.centrality(blob), before)
+
+
+def test_divergence_is_an_error_that_names_the_learning_rate(blob):
+    with pytest.raises(FloatingPointError, match=r"loss is (nan|inf) after .* smaller learning_rate than 1e\+30"):
+        quick(learning_rate=1e30).fit(blob)
+
+
+def test_training_leaves_torchs_threads_as_they_were(blob):
+    before = torch.get_num_threads()
+    seen = []
+
+    def metric(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        seen.append(torch.get_num_threads())
+        return np.abs(a[:, None] - b).sum(2)
+
+    torch.set_num_threads(2)
+    try:
+        quick(metric=metric, max_steps=3).fit(blob)
+        assert seen[-1] == 1  # so small a network is quickest on one
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_progress_is_shown_on_request_only(blob, capfd):
+    quick().fit(blob)
+    assert capfd.readouterr().err == ""
+    quick(progress=True).fit(blob)
+    assert "/60 [" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scheme": 5}, "scheme must be 1, 2, 3 or 4, got 5"),
+        ({"anchors": 0}, "anchors must be a whole number of at least 1, got 0"),
+        ({"resamples": 0}, "resamples must be a whole number of at least 1, got 0"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"max_steps": 2.5}, "max_steps must be a whole number of at least 1, got 2.5"),
+        ({"batch_size": 1}, "batch_size must be a whole number of at least 2, got 1"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0, got 0"),
+        ({"weight_decay": -1}, "weight_decay must be a number of at least 0, got -1"),
+        ({"noise_scale": -0.5}, "noise_scale must be a number above 0, got -0.5"),
+        ({"noise_scale": []}, r"noise_scale must be 'auto', a number or a list, got \[\]"),
+        ({"noise_scale": "small"}, "noise_scale must be 'auto', a number or a list, got 'small'"),
+        ({"noise_scale": [1.0, float("inf")]}, "noise_scale must be a number above 0, got inf"),
+        ({"hidden": ()}, r"hidden must be the widths of one or more layers.* got \(\)"),
+        ({"hidden": (8, 0)}, "each width in hidden must be a whole number of at least 1, got 0"),
+        ({"hidden": 64}, "hidden must be the widths of one or more layers.* got 64"),
+        ({"contamination": 0.7}, r"contamination must be 'auto' or a share of the rows in \(0, 0.5\], got 0.7"),
+        ({"contamination": "some"}, "contamination must be 'auto' or a share .* got 'some'"),
+        ({"calibration": "hard"}, "calibration must be one of soft, clip, got 'hard'"),
+        ({"metric": "l3"}, "metric must be one of euclidean, manhattan, cosine.* got 'l3'"),
+        ({"t": 2}, r"t must lie between 0 \(global\) and 1 \(local\).* got 2"),
+        ({"device": "abacus"}, "device must be auto, cpu, cuda, cuda:<number> or mps, got 'abacus'"),
+    ],
+)
+def test_a_setting_out_of_range_says_what_was_wanted_and_what_came(blob, changes, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**changes).fit(blob)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU, so asking for it is no error")
+def test_a_device_that_is_not_there_is_an_error_not_a_fallback(blob):
+    with pytest.raises(ValueError, match="device 'cuda:1' was asked for, but this machine has only: cpu"):
+        quick(device="cuda:1").fit(blob)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"ensemble": 3, "noise_scale": [0.3, 1.0], "shared_encoder": False}, {"metric": "cosine"}, {"epochs": 1}],
+)
+def test_training_on_a_gpu_is_repeatable_and_learns_like_the_cpu(changes):
+    X = np.random.default_rng(0).normal(size=(2000, 4)) + 1
+    settings = {"random_state": 0, "max_steps": 400} | changes
+    first, again = (FUSE(device="cuda", **settings).fit(X).raw(X) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    on_cpu = FUSE(device="cpu", **settings).fit(X).raw(X)
+    for head in range(2):  # other noise, the same task
+        assert np.corrcoef(first[:, head], on_cpu[:, head])[0, 1] > 0.9
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_scores_like_the_cpu(blob, tmp_path):
+    from centrality import load
+
+    model = quick(device="cuda").fit(blob)
+    model.save(tmp_path / "model.safetensors")
+    on_cpu = load(tmp_path / "model.safetensors", device="cpu")
+    np.testing.assert_allclose(on_cpu.heads(blob), model.heads(blob), atol=1e-4)
