@@ -62,7 +62,7 @@ def _measure(task: lab.Task, workers: int, bar: Any) -> None:
                 task.measure(cell)
                 bar.update()
         else:
-            for cell, _ in workers.run(partial(lab.measure, task.kept), task.unknown(), workers):
+            for cell, _ in in_processes(partial(lab.measure, task.kept), task.unknown(), workers):
                 bar.set_description(_words(task, cell))
                 bar.update()
     except KeyboardInterrupt:
