@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from centrality.scoring.workers import run as in_processes
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
