@@ -144,7 +144,7 @@ def order_agrees(a: np.ndarray, b: np.ndarray) -> float:
 
 def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]:
     """f(z, t) of the soft calibration, written in torch a second time, for autograd and Captum."""
-    calibration = model._calibration
+    calibration = model.fitted_.calibration
     low, high = (torch.tensor(calibration.potentials[:, None, :, k], dtype=torch.float32) for k in (0, 1))
     ends = calibration.ends[1]
 
@@ -168,7 +168,7 @@ def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]
 def by_captum(model: FUSE, X: np.ndarray, t: float, steps: int, batch: int = 8192) -> np.ndarray:
     from captum.attr import IntegratedGradients
 
-    z, centre = (torch.from_numpy(model._scaling.apply(rows)) for rows in (X, model.center_[None]))
+    z, centre = (torch.from_numpy(model.fitted_.scaling.apply(rows)) for rows in (X, model.center_[None]))
     found = IntegratedGradients(torch_score(model, t)).attribute(
         z, centre, n_steps=steps, method="riemann_trapezoid", internal_batch_size=batch
     )

@@ -26,7 +26,7 @@ def main() -> None:
         untrained = FUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
         trained = FUSE(random_state=0).fit(X)
         few = np.random.default_rng(0).permutation(len(X))[:1000]
-        preferred = -rankdata(pairwise_distances(untrained._scaling.apply(X[few])), axis=0).mean(1)
+        preferred = -rankdata(pairwise_distances(untrained.fitted_.scaling.apply(X[few])), axis=0).mean(1)
         different = [len(np.unique(head)) for head in trained.heads(X).T]
         rows.append(
             {

@@ -85,7 +85,7 @@ def compared(name: str, model: FUSE, train: Any, test: Any, odd: Array, represen
     Z, Q = chain.represent(train), chain.represent(test)
     heads = chain.model_.heads(Q)
     seconds = time.perf_counter() - start
-    scaling = chain.model_._scaling  # kNN sees the same scaled rows
+    scaling = chain.model_.fitted_.scaling  # kNN sees the same scaled rows
     neighbours = NearestNeighbors(n_neighbors=10).fit(scaling.apply(Z))
     distance = neighbours.kneighbors(scaling.apply(Q))[0].mean(1)
     return {

@@ -33,7 +33,6 @@ from benchmarks._results import save
 from centrality import FUSE, load, tables
 from centrality.scores.calibration import QUANTILES
 from centrality.scoring import sampling, units, workers
-from centrality.scoring.adapter import without_names
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
 
@@ -149,7 +148,7 @@ def clocked(work: Callable[[units.Unit], None], unit: units.Unit) -> tuple[float
 
 
 def from_memory(folder: Path, rows: int, device: str) -> dict[str, object]:
-    model = without_names(load(folder / "m.safetensors", device=device))
+    model = load(folder / "m.safetensors", device=device).fitted_
     files = sorted((folder / "in").iterdir())[: -(-min(rows, HELD) // PER_FILE)]
     X = tables.numbers(pa.concat_tables([parquet.read_table(file) for file in files]))
     model.centrality(X[:100_000], t=[0.5])  # libraries set themselves up
@@ -191,7 +190,7 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
 
 
 def agreement(one: FUSE, other: FUSE, X: np.ndarray) -> dict[str, object]:
-    each = [without_names(model).centrality(X, t=[0, 0.5, 1]) for model in (one, other)]
+    each = [model.fitted_.centrality(X, t=[0, 0.5, 1]) for model in (one, other)]
     pairs = zip(("t0", "t05", "t1"), *(scores.T for scores in each), strict=True)
     return {name: float(spearmanr(a, b)[0]) for name, a, b in pairs}
 
@@ -209,8 +208,8 @@ def fit(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
         command = ["-m", "centrality.cli", "fit", str(folder / "in"), "-o", out, "--device", device]
         seconds, watch, _ = timed(*command, "--random-state", "0", *options)
         model = load(out)
-        raw = without_names(model).raw(X)
-        ranks = [float(np.mean(raw[:, 1] < end)) for end in model._calibration.ends[1]]
+        raw = model.fitted_.raw(X)
+        ranks = [float(np.mean(raw[:, 1] < end)) for end in model.fitted_.calibration.ends[1]]
         seen = {"what": what, "rows": rows, "seconds": seconds, "cpu": watch.cpu, "pss": watch.pss}
         off = float(np.abs(np.subtract(ranks, QUANTILES)).max())
         found.append(seen | agreement(model, best, fresh) | {"rank_off": off})

@@ -37,8 +37,7 @@ FROM_MEMORY = """
 import sys
 from pyarrow import parquet
 from centrality import load, tables
-from centrality.scoring.adapter import without_names
-model = without_names(load(sys.argv[1]))
+model = load(sys.argv[1]).fitted_
 model.centrality(tables.numbers(parquet.read_table(sys.argv[2])), t=[0.5])
 """
 

@@ -53,7 +53,7 @@ def explanations() -> None:
     X = np.concatenate([datasets.four_clusters().sample(2500, random_state=0), strewn, [[0.0, 0.0]]])
     model = FUSE(random_state=0).fit(X)
     heads, kinds = model.heads(X), model.kind(X)
-    plots.scores(heads, kinds=kinds, bounds=model._bounds(0.05)).savefig(FOLDER / "scores.png", dpi=90)
+    plots.scores(heads, kinds=kinds, bounds=model.fitted_.bounds(0.05)).savefig(FOLDER / "scores.png", dpi=90)
     plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=90)
 
 

@@ -14,7 +14,6 @@ from pyarrow import parquet
 from centrality import distributed, load, tables
 from centrality.cli import main
 from centrality.scoring import units
-from centrality.scoring.adapter import without_names
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
 from tests import errands
@@ -156,12 +155,12 @@ def test_a_fit_on_the_cluster_is_the_fit_on_its_sample_with_quantiles_of_all_row
     assert fitted is model
     again = distributed.fit(folder, quick(contamination=0.05), columns=["a", "b"], sample=20_000)
     X = tables.numbers(parquet.read_table(folder, columns=["a", "b"]))
-    plain = without_names(fitted)
+    plain = fitted.fitted_
     # The same seed draws the same sample and trains the same network; only quantiles differ.
-    np.testing.assert_array_equal(plain.raw(X[:1000]), without_names(again).raw(X[:1000]))
+    np.testing.assert_array_equal(plain.raw(X[:1000]), again.fitted_.raw(X[:1000]))
     local = plain.raw(X)[:, 1]
-    low, high = fitted._calibration.ends[1]
+    low, high = fitted.fitted_.calibration.ends[1]
     assert np.mean(local < low) == pytest.approx(0.01, abs=0.002)
     assert np.mean(local < high) == pytest.approx(0.99, abs=0.002)
     assert np.mean(plain.predict(X) == -1) == pytest.approx(0.05, abs=0.002)
-    assert fitted._training_scores.rows == ROWS
+    assert fitted.fitted_.training_scores.rows == ROWS

@@ -6,6 +6,7 @@ from torch import nn
 
 from centrality import FUSE, blend
 from centrality.datasets import four_clusters
+from centrality.model.blocks import in_blocks
 from tests.conftest import quick
 
 
@@ -13,7 +14,7 @@ from tests.conftest import quick
 def test_half_of_the_training_rows_have_a_global_centrality_above_one_half(ensemble):
     X = np.random.default_rng(0).normal(size=(201, 3))
     model = FUSE(random_state=0, max_steps=30, ensemble=ensemble).fit(X)
-    each = model._calibration.heads_of_each(model._in_blocks(X, lambda outputs: outputs.swapaxes(0, 1)).swapaxes(0, 1))
+    each = model.fitted_.calibration.heads_of_each(model.fitted_.outputs(X))
     np.testing.assert_allclose(np.median(each[:, :, 0], axis=1), 0.5, atol=1e-6)
 
 
@@ -91,7 +92,7 @@ def test_ctrl_c_during_scoring_does_not_wait_for_the_blocks_ahead(fitted, blob):
         return outputs[0]
 
     with pytest.raises(KeyboardInterrupt):
-        fitted._in_blocks(X, finish)
+        in_blocks(fitted.fitted_.scorer, fitted.fitted_.scaling, X, finish)
     assert calls < 0.5 * len(X) / 8192
 
 

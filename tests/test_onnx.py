@@ -85,7 +85,7 @@ def test_no_number_however_large_breaks_the_agreement(fuse_and_scorer, Q, t):
 @pytest.fixture(scope="module")
 def fuse_and_scorer(tmp_path_factory) -> tuple[FUSE, Scorer]:
     model = quick().fit(X)
-    assert model._scaling.heavy.tolist() == [3]  # the case in which a column passes through asinh
+    assert model.fitted_.scaling.heavy.tolist() == [3]  # the case in which a column passes through asinh
     return model, exported(model, tmp_path_factory.mktemp("onnx"))
 
 

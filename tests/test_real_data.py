@@ -22,7 +22,7 @@ def test_training_beats_initialisation_and_scores_do_not_collapse(data, name):
     untrained = FUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
     trained = FUSE(random_state=0).fit(X)
     few = np.random.default_rng(0).permutation(len(X))[:1000]
-    D = pairwise_distances(untrained._scaling.apply(X[few]))
+    D = pairwise_distances(untrained.fitted_.scaling.apply(X[few]))
     preferred = -rankdata(D, axis=0).mean(1)  # how often a row is nearer to an anchor than another row is
     before, after = (spearmanr(model.raw(X[few])[:, 0], preferred)[0] for model in (untrained, trained))
     assert after > max(before, 0.9)

@@ -176,7 +176,7 @@ def floor(model: Any, many: np.ndarray) -> Callable[[], None]:
     from centrality.network.scaling import rows_per_block
 
     blocks = torch.from_numpy(many.astype(np.float32)).split(rows_per_block(many.shape[1]))
-    score = model._scorer
+    score = model.fitted_.scorer
 
     def run() -> None:
         with threads(1) as cores, ThreadPoolExecutor(cores) as pool:

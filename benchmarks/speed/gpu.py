@@ -46,7 +46,7 @@ def fitted(X: np.ndarray, **settings: int) -> float:
 
 def forward(p: int, precision: str) -> dict[str, object]:
     X = np.random.default_rng(0).normal(size=(2000, p)).astype(np.float32)
-    score = FUSE(random_state=0, device="cuda", max_steps=20).fit(X)._scorer
+    score = FUSE(random_state=0, device="cuda", max_steps=20).fit(X).fitted_.scorer
     z = torch.randn(min(FORWARD_ROWS, (1 << 31) // p), p, device="cuda")
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)

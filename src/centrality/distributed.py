@@ -7,7 +7,6 @@ have centrality installed.
 Tasks, not Ray Data: rows are read, scored and written where they are, and never pass through Ray's object store.
 """
 
-import copy
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.utils import check_random_state
 
 from centrality import tables
 from centrality._optional import optional
 from centrality.fuse import FUSE
+from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import checked_t
 from centrality.scoring import sampling, sketches, units
 from centrality.scoring.job import Job
@@ -34,7 +35,7 @@ QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
 def score(
-    model: Any,
+    model: CentralityModel,
     data: str | Path,
     output: str | Path,
     *,
@@ -53,7 +54,7 @@ def score(
     several units of work.
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
-    inliers = getattr(model, "model_", model).calibration_heads() if p_values else None
+    inliers = model.calibration_heads() if p_values else None
     job = Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
     every = units.plan(data, output, split)
     with _connected(address):
@@ -132,21 +133,9 @@ def _fitted(model: Any, rows: Any) -> Any:
     return _on_cpu(model.fit(rows))
 
 
-def _on_cpu(model: Any) -> Any:
-    """The same model for any node: a GPU of this one may not be there."""
-    fuse = getattr(model, "model_", model)
-    if fuse._scorer.device.type == "cpu":
-        return model
-    from centrality.network.scorer import Scorer
-
-    moved = copy.copy(fuse)
-    moved.network_ = copy.deepcopy(fuse.network_).cpu()
-    moved._scorer = Scorer(moved.network_)
-    if fuse is model:
-        return moved
-    chain = copy.copy(model)
-    chain.model_ = moved
-    return chain
+def _on_cpu(model: CentralityModel) -> CentralityModel:
+    """Return the same model for any node: a GPU of this one may not be there."""
+    return model.with_fitted(model.fitted_.on(torch.device("cpu")))
 
 
 @contextmanager

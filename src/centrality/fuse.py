@@ -4,44 +4,41 @@ import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from centrality import model_file
+from centrality import __version__, model_file
 from centrality._checks import positive, whole, widths
 from centrality._estimator import (
-    CentralityEstimator,
+    require_finite,
     rows_to_fit,
     rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
 )
 from centrality.model import saving
-from centrality.model.explanations import Explained, centre_of
+from centrality.model.fitted import Fitted, History
+from centrality.model.interface import CentralityModel, Features, Reading
 from centrality.model.replay import Memory
-from centrality.model.scored import Scored
+from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
 from centrality.network.network import Network, build
 from centrality.network.prior import Prior
-from centrality.network.scaling import Scaling
-from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, blend, checked_calibration, checked_t
-from centrality.scores.conformal import Conformal, kept, set_aside
-from centrality.scores.drift import TrainingScores
-from centrality.scores.report import Report, examine
+from centrality.network.scaling import Scaling, dense
+from centrality.scores.calibration import checked_calibration, checked_t
+from centrality.scores.conformal import set_aside
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.rows import Rows
-from centrality.training.schedules import History, Plan, Training
+from centrality.training.schedules import Plan, Training
 from centrality.training.schemes import SCHEMES
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
@@ -51,7 +48,7 @@ FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake wha
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
-class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
+class FUSE(CentralityModel):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
@@ -102,6 +99,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
     noise_scale_ : tuple of the noise scales used.
     offset_ : the score below which `predict` says outlier.
     center_ : the deepest point, at the model's own t: the mean of the most central training row and its neighbours.
+    fitted_ : all that was learned, as one frozen value (`centrality.model.fitted.Fitted`).
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -114,12 +112,6 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
     >>> bool(centre > edge)
     True
     """
-
-    network_: Network
-    history_: History
-    _report: Report | None
-    noise_scale_: tuple[float, ...]
-    n_features_in_: int
 
     def __init__(
         self,
@@ -196,6 +188,32 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         }
         return cls(**(settings | changes))
 
+    # What was learned, under the names that scikit-learn's users look for.
+
+    @property
+    def network_(self) -> Network:
+        return self.fitted_.network
+
+    @property
+    def history_(self) -> History:
+        return self.fitted_.history
+
+    @property
+    def noise_scale_(self) -> tuple[float, ...]:
+        return self.fitted_.noise_scale
+
+    @property
+    def offset_(self) -> float:  # type: ignore[override]
+        return self.fitted_.offset
+
+    @property
+    def center_(self) -> NDArray[np.float64]:
+        if self.fitted_.center is None:
+            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
+        return self.fitted_.center
+
+    # Fitting.
+
     def fit(self, X: Any, y: Any = None, *, dissimilarity: Any = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored.
 
@@ -204,68 +222,74 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         """
         with unchanged_on_failure(self):
             X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
-            self._fit(X, dissimilarity)
+            self._check_settings()
+            seed = int(check_random_state(self.random_state).randint(2**31))
+            checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
+            seed = seed if checkpoint is None else checkpoint.seed
+            rng = np.random.default_rng(seed)
+            X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
+            trained = self._trained(X, dissimilarity, rng, seed, checkpoint)
+            self.fitted_ = self._settled(trained, X, held, rng)
+            if checkpoint is not None:
+                checkpoint.remove()
         return self
 
-    def _fit(self, X: Any, dissimilarity: Any) -> None:
+    def _check_settings(self) -> None:
+        """Say now, not when training is over, what is wrong with the settings that matter only then."""
         checked_t(self.t)
-        checked_calibration(self.calibration)  # now, not when training is over
+        checked_calibration(self.calibration)
         share_of_outliers(self.contamination, auto=0.1)
-        device = find_device(self.device)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
-        seed = seed if checkpoint is None else checkpoint.seed
-        rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-        X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
-        self._scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
+        self._plan()
+
+    def _trained(
+        self, X: Any, dissimilarity: Any, rng: np.random.Generator, seed: int, checkpoint: Checkpoint | None
+    ) -> Trained:
+        device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
+        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         plan, members = self._plan(), whole("ensemble", self.ensemble)
-        rows = Rows(X, self._scaling, device, rng, room=self._room(device), most=plan.rows_used())
+        rows = Rows(X, scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
-        self.noise_scale_ = noise_scales(self.noise_scale, rows, rng)
-        plan = replace(plan, noise_scales=self.noise_scale_)
+        plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
+        potentials = len(plan.noise_scales)
         network = build(
-            rows.width,
-            widths(self.hidden),
-            self.encoder,
-            self.shared_encoder,
-            len(self.noise_scale_),
-            generator,
-            members,
+            rows.width, widths(self.hidden), self.encoder, self.shared_encoder, potentials, generator, members
         )
         if self.novelty and self.epochs is None:
-            network.prior = Prior.fitted(rows.z.cpu().numpy(), self.noise_scale_, rng)
+            network.prior = Prior.fitted(rows.z.cpu().numpy(), plan.noise_scales, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
-            self.history_ = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
-        del rows, comparison  # their memory is wanted for what follows
-        self.network_ = network
+            history = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
+        return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), self._names())
+
+    def _settled(self, trained: Trained, X: Any, held: Any, rng: np.random.Generator) -> Fitted:
+        """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
         n = X.shape[0]
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
-        self._settle(seen, X, 0 if held is None else held.shape[0])
-        self._inliers = None if held is None else kept(self._in_blocks(held, self._calibration.heads_of))
-        self._memory = Memory.of(X, rng)
-        if checkpoint is not None:
-            checkpoint.remove()
+        fitted = self._judged(trained, seen, X, 0 if held is None else held.shape[0])
+        if held is not None:
+            fitted = fitted.calibrated(fitted.heads(held))
+        return replace(fitted, replay=Memory.of(X, rng))
 
-    def _settle(self, seen: Any, X: Any, held_aside: int) -> None:
-        """All that follows from the trained network's outputs: `seen` are rows of X enough to fix quantiles."""
-        self._scorer = Scorer(self.network_)
-        outputs = np.moveaxis(self._in_blocks(seen, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
-        if self.epochs is None:  # comparisons leave g's level open: the median row is to have 1/2
-            level = np.median(outputs[:, :, 0], axis=1)
-            outputs[:, :, 0] -= level[:, None]
-            self.network_.shift_logit(-level)
-            self._scorer = Scorer(self.network_)
-        self._calibration = Calibration.fit(self.calibration, outputs)
-        self._training_scores = TrainingScores.of(self._calibration.heads_of(outputs))
-        self.center_ = centre_of(seen, blend(self._calibration.heads_of(outputs), self.t), self._scaling)
-        self._report = self._examined(X, held_aside)
-        share = share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
-        self.offset_ = float(np.quantile(self._scores_of(outputs), share))
+    def _judged(self, trained: Trained, seen: Any, X: Any, held_aside: int) -> Fitted:
+        fitted = settled(
+            trained,
+            seen,
+            calibration=self.calibration,
+            t=self.t,
+            share_of_outliers=self.share_of_outliers(),
+            level_is_open=self.epochs is None,
+        )
+        # Our schedule weighs local losses by η², the paper's does not.
+        weights = [1.0 if self.epochs is None else eta**-2 for eta in trained.noise_scale]
+        return examined(fitted, X, held_aside=held_aside, weights=weights)
+
+    def share_of_outliers(self) -> float:
+        """The share of the training rows that `predict` calls outliers."""
+        return share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -274,56 +298,33 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         (it is not saved: a loaded model learns from the new rows alone, and forgets more). What `calibrate` kept is
         dropped, since it was scored by another model.
         """
-        if not hasattr(self, "network_"):
+        if not hasattr(self, "fitted_"):
             return self.fit(X)
-        with unchanged_on_failure(self):
-            X = rows_to_score(self, X)
-            seed = int(check_random_state(self.random_state).randint(2**31)) + self._memory.seen
-            rng = np.random.default_rng(seed)
-            new, self._memory = X.shape[0], self._memory.with_new(X, rng)
-            if self._memory.rows.shape[0] < 3:
-                raise ValueError(f"partial_fit needs at least 3 rows to compare, got {new}.")
-            self._go_on(new / self._memory.seen, rng, seed)
+        X = rows_to_score(self, X)
+        before = self.fitted_
+        seed = int(check_random_state(self.random_state).randint(2**31)) + before.replay.seen
+        rng = np.random.default_rng(seed)
+        replay = before.replay.with_new(X, rng)
+        if replay.rows.shape[0] < 3:
+            raise ValueError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
+        network, history = self._taught(replay.rows, X.shape[0] / replay.seen, rng, seed)
+        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names)
+        self.fitted_ = self._judged(trained, replay.rows, replay.rows, 0)
         return self
 
-    def _go_on(self, share: float, rng: np.random.Generator, seed: int) -> None:
-        plan = self._plan()
+    def _taught(self, X: Any, share: float, rng: np.random.Generator, seed: int) -> tuple[Network, History]:
+        """Train a copy of the network on these rows; return it with the history of all training so far."""
+        plan, before = self._plan(), self.fitted_
         steps = max(FEWEST_STEPS, round(share * (plan.max_steps or STEPS)))
         gentle = min(plan.learning_rate, GENTLE_RATE)
-        plan = replace(plan, noise_scales=self.noise_scale_, epochs=None, max_steps=steps, learning_rate=gentle)
-        network, X, device = copy.deepcopy(self.network_), self._memory.rows, self._scorer.device
-        rows = Rows(X, self._scaling, device, rng, room=HELD_VALUES)
+        plan = replace(plan, noise_scales=before.noise_scale, epochs=None, max_steps=steps, learning_rate=gentle)
+        network, device = copy.deepcopy(before.network), before.scorer.device
+        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES)
         noise = torch.Generator(device).manual_seed(seed)
         went_on = Training(network, rows, compare(rows, self.metric, None), plan, rng, noise).run()
-        begun = self.history_["step"][-1]
-        self.history_ = {
-            name: [*self.history_[name], *(begun + x if name == "step" else x for x in went_on[name])]
-            for name in self.history_
-        }
-        self.network_, self._inliers = network, None
-        self._settle(X, X, 0)
-
-    def _examined(self, X: Any, held_aside: int) -> Report:
-        # A coin toss, and a score of zero. Our schedule weighs local losses by η², the paper's does not.
-        weights = [1.0 if self.epochs is None else eta**-2 for eta in self.noise_scale_]
-        return examine(
-            X,
-            lambda rows: self._in_blocks(rows, self._calibration.heads_of),
-            held_aside=held_aside,
-            history=self.history_,
-            nothing={"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))},
-            names=getattr(self, "feature_names_in_", None),
-        )
-
-    def report(self) -> Report:
-        """Did the fit go well: was something learned, do scores tell rows apart, which columns matter, are rows enough.
-
-        Print it, or show it in a notebook; its `warnings` say what to do.
-        """
-        check_is_fitted(self)
-        if self._report is None:
-            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
-        return self._report
+        begun = before.history["step"][-1]
+        later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
+        return network, {name: [*column, *later[name]] for name, column in before.history.items()}
 
     def _plan(self) -> Plan:
         if self.scheme not in SCHEMES:
@@ -350,46 +351,87 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The heads as two columns, "global" and "local"."""
-        return self.heads(X)
+    # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        return np.array(["global", "local"], dtype=object)
+    def vectors(self, X: Any) -> Any:
+        """Return the rows as they are, checked."""  # (n, p)
+        return rows_to_score(self, X)
 
-    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
-        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
-        # By name: the explorer lies above the models, and most users of a model never open it.
-        return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
+    def _of(self, X: Any, work: Callable[[Any], NDArray[np.float64]]) -> NDArray[np.float64]:
+        return work(rows_to_score(self, X))  # every row has its numbers: none is left out
+
+    def reading(self) -> Reading:
+        """Say how the model reads a table: columns of numbers, by their names if the training rows had any."""
+        names = self.fitted_.names
+        columns = None if names is None else list(names)
+        return Reading("numbers", columns, {name: pa.float64() for name in columns or ()})
+
+    def features(self) -> Features | None:
+        """Say what explanations speak of: the columns."""
+        return None if self.fitted_.center is None else Features(self.fitted_.features, self.fitted_.center)
+
+    def values(self, X: Any, vectors: Any) -> Any:
+        """Return what the rows hold, column by column."""  # (p, n)
+        return dense(vectors).T
+
+    def _baseline(self, baseline: Any) -> NDArray[np.float64]:
+        if hasattr(baseline, "columns"):
+            return super()._baseline(baseline)
+        row = np.atleast_2d(np.asarray(baseline, dtype=np.float64))
+        if row.shape != (1, self.fitted_.width):
+            raise ValueError(f"baseline must be one row of {self.fitted_.width} numbers, got shape {row.shape}.")
+        require_finite(row, None)
+        return row
+
+    def _names(self) -> Sequence[str] | None:
+        return getattr(self, "feature_names_in_", None)
+
+    # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
-        model_file.write(path, *saving.parts_of(self))
+        model_file.write(path, *self.parts())
 
-    def to_onnx(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as an ONNX file, which `centrality.onnx.Scorer` scores without torch."""
-        from centrality.model.onnx_graph import write
+    def parts(self) -> tuple[dict[str, Any], model_file.Arrays]:
+        """Return what a file holds: a header of JSON values, and arrays."""
+        settings = self.get_params(deep=False)
+        del settings["checkpoint"]  # it means nothing elsewhere
+        parameters = {name: model_file.as_json(value) for name, value in settings.items()}
+        header, arrays = saving.parts_of(self.fitted_)
+        return {"model": type(self).__name__, "version": __version__, "parameters": parameters, **header}, arrays
 
-        write(self, path)
+    @classmethod
+    def from_parts(
+        cls, header: dict[str, Any], arrays: model_file.Arrays, *, encoder: nn.Module | None, device: str
+    ) -> Self:
+        """Put together the model that `parts` took apart; a ValueError if the parts do not fit."""
+        if header["model"] != cls.__name__:
+            raise ValueError(f"a {cls.__name__} model was wanted, this one is a {header['model']}.")
+        known = cls().get_params(deep=False)  # a file of a later minor version may know more
+        parameters = {name: value for name, value in header["parameters"].items() if name in known}
+        if parameters["encoder"] is not None and encoder is None:
+            raise ValueError(
+                f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
+                "pass one to hold its weights, load(path, encoder=...)."
+            )
+        model = cls(**(parameters | {"encoder": encoder}))
+        model.fitted_ = saving.put_together(
+            header,
+            arrays,
+            calibration=model.calibration,
+            hidden=widths(model.hidden),
+            shared=model.shared_encoder,
+            members=int(model.ensemble),
+            encoder=encoder,
+            device=find_device(device),
+        )
+        model.n_features_in_ = model.fitted_.width
+        if model.fitted_.names is not None:
+            model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def load(path: str | os.PathLike[str], *, encoder: nn.Module | None = None, device: str = "auto") -> FUSE:
-    """The model that `save` wrote to `path`; it scores exactly as it did.
-
-    A model fitted with an encoder of your own needs that module again, to hold the weights from the file.
-    """
-    at = find_device(device)
-    header, arrays = model_file.read(path)
-    try:
-        model: FUSE = saving.put_together(FUSE, header, arrays, encoder, at)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise model_file.ModelFileError(f"{path} lacks something a FUSE model needs: {error!r}.") from error
-    except ValueError as error:
-        raise model_file.ModelFileError(f"{path}: {error}") from error
-    return model

@@ -1,6 +1,6 @@
 """Figures. They take arrays, never models, and return a matplotlib Figure that nothing else holds on to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -205,7 +205,7 @@ def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: ND
     return figure
 
 
-def history(losses: dict[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> Any:
+def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> Any:
     """The losses of both heads as training went on, as `history_` has them: "step", "global" and "local".
 
     `nothing` are the losses of heads that know nothing, drawn as dotted lines: a head that has not fallen below its

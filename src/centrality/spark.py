@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import checked_t
-from centrality.scoring.adapter import reader_of
+from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.scoring.stream import with_scores
 
 
-def score(model: Any, frame: Any, t: float | Sequence[float] | None = None) -> Any:
+def score(model: CentralityModel, frame: Any, t: float | Sequence[float] | None = None) -> Any:
     """The Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
@@ -23,6 +24,6 @@ def score(model: Any, frame: Any, t: float | Sequence[float] | None = None) -> A
 
     def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from with_scores(job, reader_of(model, batch.schema), pa.Table.from_batches([batch])).to_batches()
+            yield from with_scores(job, Adapter(model, batch.schema.names), pa.Table.from_batches([batch])).to_batches()
 
     return frame.mapInArrow(scored, schema)

@@ -8,7 +8,6 @@ from scipy import sparse
 from torch import nn
 
 from centrality import FUSE, Chain, load, model_file
-from centrality.model import saving
 from centrality.model.explanations import Field, _evened, centre_of, grouped, kinds
 from centrality.network.network import build
 from centrality.network.scorer import Scorer
@@ -49,7 +48,7 @@ def plain() -> FUSE:
 def bent() -> FUSE:
     """A model whose scaling bends a column and ignores another."""
     made = quick(max_steps=200).fit(HEAVY)
-    assert 4 in made._scaling.heavy
+    assert 4 in made.fitted_.scaling.heavy
     return made
 
 
@@ -194,7 +193,7 @@ def test_where_nothing_changes_slopes_are_derivatives():
 
 def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
     rows = np.array([[0.0], [1.0], [2.0], [3.0], [100.0], [101.0]])
-    scaling = quick().fit(rows)._scaling
+    scaling = quick().fit(rows).fitted_.scaling
     np.testing.assert_allclose(centre_of(rows, np.array([0, 9, 0, 0, 1, 0]), scaling), [1.0])  # of 0, 1 and 2
     assert plain.centrality(frame(plain.center_[None]))[0] >= np.quantile(plain.centrality(frame(X)), 0.99)
     assert not (plain.center_ == X).all(1).any()  # a file with it holds no training row
@@ -204,9 +203,9 @@ def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
 def test_after_new_rows_the_centre_is_that_of_all_that_is_remembered():
     model = quick().fit(X[:200])
     model.partial_fit(X[200:] + np.array([50, 0, 0, 0]))
-    rows = model._memory.rows
+    rows = model.fitted_.replay.rows
     assert len(rows) == 400
-    np.testing.assert_array_equal(model.center_, centre_of(rows, model.centrality(rows), model._scaling))
+    np.testing.assert_array_equal(model.center_, centre_of(rows, model.centrality(rows), model.fitted_.scaling))
     np.testing.assert_allclose(model.explain(X[:20]).sum(1), drop(model, X[:20], 0.5), atol=1e-3)
 
 
@@ -218,7 +217,7 @@ def test_a_loaded_model_explains_as_it_did(bent, tmp_path):
 
 
 def test_a_file_from_before_explanations_says_so(plain, tmp_path):
-    header, arrays = saving.parts_of(plain)
+    header, arrays = plain.parts()
     arrays.pop("center")
     model_file.write(tmp_path / "old.safetensors", header, arrays)
     old = load(tmp_path / "old.safetensors")
@@ -353,8 +352,8 @@ def test_far_places_are_dense_near_the_centre_and_end_at_the_row():
 def test_a_field_without_slope_leads_nowhere():
     """Columns that cannot move leave the row where it is."""
     model = quick().fit(X)
-    field = Field(model._scorer, model._calibration, 1.0, 0.5)
-    rows = model._scaling.scaled(X[:3])
+    field = Field(model.fitted_.scorer, model.fitted_.calibration, 1.0, 0.5)
+    rows = model.fitted_.scaling.scaled(X[:3])
     ways = field.uphill(rows, rows[:1], 3, np.zeros(4, dtype=bool))
     np.testing.assert_array_equal(ways, np.repeat(rows[:, None], 4, axis=1))
 

@@ -62,9 +62,9 @@ def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     quick().fit(blob).save(tmp_path / "model.safetensors")
     model = load(tmp_path / "model.safetensors")
-    assert model._memory == Memory(None, 600)
+    assert model.fitted_.replay == Memory(None, 600)
     model.partial_fit(blob[:60] + 1)
-    assert model._memory.seen == 660
+    assert model.fitted_.replay.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):
         load(tmp_path / "model.safetensors").partial_fit(blob[:2])
 

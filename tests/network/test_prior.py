@@ -142,8 +142,8 @@ def test_a_saved_model_keeps_it(tmp_path):
 def test_scoring_adds_what_the_network_says_it_does(encoder):
     X = correlated(60, 3)
     model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=5).fit(X)
-    z = torch.from_numpy(model._scaling.apply(X))
-    torch.testing.assert_close(model._scorer(z), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
+    z = torch.from_numpy(model.fitted_.scaling.apply(X))
+    torch.testing.assert_close(model.fitted_.scorer(z), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("encoder", [None, torch.nn.Linear(3, 4)])

@@ -10,7 +10,6 @@ import pytest
 
 from centrality import Chain, load, model_file, tables
 from centrality.cli import main
-from centrality.model import saving
 from centrality.representations import Series, Table
 from centrality.scores.reasons import Reason, Reasons, plain, signed
 from tests.conftest import quick
@@ -136,7 +135,7 @@ def test_a_ranking_says_why_the_peripheral_rows_are(made, capsys):
 
 def test_models_that_cannot_say_why_still_score_and_rank(made, tmp_path, capsys):
     folder, model, _ = made
-    header, arrays = saving.parts_of(model)
+    header, arrays = model.parts()
     arrays.pop("center")
     model_file.write(tmp_path / "old.safetensors", header, arrays)
     data = str(folder / "rows.csv")

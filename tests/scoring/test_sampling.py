@@ -125,15 +125,15 @@ def test_the_second_pass_sets_quantiles_by_all_rows_and_leaves_the_network(folde
     rows = tables.read(folder).select(["a", "b"])
     model = quick(calibration=calibration, contamination=0.07).fit(rows.slice(0, 3000))  # the first rows: a bad sample
     raw = model.raw(rows)
-    assert abs(np.mean(raw[:, 1] < model._calibration.ends[1, 0]) - 0.01) > 0.002
+    assert abs(np.mean(raw[:, 1] < model.fitted_.calibration.ends[1, 0]) - 0.01) > 0.002
     sketches.second_pass(model, folder)
     np.testing.assert_array_equal(model.raw(rows), raw)
-    for column, (low, high) in zip(raw.T, model._calibration.ends, strict=True):
+    for column, (low, high) in zip(raw.T, model.fitted_.calibration.ends, strict=True):
         assert np.mean(column < low) == pytest.approx(0.01, abs=0.002)
         assert np.mean(column < high) == pytest.approx(0.99, abs=0.002)
     assert np.mean(model.predict(rows) == -1) == pytest.approx(0.07, abs=0.002)
     # The training scores it remembers are those of all rows now, so that these do not drift.
-    kept = model._training_scores
+    kept = model.fitted_.training_scores
     assert kept.rows == ROWS
     assert abs(kept.compare(model.heads(rows)).effect) < 0.002
 
@@ -155,8 +155,8 @@ def test_the_command_makes_a_second_pass_with_workers(folder, tmp_path, capsys):
     path = fit(folder, tmp_path / "m.safetensors", "--sample", "2000", "--second-pass")
     model = load(path)
     raw = model.raw(tables.read(folder).select(["a", "b"]))
-    assert np.mean(raw[:, 1] < model._calibration.ends[1, 0]) == pytest.approx(0.01, abs=0.002)
-    assert model._training_scores.rows == ROWS
+    assert np.mean(raw[:, 1] < model.fitted_.calibration.ends[1, 0]) == pytest.approx(0.01, abs=0.002)
+    assert model.fitted_.training_scores.rows == ROWS
 
 
 def test_what_cannot_have_a_second_pass_says_so_before_the_fit(folder, tmp_path, capsys):

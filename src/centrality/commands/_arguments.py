@@ -3,7 +3,10 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
 
 DATA = (
     ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, a folder of .parquet files or of images, "
@@ -25,17 +28,13 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
-def loaded(arguments: argparse.Namespace) -> Any:
-    from centrality.chain import Chain, load
+def loaded(arguments: argparse.Namespace) -> "CentralityModel":
+    """Load the model that the arguments name, and tell it where this machine keeps what it needs."""
+    from centrality.chain import load
 
     model = load(arguments.model, device=arguments.device)
-    if isinstance(model, Chain):
-        known = model.representation_.get_params(deep=False)
-        asked = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
-        settings = {name: value for name, value in asked.items() if value is not None and name in known}
-        if "device" in known:
-            settings |= {"device": arguments.device, "progress": sys.stderr.isatty()}
-        model.representation_.set_params(**settings)
+    asked = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
+    model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **asked)
     return model
 
 

@@ -19,19 +19,17 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(f"The output must end in .onnx, got {arguments.output}.")
     require_folder(arguments.output)
 
-    from centrality.chain import Chain, load
+    from centrality.chain import load
     from centrality.model.onnx_graph import OPSET
 
-    model, representation = load(arguments.model, device="cpu"), None
-    if isinstance(model, Chain):
-        representation, model = type(model.representation_).__name__, model.model_
+    model = load(arguments.model, device="cpu")
     model.to_onnx(arguments.output)
     return {
         "onnx": str(arguments.output),
         "bytes": arguments.output.stat().st_size,
         "opset": OPSET,
-        "features": model.n_features_in_,
-        "without": representation,
+        "features": model.fitted_.width,
+        "without": model.about().get("representation"),
     }
 
 

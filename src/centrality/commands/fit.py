@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder
 
 if TYPE_CHECKING:
-    from centrality.fuse import FUSE
+    from centrality.model.fitted import Fitted
+    from centrality.model.interface import CentralityModel
 
 MANY = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
@@ -78,14 +79,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         random_state=arguments.random_state,
         progress=sys.stderr.isatty(),
     )
-    model = fuse.fit(rows) if representation is None else Chain(representation, fuse).fit(rows)
+    model: CentralityModel = fuse if representation is None else Chain(representation, fuse)
+    model.fit(rows)
     if arguments.second_pass:
         _second_pass(model, arguments.data)
     model.save(arguments.output)
-    fitted = model if representation is None else model.model_
-    said = {} if representation is None else {"representation": model.representation_.describe()}
+    said = {} if representation is None else {"representation": model.about()["reads"]}
     count = {"rows": total} if total == rows.num_rows else {"rows": total, "sampled": rows.num_rows}
-    return {"model": str(arguments.output), **count, **_summary(fitted), **said}
+    return {"model": str(arguments.output), **count, **_summary(model.fitted_), **said}
 
 
 def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
@@ -117,7 +118,7 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
         raise ValueError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
-def _second_pass(model: Any, data: str) -> None:
+def _second_pass(model: "CentralityModel", data: str) -> None:
     from functools import partial
 
     from centrality.scoring import sketches, workers
@@ -151,12 +152,11 @@ def _representation(arguments: argparse.Namespace) -> Any:
     raise ValueError(f"--represent must be one of {', '.join(REPRESENTATIONS)}, got {arguments.represent!r}.")
 
 
-def _summary(model: "FUSE") -> dict[str, Any]:
+def _summary(fitted: "Fitted") -> dict[str, Any]:
     return {
-        "features": model.n_features_in_,
-        "noise_scale": list(model.noise_scale_),
-        "global_loss": [model.history_["global"][0], model.history_["global"][-1]],
-        "local_loss": [model.history_["local"][0], model.history_["local"][-1]],
+        "features": fitted.width,
+        "noise_scale": list(fitted.noise_scale),
+        **{f"{head}_loss": [fitted.history[head][0], fitted.history[head][-1]] for head in ("global", "local")},
     }
 
 

@@ -2,9 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from centrality.commands._arguments import loaded, model_and_data, require_folder
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
+    from centrality.scoring.adapter import Adapter
 
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
 MAPPED = 20_000  # rows that a picture shows at most, drawn at random
@@ -36,82 +40,78 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"figure": str(arguments.output), **({} if rows is None else {"rows": rows})}
 
 
-def _history(model: Any) -> Any:
+def _history(model: "CentralityModel") -> Any:
     from centrality import plots
 
-    fitted = getattr(model, "model_", model)
-    report = fitted._report
+    report = model.fitted_.report
     nothing = None if report is None else {head: losses["nothing"] for head, losses in report.losses.items()}
-    return plots.history(fitted.history_, nothing=nothing)
+    return plots.history(model.fitted_.history, nothing=nothing)
 
 
-def _of_rows(arguments: argparse.Namespace, model: Any) -> tuple[Any, int]:
+def _of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple[Any, int]:
     import numpy as np
 
     from centrality import plots, tables
-    from centrality.scoring.adapter import reader_of
+    from centrality.scoring.adapter import Adapter
 
+    if arguments.kind == "contours":
+        _require_two_columns(model)
     table = tables.read(arguments.data)
-    reader = reader_of(model, table.schema)
+    adapter = Adapter(model, table.column_names)
     if arguments.kind == "profile" and arguments.rows is not None:
-        return plots.profile(_chosen(reader, table, arguments.rows), rows=arguments.rows), table.num_rows
+        return plots.profile(_chosen(adapter, table, arguments.rows), rows=arguments.rows), table.num_rows
     if table.num_rows > MAPPED:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MAPPED]
         table = table.take(np.sort(chosen))
-    rows = table.select(reader.columns)
+    vectors = finite(adapter.vectors(table))
     if arguments.kind == "contours":
-        figure = _contours(model, rows)
+        figure = _contours(model, vectors)
     elif arguments.kind == "map":
-        figure = _map(arguments, model, reader, rows)
+        figure = _map(arguments, model, vectors)
     else:
-        heads = finite(reader.heads(rows))
+        heads = model.fitted_.heads(vectors)
         figure = plots.profile(heads, t=model.t) if arguments.kind == "profile" else _scores(model, heads)
     return figure, table.num_rows
 
 
-def _chosen(reader: Any, table: Any, numbers: list[int]) -> Any:
+def _chosen(adapter: "Adapter", table: Any, numbers: list[int]) -> Any:
     import numpy as np
 
     beyond = [number for number in numbers if number >= table.num_rows]
     if beyond:
         raise ValueError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
-    heads = reader.heads(table.select(reader.columns))
+    heads = adapter.heads(adapter.vectors(table), table.num_rows)
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
         raise ValueError(f"Row {missing[0]} has no score to draw: it could not be represented.")
     return heads
 
 
-def _contours(model: Any, rows: Any) -> Any:
-    from centrality import maps, plots, tables
-    from centrality.chain import Chain
-    from centrality.scoring.adapter import without_names
-
-    if isinstance(model, Chain) or model.n_features_in_ != 2:
+def _require_two_columns(model: "CentralityModel") -> None:
+    if model.reading().kind != "numbers" or model.fitted_.width != 2:
         raise ValueError("Contours need a model of two columns of numbers; for others, draw a map.")
-    points = tables.numbers(rows)
-    return plots.contours([maps.grid(without_names(model), points, TS)], TS, points=[points])
 
 
-def _map(arguments: argparse.Namespace, model: Any, reader: Any, rows: Any) -> Any:
-    from centrality import maps, plots, tables
-    from centrality.chain import Chain
-    from centrality.scores.calibration import blend
+def _contours(model: "CentralityModel", points: Any) -> Any:
+    from centrality import maps, plots
 
-    if isinstance(model, Chain):
-        Z = finite(model.represent(rows))
-        heads = model.model_.heads(Z)
-    else:
-        Z, heads = model._scaling.apply(tables.numbers(rows)), reader.heads(rows)
-    points = maps.embed(Z, method=arguments.method, random_state=arguments.random_state)
-    return plots.homotopy_map(points, blend(heads, TS), TS)
+    return plots.contours([maps.grid(model.fitted_, points, TS)], TS, points=[points])
 
 
-def _scores(model: Any, heads: Any) -> Any:
+def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: Any) -> Any:
+    from centrality import maps, plots
+
+    seen = model.fitted_.scaling.apply(vectors)
+    points = maps.embed(seen, method=arguments.method, random_state=arguments.random_state)
+    return plots.homotopy_map(points, model.fitted_.centrality(vectors, TS), TS)
+
+
+def _scores(model: "CentralityModel", heads: Any) -> Any:
     from centrality import plots
-    from centrality.model.explanations import LOW, kinds
+    from centrality.model.explanations import kinds
+    from centrality.model.interface import LOW
 
-    bounds = getattr(model, "model_", model)._bounds(LOW)
+    bounds = model.fitted_.bounds(LOW)
     return plots.scores(heads, kinds=kinds(heads, bounds), bounds=bounds)
 
 

@@ -1,9 +1,12 @@
 """centrality rank: the most central and the most peripheral rows, in the terminal."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from centrality.commands._arguments import count, loaded, model_and_data
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
 
 HELP = "show the most central and most peripheral rows"
 
@@ -29,14 +32,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _what_to_show(model: Any) -> list[str] | None:
+def _what_to_show(model: "CentralityModel") -> list[str] | None:
     """The one column that says what a row is, if a text or an image is."""
-    from centrality.chain import Chain
-
-    if isinstance(model, Chain) and type(model.representation_).__name__ in ("Text", "Images"):
-        columns: list[str] | None = model.representation_.columns_
-        return columns
-    return None
+    reading = model.reading()
+    return reading.columns if reading.kind in ("text", "images") else None
 
 
 def show(result: dict[str, Any]) -> str:

@@ -74,8 +74,8 @@ def _job(arguments: argparse.Namespace, progress: bool = False) -> "Job":
 
     watch = None
     if arguments.watch_drift:
-        watch = Watch(_training_scores(model), arguments.drift_window, _warn)
-    inliers = getattr(model, "model_", model).calibration_heads() if arguments.p_values else None
+        watch = Watch(model.fitted_.known_training_scores(), arguments.drift_window, _warn)
+    inliers = model.calibration_heads() if arguments.p_values else None
     ts = arguments.t or [model.t]
     return Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
 
@@ -147,15 +147,6 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
 
 def _drift(job: "Job") -> dict[str, Any]:
     return {} if job.watch is None else {"drift": [_as_plain(drift) for drift in job.watch.found]}
-
-
-def _training_scores(model: Any) -> Any:
-    from centrality.chain import Chain
-
-    kept = (model.model_ if isinstance(model, Chain) else model)._training_scores
-    if kept is None:
-        raise ValueError("This model was saved before training scores were kept: fit it again to watch for drift.")
-    return kept
 
 
 def _as_plain(drift: Any) -> dict[str, Any]:

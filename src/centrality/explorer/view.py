@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality import maps, tables
-from centrality._estimator import rows_to_score
-from centrality.chain import Chain
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
-from centrality.model.explanations import grouped
+from centrality.model.interface import CentralityModel, over_vectors
+from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
-from centrality.scoring.adapter import reader_of, without_names
+from centrality.scoring.adapter import Adapter
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
@@ -65,7 +64,7 @@ class Seen:
 
 
 def view_of(
-    model: Any,
+    model: CentralityModel,
     X: Any,
     *,
     items: Any = None,
@@ -92,7 +91,6 @@ def view_of(
     if look.texts:  # a text is a column like any other: it can be searched
         kept = [Column(look.column, "text", np.empty(0), texts=look.texts), *(c for c in kept if c.name != look.column)]
     points, axes, own_scales = _placed(seen.take(there), on, random_state)
-    core = getattr(model, "model_", model)
     features, reasons = _reasons(model, seen.given, there)
     return View(
         title=title or "Centrality",
@@ -100,10 +98,10 @@ def view_of(
         points=points,
         heads=seen.heads[there],
         rows=seen.rows[there],
-        t=float(core.t),
+        t=float(model.t),
         columns=tuple(kept),
         items=look,
-        inliers=core._inliers,
+        inliers=model.fitted_.inliers,
         own_scales=own_scales,
         features=features,
         reasons=reasons,
@@ -134,48 +132,44 @@ def _look(seen: Seen, items: Any) -> Items:
     return items_of(items, len(seen.heads))
 
 
-def _seen(model: Any, X: Any) -> Seen:
-    table = as_arrow(X) if is_frame(X) else None
-    if table is not None:
-        X = table.select(reader_of(model, table.schema).columns)
-    return _by_chain(model, X, table) if isinstance(model, Chain) else _by_fuse(model, X, table)
+def _seen(model: CentralityModel, X: Any) -> Seen:
+    reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
+    if table is None:
+        vectors = model.vectors(X)
+    else:
+        adapter = Adapter(model, table.column_names)
+        vectors, X = adapter.vectors(table), table.select(adapter.columns)
+    heads = over_vectors(vectors, model.fitted_.heads)
+    given = len(table) if table is not None else len(X) if reading.one_series else len(heads)
+    rows, look = model.rows_of(given), Items()
+    if (items := model.shown(X)) is not None:
+        look = items_of(items, len(heads))
+        look = look if reading.kind == "series" else replace(look, column=(reading.columns or ["item"])[0])
+    if table is None:
+        table = _table_of(model, X, vectors, rows)
+    elif reading.one_series:
+        table = table.take(rows)
+    return Seen(_to_be_mapped(model, vectors), heads, rows, table, look, vectors)
 
 
-def _by_fuse(model: Any, X: Any, table: pa.Table | None) -> Seen:
-    array: Any = tables.numbers(X) if table is not None else rows_to_score(model, X)
-    plain = without_names(model)
-    if sparse.issparse(array):
+def _table_of(model: CentralityModel, X: Any, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
+    """Return what rows that came without a table hold."""
+    kind = model.reading().kind
+    if kind == "table":
+        return as_arrow(X)
+    if kind != "numbers":
+        return pa.table({"row": rows})
+    few = dense(vectors[:, :MOST_COLUMNS])
+    return as_arrow(few).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+
+
+def _to_be_mapped(model: CentralityModel, vectors: Any) -> NDArray[Any]:
+    """Return the vectors as the network sees them; of sparse ones, their main components."""
+    if sparse.issparse(vectors):
         from sklearn.decomposition import TruncatedSVD
 
-        vectors = TruncatedSVD(min(50, array.shape[1] - 1), random_state=0).fit_transform(array)
-    else:
-        vectors = model._scaling.apply(array)
-    if table is None:
-        few = array[:, :MOST_COLUMNS]
-        table = as_arrow(few.toarray() if sparse.issparse(few) else few)
-        names = getattr(model, "feature_names_in_", None)
-        table = table if names is None else table.rename_columns(list(names[:MOST_COLUMNS]))
-    return Seen(vectors, plain.heads(array), np.arange(len(vectors)), table, Items(), array)
-
-
-def _by_chain(model: Chain, X: Any, table: pa.Table | None) -> Seen:
-    Z = model.represent(X)
-    heads = model._of_rows(Z, model.model_.heads)
-    kind, rows = type(model.representation_).__name__, np.arange(len(Z))
-    look = Items()
-    column = (model.representation_.columns_ or ["item"])[0]
-    if kind in ("Text", "Images"):
-        look = replace(items_of(X[column] if table is not None else X, len(Z)), column=column)
-    elif kind == "Series":
-        series = model.representation_._items(X)
-        look = items_of([one[:, 0] for one in series], len(series))
-        if model.representation_.window is not None:
-            length = len(table) if table is not None else len(X)
-            rows = model.representation_.starts(length).astype(np.intp)
-            table = None if table is None else table.take(rows)
-    if table is None:
-        table = as_arrow(X) if kind == "Table" else pa.table({"row": rows})
-    return Seen(Z, heads, rows, table, look, Z)
+        return np.asarray(TruncatedSVD(min(50, vectors.shape[1] - 1), random_state=0).fit_transform(vectors))
+    return model.fitted_.scaling.apply(vectors)
 
 
 def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDArray[np.float64], tuple[str, str], bool]:
@@ -200,27 +194,17 @@ def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDAr
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 
-def _reasons(model: Any, given: Any, there: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
+def _reasons(model: CentralityModel, given: Any, there: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
     """The names of features, and what each contributes; None where the numbers of a vector have no names."""
-    core = without_names(getattr(model, "model_", model))
-    if not hasattr(core, "center_"):
-        return (), None  # a file from before explanations
-    if isinstance(model, Chain):
-        origins = model.representation_.origins()
-        if origins is None:
-            return (), None
-        names, groups = origins
-    else:
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(core.n_features_in_)])
-        groups = None
+    features = model.features()
+    if features is None:
+        return (), None
 
     def reasons(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        ends = [core.explain(given[there[rows]], t) for t in (0.0, 1.0)]
-        if groups is not None:
-            ends = [grouped(part, groups, len(names)) for part in ends]
-        return np.stack(ends, axis=2)
+        chosen = given[there[rows]]
+        return np.stack([model.by_feature(model.fitted_.explain(chosen, t)) for t in (0.0, 1.0)], axis=2)
 
-    return tuple(map(str, names)), reasons
+    return tuple(map(str, features.names)), reasons
 
 
 def telling(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:

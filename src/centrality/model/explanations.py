@@ -5,135 +5,27 @@ feature with what its own movement changes f by on the way. Of the ways to share
 adds up: the contributions of a row sum to f(row, t) - f(centre, t).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality._checks import whole
-from centrality._estimator import require_finite, rows_to_score
-from centrality.model.blocks import block_by_block
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, blend, checked_t
-from centrality.scores.drift import TrainingScores
-from centrality.scores.reasons import Reasons
+from centrality.scores.calibration import Calibration, blend
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
 PLACES = 8192  # places on the ways of a block of rows
 NEIGHBOURS = 10  # rows whose mean is the centre
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
+ROWS_EXPLAINED, ROWS_WALKED = PLACES // (STEPS[0] + 1), PLACES // HALVINGS  # rows in a block
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
-
-
-class Explained:
-    """What an estimator with a network, a scaling and a calibration can say about single rows."""
-
-    center_: Matrix
-    t: float
-    noise_scale_: tuple[float, ...]
-    n_features_in_: int
-    if TYPE_CHECKING:
-        _scorer: Scorer
-        _scaling: Scaling
-        _calibration: Calibration
-        _training_scores: TrainingScores | None
-        _inliers: Matrix | None
-
-        def heads(self, X: Any) -> Matrix: ...
-        def centrality(self, X: Any, t: Any = None) -> Matrix: ...
-
-    def explain(self, X: Any, t: float | None = None, *, baseline: Any = None) -> Matrix:
-        """(n, p) what each feature contributes to a row's centrality, against that of the centre.
-
-        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
-        within 0.001; the centre is `center_`, or the row that `baseline` gives. They are linear in t, so those at 0
-        and at 1 make all others.
-        """
-        X = rows_to_score(self, X)
-        field = self._field(t)
-        start = self._scaling.apply(self._baseline(baseline))
-
-        def work(rows: Any) -> Matrix:
-            return field.contributions(start, self._scaling.apply(dense(rows)))
-
-        return block_by_block(X, max(1, PLACES // (STEPS[0] + 1)), work, self._scorer.device)
-
-    def reasons(self, X: Any, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None) -> Reasons:
-        """For each row the features that lower its centrality the most: print it, or show it in a notebook.
-
-        `names` are those of the columns, where X does not bring them.
-        """
-        t, rows = self.t if t is None else t, dense(rows_to_score(self, X))
-        parts = self.explain(X, t)
-        if names is None:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        return Reasons.of(t, self.centrality(X, t), parts, names, rows.T, self.center_, whole("top", top))
-
-    def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> Matrix:
-        """(n, len(ts)) the centrality of each row along t, from global to local."""
-        return self.centrality(X, t=list(ts))
-
-    def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
-        """(n,) "global", "local", "both" or "typical": which head finds the row odd.
-
-        A head does if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if there are
-        any, else the training rows.
-        """
-        heads = self.heads(X)
-        return kinds(heads, self._bounds(low))
-
-    def _bounds(self, low: float) -> Matrix:
-        if not 0 < low < 1:
-            raise ValueError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
-        if self._inliers is not None:
-            return np.asarray(np.quantile(self._inliers, low, axis=0))
-        if self._training_scores is None:
-            raise ValueError("This model was saved before training scores were kept: fit it again to ask for kinds.")
-        return np.asarray(np.quantile(self._training_scores.quantiles, low, axis=1))
-
-    def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> Matrix:
-        """(n, steps + 1, p) the way each row would take to become typical, uphill along the learned field.
-
-        The first place is the row itself; the first step says what to change. A row on a summit stays where it is.
-        """
-        X = rows_to_score(self, X)
-        field, steps = self._field(t), whole("steps", steps)
-        centre = self._scaling.scaled(self._baseline(None))
-
-        def work(rows: Any) -> Matrix:
-            given = dense(rows).astype(np.float64)
-            places = field.uphill(self._scaling.scaled(given), centre, steps, self._scaling.varying())
-            return self._scaling.carried(given, places)
-
-        return block_by_block(X, max(1, PLACES // HALVINGS), work, self._scorer.device)
-
-    def _field(self, t: float | None) -> "Field":
-        dial = checked_t(self.t if t is None else t)
-        if dial.ndim:
-            raise ValueError(f"Explanations are made at one t, got {t!r}; they are linear in t.")
-        reach = max(self.noise_scale_) * self.n_features_in_**0.5
-        return Field(self._scorer, self._calibration, reach, float(dial))
-
-    def _baseline(self, baseline: Any) -> Matrix:
-        if baseline is None:
-            if not hasattr(self, "center_"):
-                raise ValueError("This model's file was written before explanations: fit it again to ask for them.")
-            return self.center_[None]
-        if hasattr(baseline, "columns"):
-            baseline = dense(rows_to_score(self, baseline))
-        row = np.atleast_2d(np.asarray(baseline, dtype=np.float64))
-        if row.shape != (1, self.n_features_in_):
-            raise ValueError(f"baseline must be one row of {self.n_features_in_} numbers, got shape {row.shape}.")
-        require_finite(row, None)
-        return row
 
 
 @dataclass(frozen=True)

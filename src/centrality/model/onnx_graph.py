@@ -1,4 +1,4 @@
-"""A fitted FUSE as an ONNX graph: rows and t in; heads and centrality out.
+"""A fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
 What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
 calibration compute in float64 as they do there, the network in float32.
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__
 from centrality._atomic import written_whole
 from centrality._optional import optional
+from centrality.model.fitted import Fitted
 from centrality.model.onnx_encoder import nodes_of
 from centrality.network.layers import Copies, Linear
 from centrality.network.network import Network
@@ -55,32 +55,30 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
 
 
-def write(fuse: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted FUSE to `path`, whole or not at all."""
-    check_is_fitted(fuse)
-    content = model_of(fuse).SerializeToString()
+def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
+    """Write a fitted model to `path`, whole or not at all; t is the dial it is scored with where none is given."""
+    content = model_of(fitted, t).SerializeToString()
     with written_whole(path) as beside:
         beside.write_bytes(content)
 
 
-def model_of(fuse: Any) -> Any:
-    """The ONNX model of a fitted FUSE, checked by onnx itself."""
+def model_of(fitted: Fitted, t: float) -> Any:
+    """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
-    logits, potentials = _outputs(graph, fuse.network_, _scaled(graph, fuse._scaling), fuse.n_features_in_)
-    logit, local = _raw(graph, fuse._calibration, logits, potentials)
-    heads = [_global(graph, fuse._calibration.kind, logit), _local(graph, fuse._calibration, local)]
+    logits, potentials = _outputs(graph, fitted.network, _scaled(graph, fitted.scaling), fitted.width)
+    logit, local = _raw(graph, fitted.calibration, logits, potentials)
+    heads = [_global(graph, fitted.calibration.kind, logit), _local(graph, fitted.calibration, local)]
     graph.named("heads", graph("Concat", *heads, axis=1))
     shares = graph("Sub", 1.0, "t"), "t"  # (m,) each
     graph.named("centrality", graph("Add", *(graph("Mul", h, s) for h, s in zip(heads, shares, strict=True))))
-    names = getattr(fuse, "feature_names_in_", None)
     facts = {
-        "t": fuse.t,
-        "features": fuse.n_features_in_,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "calibration": fuse._calibration.kind,
-        "noise_scale": list(fuse.noise_scale_),
+        "t": t,
+        "features": fitted.width,
+        "feature_names": None if fitted.names is None else list(fitted.names),
+        "calibration": fitted.calibration.kind,
+        "noise_scale": list(fitted.noise_scale),
     }
-    return _finished(graph, fuse.n_features_in_, facts)
+    return _finished(graph, fitted.width, facts)
 
 
 def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:

@@ -1,5 +1,6 @@
-"""A fitted FUSE model as a header and arrays, and back; `model_file` puts these into a file."""
+"""A fitted model as a header and arrays, and back; `model_file` puts these into a file."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,96 +9,94 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from centrality import __version__
-from centrality._checks import widths
+from centrality.model.fitted import Fitted
 from centrality.model.replay import Memory
-from centrality.model_file import as_json
-from centrality.network.network import restore
+from centrality.model_file import Arrays
+from centrality.network.network import Network, restore
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.report import Report
 
-Arrays = dict[str, NDArray[Any]]
 
-
-def parts_of(model: Any) -> tuple[dict[str, Any], Arrays]:
-    """Everything needed to score, and to see how the model came about: JSON values, and arrays."""
-    arrays = {f"network.{name}": value.cpu().numpy() for name, value in model.network_.state_dict().items()}
+def parts_of(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
+    """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
+    arrays = {f"network.{name}": value.cpu().numpy() for name, value in fitted.network.state_dict().items()}
     arrays |= {
-        **{f"scaling.{name}": array for name, array in vars(model._scaling).items()},
-        "calibration.potentials": model._calibration.potentials,
-        "calibration.ends": model._calibration.ends,
-        "calibration.halves": model._calibration.halves,
+        **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items()},
+        "calibration.potentials": fitted.calibration.potentials,
+        "calibration.ends": fitted.calibration.ends,
+        "calibration.halves": fitted.calibration.halves,
     }
-    if hasattr(model, "center_"):
-        arrays["center"] = model.center_
-    if model._training_scores is not None:
-        arrays["training.quantiles"] = model._training_scores.quantiles
-    if model._inliers is not None:
-        arrays["conformal.inliers"] = model._inliers
-    names = getattr(model, "feature_names_in_", None)
+    scores = fitted.training_scores
+    optional = {
+        "center": fitted.center,
+        "training.quantiles": None if scores is None else scores.quantiles,
+        "conformal.inliers": fitted.inliers,
+    }
+    arrays |= {name: array for name, array in optional.items() if array is not None}
     header = {
-        "model": type(model).__name__,
-        "version": __version__,
-        "parameters": {
-            name: as_json(value) for name, value in model.get_params(deep=False).items() if name != "checkpoint"
-        },
-        "features": model.n_features_in_,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "noise_scale": list(model.noise_scale_),
-        "offset": model.offset_,
-        "rows_seen": model._memory.seen,
-        "training_rows": None if model._training_scores is None else model._training_scores.rows,
-        "report": None if model._report is None else asdict(model._report),
-        "history": {k: [None if np.isnan(x) else x for x in v] for k, v in model.history_.items()},
+        "features": fitted.width,
+        "feature_names": None if fitted.names is None else list(fitted.names),
+        "noise_scale": list(fitted.noise_scale),
+        "offset": fitted.offset,
+        "rows_seen": fitted.replay.seen,
+        "training_rows": None if scores is None else scores.rows,
+        "report": None if fitted.report is None else asdict(fitted.report),
+        "history": {k: [None if np.isnan(x) else x for x in v] for k, v in fitted.history.items()},
     }
     return header, arrays
 
 
 def put_together(
-    kind: type[Any], header: dict[str, Any], arrays: Arrays, encoder: nn.Module | None, device: torch.device
-) -> Any:
-    """The model of this kind that `parts_of` took apart; a ValueError if the parts do not fit."""
-    if header["model"] != kind.__name__:
-        raise ValueError(f"a {kind.__name__} model was wanted, this one is a {header['model']}.")
-    known = kind().get_params(deep=False)  # a file of a later minor version may know more
-    parameters = {name: value for name, value in header["parameters"].items() if name in known}
-    if parameters["encoder"] is not None and encoder is None:
-        raise ValueError(
-            f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
-            "pass one to hold its weights, load(path, encoder=...)."
-        )
-    model = kind(**(parameters | {"encoder": encoder}))
-    model.n_features_in_ = p = int(header["features"])
-    if header["feature_names"] is not None:
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    model.noise_scale_ = tuple(header["noise_scale"])
-    model._memory = Memory(None, int(header["rows_seen"]))
-    k, members = len(model.noise_scale_), int(model.ensemble)
-    model.offset_ = float(header["offset"])
-    model.history_ = {name: [np.nan if x is None else x for x in v] for name, v in header["history"].items()}
-    model._report = Report(**header["report"]) if header.get("report") else None
-    model._scaling = _scaling(arrays, p)
-    shapes = {"potentials": (members, k, 2), "ends": (2, 2), "halves": (2, 2)}
-    quantiles = (_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items())
-    model._calibration = Calibration(parameters["calibration"], *quantiles)
-    if "center" in arrays:  # absent from files written before explanations
-        model.center_ = _shaped(arrays, "center", (p,))
-    model._training_scores = _training_scores(header, arrays)
-    model._inliers = None
-    if "conformal.inliers" in arrays:
-        count = len(arrays["conformal.inliers"])
-        model._inliers = _shaped(arrays, "conformal.inliers", (max(count, 1), 2))
+    header: dict[str, Any],
+    arrays: Arrays,
+    *,
+    calibration: str,
+    hidden: Sequence[int],
+    shared: bool,
+    members: int,
+    encoder: nn.Module | None,
+    device: torch.device,
+) -> Fitted:
+    """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
+    p, scales = int(header["features"]), tuple(header["noise_scale"])
+    names = header["feature_names"]
+    return Fitted(
+        network=_network(arrays, p, hidden, encoder, shared, len(scales), members).to(device),
+        scaling=_scaling(arrays, p),
+        calibration=_calibration(arrays, calibration, members, len(scales)),
+        noise_scale=scales,
+        offset=float(header["offset"]),
+        history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
+        replay=Memory(None, int(header["rows_seen"])),
+        names=None if names is None else tuple(names),
+        inliers=_inliers(arrays),
+        training_scores=_training_scores(header, arrays),
+        center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
+        report=Report(**header["report"]) if header.get("report") else None,
+    )
+
+
+def _network(
+    arrays: Arrays, p: int, hidden: Sequence[int], encoder: nn.Module | None, shared: bool, scales: int, members: int
+) -> Network:
+    mark = "network."
     weights = {
-        name.removeprefix("network."): torch.from_numpy(array)
-        for name, array in arrays.items()
-        if name.startswith("network.")
+        name.removeprefix(mark): torch.from_numpy(array) for name, array in arrays.items() if name.startswith(mark)
     }
-    model.network_ = restore(weights, p, widths(model.hidden), encoder, model.shared_encoder, k, members).to(device)
-    model._scorer = Scorer(model.network_)
-    return model
+    return restore(weights, p, hidden, encoder, shared, scales, members)
+
+
+def _calibration(arrays: Arrays, kind: str, members: int, scales: int) -> Calibration:
+    shapes = {"potentials": (members, scales, 2), "ends": (2, 2), "halves": (2, 2)}
+    return Calibration(kind, *(_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items()))
+
+
+def _inliers(arrays: Arrays) -> NDArray[np.float64] | None:
+    if "conformal.inliers" not in arrays:
+        return None
+    return _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
 
 
 def _scaling(arrays: Arrays, p: int) -> Scaling:

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from centrality.representations.table import Table as Table
     from centrality.representations.text import Text as Text
 
-_HOMES = {"Table": "table", "Images": "images", "Text": "text", "Series": "series"}
+# One line a representation: the name that people import, and the module it lives in.
+HOMES = {"Table": "table", "Images": "images", "Text": "text", "Series": "series"}
 
 __all__ = ["Images", "Series", "Table", "Text"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"centrality.representations.{_HOMES[name]}"), name)
+    if name in HOMES:
+        return getattr(import_module(f"centrality.representations.{HOMES[name]}"), name)
     raise AttributeError(f"module 'centrality.representations' has no attribute {name!r}")
 
 

@@ -22,7 +22,10 @@ class DataNote(UserWarning):
 class Representation(TransformerMixin, BaseEstimator):
     """Turns rows of something into rows of numbers. A subclass brings `fit`, `transform` and its state."""
 
+    kind: str  # what it reads: "table", "text", "images" or "series"
     scaled = False  # True: the numbers are already in units that can be compared
+    rows_at_once = 4096  # how many rows are best turned into vectors together
+    windowed = False  # True: all rows are one series, and the vectors are those of its windows
     columns_: list[str] | None  # the columns of a table it reads; None: what it was given was no table
 
     def types(self) -> dict[str, pa.DataType]:
@@ -37,6 +40,18 @@ class Representation(TransformerMixin, BaseEstimator):
         """What an explanation can speak of, and which of it each number stands for; None where numbers mean nothing."""
         return None
 
+    def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+        """Return scores of windows as scores of the moments of a series of this length."""
+        raise NotImplementedError
+
+    def shown(self, X: Any) -> Sequence[Any] | None:
+        """Return what the items behind the vectors look like, one for each; None where rows speak for themselves."""
+        return None
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return where each vector's row stands among so many rows: every row has one, unless there are windows."""
+        return np.arange(length)
+
     def values(self, X: Any) -> list[list[Any]]:
         """What the rows hold, a list for each of the `origins`."""
         raise NotImplementedError
@@ -44,6 +59,9 @@ class Representation(TransformerMixin, BaseEstimator):
     def typical(self, z: NDArray[Any]) -> list[Any]:
         """What a vector says of each of the `origins`; None where that cannot be told."""
         raise NotImplementedError
+
+    def warm_up(self) -> None:
+        """Load what transforming needs, where that takes a while."""
 
     def state(self) -> tuple[State, Arrays]:
         """What `fit` learned, as JSON values and arrays."""

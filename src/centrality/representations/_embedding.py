@@ -20,6 +20,7 @@ class Embedding(Representation):
     """
 
     scaled = True
+    batch_size: int  # items encoded together
     column: str | None
     normalize: bool
     columns_: list[str] | None
@@ -69,6 +70,15 @@ class Embedding(Representation):
 
     def _scaled(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray((vectors - self._center) / self._scale, dtype=np.float32)
+
+    @property
+    def rows_at_once(self) -> int:  # type: ignore[override]
+        """As many as are encoded together."""
+        return self.batch_size
+
+    def shown(self, X: Any) -> Any:
+        """Return the items themselves."""
+        return chosen_column(X, self.columns_[0] if self.columns_ else self.column)[1]
 
     def types(self) -> dict[str, pa.DataType]:
         return {name: pa.string() for name in self.columns_ or []}

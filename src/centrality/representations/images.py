@@ -35,6 +35,8 @@ class Images(Embedding):
     skipped_ : the images that the last `transform` could not read.
     """
 
+    kind = "images"
+
     def __init__(
         self,
         model: Any = "clip",
@@ -101,6 +103,10 @@ class Images(Embedding):
                 vectors[i] = vector
                 cache.put(key, vector)
         return vectors
+
+    def warm_up(self) -> None:
+        """Load the encoder, and encode a picture."""
+        self.transform([np.zeros((8, 8, 3), np.uint8)])
 
     def _loaded(self) -> VisionEncoder:
         return VisionEncoder(

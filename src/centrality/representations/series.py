@@ -36,6 +36,8 @@ class Series(Representation):
     column : with `window`, the columns of a table that hold the values: a name or several.
     """
 
+    kind = "series"
+
     def __init__(
         self,
         features: str = "catch22",
@@ -75,6 +77,19 @@ class Series(Representation):
             raise ValueError(f"A window of {window} moments was asked for, but the series has only {length}.")
         begins = np.arange(0, length - window + 1, step)
         return begins if begins[-1] == length - window else np.append(begins, length - window)
+
+    @property
+    def windowed(self) -> bool:  # type: ignore[override]
+        """Whether X is one long series, of which windows are taken."""
+        return self.window is not None
+
+    def shown(self, X: Any) -> list[Item]:
+        """Return the first channel of each series or window."""
+        return [item[:, 0] for item in self._items(X)]
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return the moments at which the windows begin, or every row where each holds a series."""
+        return self.starts(length).astype(np.intp) if self.windowed else np.arange(length)
 
     def spread(self, scores: NDArray[Any], length: int) -> NDArray[np.float64]:
         """Scores of windows (n,) or (n, k) as scores of moments: the mean over the windows that hold each."""

@@ -42,6 +42,7 @@ class Table(Representation):
     'category, 3 levels, missing being one of them'
     """
 
+    kind = "table"
     scaled = True
 
     def __init__(self, *, cardinality: int = 40) -> None:

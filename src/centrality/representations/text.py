@@ -32,6 +32,8 @@ class Text(Embedding):
     progress : show a bar.
     """
 
+    kind = "text"
+
     def __init__(
         self,
         model: str = DEFAULT,
@@ -54,6 +56,10 @@ class Text(Embedding):
         self.download = download
         self.device = device
         self.progress = progress
+
+    def warm_up(self) -> None:
+        """Load the encoder, and encode a text."""
+        self.transform([""])
 
     def _loaded(self) -> "_Encoder":
         return _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)

@@ -181,6 +181,16 @@ def checked_t(t: Any) -> NDArray[np.float64]:
     return dial
 
 
+def one_t(t: Any) -> float:
+    """Return `t` as one number; an error if it is a list."""
+    if type(t) is float and 0 <= t <= 1:
+        return t
+    dial = checked_t(t)
+    if dial.ndim:
+        raise ValueError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
+    return float(dial)
+
+
 def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
     """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
     # Value and slope at u = bend: bend and 1.

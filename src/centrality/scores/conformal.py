@@ -9,15 +9,14 @@ the same p-values. Breaking ties by lot instead makes them exactly uniform.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import positive
-from centrality.scores.calibration import blend, checked_t
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
@@ -27,15 +26,19 @@ Scores = NDArray[np.float64]
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
     """(1 + how many of the m inliers score no more) / (m + 1), for each score; `rng` breaks ties by lot.
 
+    A row without a score (NaN) has no p-value either.
+
     >>> p_values(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.1, 0.4, 0.9]))
     array([0.2, 0.6, 1. ])
     """
+    unknown = np.isnan(scores)
     if rng is not None:
         # Every point, inlier or not, gets a lot of its own, which decides among those of equal score.
         level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
         drawn = level + rng.random(len(level))
         inliers, scores = drawn[: len(inliers)], drawn[len(inliers) :]
-    return np.asarray((1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1))
+    p = (1 + np.searchsorted(np.sort(inliers), scores, side="right")) / (len(inliers) + 1)
+    return np.where(unknown, np.nan, p)
 
 
 def benjamini_hochberg(p: Scores, fdr: float) -> NDArray[np.bool_]:
@@ -85,105 +88,43 @@ def threshold_by_contamination(scores: Scores, share: float) -> float:
     return float(np.quantile(scores, _share("contamination", share)))
 
 
-class Conformal:
-    """For estimators with heads: p-values and detection, at every t, once calibrated on fresh inliers."""
+@dataclass(frozen=True)
+class Rule:
+    """One way to draw the line between inliers and outliers; `RULES` has them all."""
 
-    t: float
-    _inliers: NDArray[np.float64] | None  # (m, 2) heads of the calibration rows: t mixes them as it mixes any others
+    name: str
+    value: float
 
-    def heads(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-    def calibrate(self, X: Any) -> Self:
-        """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
-
-        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
-        them, as they score low, make p-values larger than they need be, so that fewer outliers are found.
-        """
-        self._inliers = kept(self.heads(X))
-        return self
-
-    def p_values(self, X: Any, t: float | Sequence[float] | None = None, *, random_state: Any = None) -> Scores:
-        """How surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
-
-        Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
-        Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
-        """
-        t = self.t if t is None else t
-        dial = checked_t(t)
-        inliers, heads = self.calibration_heads(), self.heads(X)
-        rng = None if random_state is None else np.random.default_rng(random_state)
-        columns = [p_values(blend(inliers, at), blend(heads, at), rng) for at in np.atleast_1d(dial)]
-        return columns[0] if dial.ndim == 0 else np.column_stack(columns)
-
-    def threshold(
-        self,
-        X: Any,
-        *,
-        fdr: float | None = None,
-        false_positives: float | None = None,
-        contamination: float | None = None,
-        t: float | None = None,
-    ) -> float:
-        """The centrality at t below which rows of X are to be called outliers, by one of three rules.
-
-        fdr : of the rows called outliers, at most this share is inliers, on average (Benjamini and Hochberg).
-        false_positives : at most so many inliers are called outliers, on average.
-        contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
-        """
-        return self._threshold(self.heads(X), fdr, false_positives, contamination, self.t if t is None else t)
-
-    def detect(
-        self,
-        X: Any,
-        *,
-        fdr: float | None = None,
-        false_positives: float | None = None,
-        contamination: float | None = None,
-        t: float | None = None,
-    ) -> NDArray[np.bool_]:
-        """(n,) True for outliers: rows less central than `threshold` says. Without a rule, fdr=0.05."""
-        if fdr is None and false_positives is None and contamination is None:
-            fdr = 0.05
-        heads, t = self.heads(X), self.t if t is None else t
-        return np.asarray(blend(heads, t) < self._threshold(heads, fdr, false_positives, contamination, t))
-
-    def _threshold(
-        self,
-        heads: NDArray[np.float64],
-        fdr: float | None,
-        false_positives: float | None,
-        contamination: float | None,
-        t: float,
-    ) -> float:
-        given = {"fdr": fdr, "false_positives": false_positives, "contamination": contamination}
-        rules = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+    @classmethod
+    def chosen(cls, **given: float | None) -> Self:
+        """Return the one rule that was given a value."""
+        rules = [cls(name, value) for name, value in given.items() if value is not None]
         if len(rules) != 1:
-            came = " and ".join(rules) or "none"
-            raise ValueError(f"One of fdr, false_positives and contamination was wanted, got {came}.")
-        if checked_t(t).ndim:
-            raise ValueError(f"t must be one number here, got {t!r}.")
-        scores = blend(heads, t)
-        if contamination is not None:
-            return threshold_by_contamination(scores, contamination)
-        inliers = blend(self.calibration_heads(), t)
-        if fdr is not None:
-            return threshold_by_fdr(inliers, scores, fdr)
-        assert false_positives is not None  # one of the three was given
-        return threshold_by_false_positives(inliers, scores, false_positives)
+            came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
+            *most, last = given
+            raise ValueError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
+        return rules[0]
 
-    def calibration_heads(self) -> NDArray[np.float64]:
-        """(m, 2) heads of the rows kept by `calibrate` or `holdout`; an error if there are none."""
-        check_is_fitted(self)
-        if self._inliers is None:
-            raise ValueError(
-                "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
-                "such rows, or fit with holdout=0.2 to keep a fifth of the training rows aside for it."
-            )
-        return self._inliers
+    @property
+    def needs_inliers(self) -> bool:
+        """Whether the rule measures rows by calibration rows."""
+        return self.name != "contamination"
+
+    def threshold(self, scores: Scores, inliers: Scores | None) -> float:
+        """Return the score below which rows are outliers; rows without a score have no say."""
+        known = scores[~np.isnan(scores)]
+        if inliers is None:
+            return threshold_by_contamination(known, self.value)
+        return RULES[self.name](inliers, known, self.value)
 
 
-def kept(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
+RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
+    "fdr": threshold_by_fdr,
+    "false_positives": threshold_by_false_positives,
+}
+
+
+def evenly_spaced(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
     """At most so many rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
     return heads if len(heads) <= limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]
 
@@ -217,10 +158,12 @@ def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
 
 
 def _last_rejected(p: Scores, fdr: float) -> float:
-    """The largest p-value that is rejected, or 0: no p-value is."""
-    ordered = np.sort(p)
-    small = np.flatnonzero(ordered <= _share("fdr", fdr) * np.arange(1, len(p) + 1) / len(p) * ROUNDING)
-    return float(ordered[small[-1]]) if len(small) else 0.0
+    """Return the largest p-value that is rejected, or 0 if none is."""
+    from scipy.stats import false_discovery_control  # 40 MiB that scoring alone does not need
+
+    share = _share("fdr", fdr)
+    rejected = p[false_discovery_control(p) <= share * ROUNDING] if len(p) else p
+    return float(rejected.max(initial=0.0))
 
 
 def _below_which(inliers: Scores, level: float) -> float:

@@ -1,8 +1,6 @@
-"""What a model wants of a table, and its heads for such a table."""
+"""The one adapter between a model and rows of any kind: files, frames, requests, pages and clusters all use it."""
 
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,66 +9,58 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import require_finite
-from centrality.chain import Chain
+from centrality.model.interface import CentralityModel, over_vectors
+from centrality.scores.calibration import blend
 from centrality.scores.reasons import Reasons
 
-Heads = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Reader:
-    """What a model wants of a table, and its heads for such a table, calibrated and raw."""
+class Adapter:
+    """What a model wants of tables with columns of these names, and what it says of their rows.
 
-    columns: list[str]
-    types: dict[str, pa.DataType]
-    heads: Callable[[pa.Table], Heads]
-    raw: Callable[[pa.Table], Heads]
-    windowed: bool  # all rows are one series, scored by its windows
-    reasons: Callable[[pa.Table, float], Reasons] | None  # None: what the model reads has no features with names
+    An error names the columns that are missing. Rows are turned into vectors once, by `vectors`; heads and reasons are
+    asked of those.
+    """
 
+    def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
+        reading = model.reading()
+        self.model, self.fitted = model, model.fitted_
+        self.of_numbers = reading.kind == "numbers"
+        self.columns = list(names) if reading.columns is None else reading.columns
+        self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
+        self.one_series = reading.one_series  # all rows are one series, scored by its windows
+        self.explains = not reading.one_series and model.features() is not None
+        tables.require(names, self.columns)
+        if self.of_numbers and len(self.columns) != self.fitted.width:
+            raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
 
-def reader_of(model: Any, schema: pa.Schema) -> Reader:
-    """How `model` reads tables of this schema; an error names what is missing."""
-    if isinstance(model, Chain):
-        representation = model.representation_
-        columns = representation.columns_ if representation.columns_ is not None else schema.names
-        windowed = getattr(representation, "window", None) is not None
-        named = not windowed and representation.origins() is not None and hasattr(model.model_, "center_")
-        heads, raw = (_moments(model, of) if windowed else of for of in (model.heads, model.raw))
-        reader = Reader(columns, representation.types(), heads, raw, windowed, model.reasons if named else None)
-    else:
-        names = getattr(model, "feature_names_in_", None)
-        columns = schema.names if names is None else list(names)
-        types = {name: pa.float64() for name in columns}
-        plain = without_names(model)
-        reasons = _reasons_of_numbers(plain, columns) if hasattr(model, "center_") else None
-        reader = Reader(columns, types, _of_numbers(plain.heads), _of_numbers(plain.raw), False, reasons)
-    tables.require(schema.names, reader.columns)
-    return reader
-
-
-def without_names(model: Any) -> Any:
-    """The same model for bare arrays: a table has already put the columns in order by their names."""
-    plain = copy(model)
-    vars(plain).pop("feature_names_in_", None)
-    return plain
-
-
-def _of_numbers(score: Callable[[NDArray[Any]], Heads]) -> Callable[[pa.Table], Heads]:
-    def heads(table: pa.Table) -> Heads:
+    def vectors(self, table: pa.Table) -> Any:
+        """Return the rows as the fitted model takes them; all NaN where a row could not be represented."""  # (n, p)
+        table = table.select(self.columns)
+        if not self.of_numbers:
+            return self.model.vectors(table)
         matrix = tables.numbers(table)
-        try:
-            return np.asarray(score(matrix))
-        except ValueError:
-            require_finite(matrix, table.column_names)  # the same complaint, with the column's name
-            raise
+        require_finite(matrix, self.columns)
+        return matrix
 
-    return heads
+    def heads(self, vectors: Any, rows: int) -> Matrix:
+        """Return global and local centrality of the table's rows, whose vectors these are."""  # (rows, 2)
+        return self.model.by_moment(over_vectors(vectors, self.fitted.heads), rows)
 
+    def raw(self, vectors: Any, rows: int) -> Matrix:
+        """Return the uncalibrated scores of the table's rows, whose vectors these are."""  # (rows, 2)
+        return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
-def _reasons_of_numbers(plain: Any, columns: list[str]) -> Callable[[pa.Table, float], Reasons]:
-    return lambda table, t: plain.reasons(tables.numbers(table), t, names=columns)
-
-
-def _moments(model: Chain, score: Callable[[pa.Table], Heads]) -> Callable[[pa.Table], Heads]:
-    return lambda table: model.representation_.spread(score(table), table.num_rows)
+    def reasons(self, table: pa.Table, vectors: Any, heads: Matrix, ts: Sequence[float]) -> list[Reasons]:
+        """Return what lowers each row's centrality, at each t."""
+        # Contributions are linear in t: those at the two ends make all others.
+        asked = ts if len(ts) == 1 else (0.0, 1.0)
+        found = [over_vectors(vectors, lambda rows, t=t: self.fitted.explain(rows, t)) for t in asked]  # type: ignore[misc]
+        values = self.model.values(table.select(self.columns), vectors)
+        parts = found if len(ts) == 1 else [(1 - t) * found[0] + t * found[1] for t in ts]
+        names = self.columns if self.of_numbers else None
+        return [
+            self.model.in_words(t, blend(heads, t), part, values, names=names)
+            for t, part in zip(ts, parts, strict=True)
+        ]

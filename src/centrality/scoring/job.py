@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import blend
 from centrality.scores.conformal import p_values
 from centrality.scoring import units
-from centrality.scoring.adapter import Reader
+from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
 
 Heads = NDArray[np.float64]
@@ -25,7 +26,7 @@ Heads = NDArray[np.float64]
 class Job:
     """One scoring: which model, at which t, and who is told about it."""
 
-    model: Any
+    model: CentralityModel
     ts: list[float]
     watch: Watch | None = None
     progress: bool = False
@@ -49,27 +50,21 @@ class Job:
             self.watch.see(heads)
         scores = [blend(heads, t) for t in self.ts]
         if self.inliers is not None:
-            scores += [self._p_values(self.inliers, heads, t) for t in self.ts]
+            scores += [p_values(blend(self.inliers, t), blend(heads, t)) for t in self.ts]
         return dict(zip(self.names, scores, strict=False))
 
-    def scored(self, reader: Reader, table: pa.Table) -> dict[str, NDArray[Any]]:
+    def scored(self, adapter: Adapter, table: pa.Table) -> dict[str, NDArray[Any]]:
         """All that it adds to these rows, column by column."""
-        columns = self.columns(reader.heads(table))
-        if self.explain and reader.reasons is not None:
-            for t in self.ts:
-                columns[f"reasons_{t:g}"] = np.array(reader.reasons(table, t).short(), dtype=object)
+        vectors = adapter.vectors(table)
+        heads = adapter.heads(vectors, table.num_rows)
+        columns = self.columns(heads)
+        if self.explain and adapter.explains:
+            for t, reasons in zip(self.ts, adapter.reasons(table, vectors, heads, self.ts), strict=True):
+                columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)
         return columns
 
-    @staticmethod
-    def _p_values(inliers: Heads, heads: Heads, t: float) -> NDArray[np.float64]:
-        """NaN where there is no score: a row left out, such as an image that cannot be read."""
-        found = np.full(len(heads), np.nan)
-        there = np.isfinite(heads).all(1)
-        found[there] = p_values(blend(inliers, t), blend(heads[there], t))
-        return found
 
-
-def _digest(model: Any) -> str:
+def _digest(model: CentralityModel) -> str:
     """What tells one model from another: a checksum of the file that it would be saved to."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.safetensors"

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from centrality import tables
+from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import blend, checked_t
 from centrality.scores.reasons import Reason, Reasons
-from centrality.scoring.adapter import Reader, reader_of
+from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import ahead
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -38,23 +39,23 @@ class Ranked:
         return rows
 
 
-def rank(model: Any, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+def rank(model: CentralityModel, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
     """The number of rows, the `top` most central ones and the `top` most peripheral ones."""
     checked_t(t)
     with tables.open_rows(data) as source:
         return _ranked(model, source, t, top)
 
 
-def _ranked(model: Any, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
-    reader = reader_of(model, source.schema)
-    batches: Any = (pa.Table.from_batches([batch]) for batch in source.batches(types=reader.types))
-    if reader.windowed:
+def _ranked(model: CentralityModel, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+    adapter = Adapter(model, source.schema.names)
+    batches: Any = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
+    if adapter.one_series:
         batches = [pa.concat_tables(batches)]
     best: list[pa.Table] = []
     worst: list[pa.Table] = []
     seen = 0
     for table in ahead(batches):
-        heads = reader.heads(table.select(reader.columns))
+        heads = adapter.heads(adapter.vectors(table), table.num_rows)
         order = np.arange(seen, seen + table.num_rows)
         seen += table.num_rows
         columns = {"_row": order, "_score": blend(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
@@ -64,13 +65,14 @@ def _ranked(model: Any, source: tables.Source, t: float, top: int) -> tuple[int,
         worst = [_first([*worst, table], top, descending=False)]
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return seen, _explained(best[0], reader, t), _explained(worst[0], reader, t)
+    return seen, _explained(best[0], adapter, t), _explained(worst[0], adapter, t)
 
 
-def _explained(table: pa.Table, reader: Reader, t: float) -> Ranked:
-    if reader.reasons is None or table.num_rows == 0:
+def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
+    if not adapter.explains or table.num_rows == 0:
         return Ranked(table, None)
-    return Ranked(table, reader.reasons(table.select(reader.columns), t))
+    heads = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
+    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0])
 
 
 def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:

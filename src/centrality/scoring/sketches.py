@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality._estimator import share_of_outliers
 from centrality._optional import optional
-from centrality.scores.calibration import QUANTILES, blend
+from centrality.model.fitted import Fitted
+from centrality.model.interface import CentralityModel
+from centrality.scores.calibration import QUANTILES
 from centrality.scores.drift import KEPT, TrainingScores
 from centrality.scoring import units
-from centrality.scoring.adapter import Reader, reader_of
+from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import ahead
 from centrality.scoring.units import Engine, Unit
 
@@ -39,36 +40,39 @@ def require(holdout: float | None) -> None:
         )
 
 
-def second_pass(model: Any, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False) -> None:
+def second_pass(
+    model: CentralityModel, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False
+) -> None:
     """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
-    fuse = getattr(model, "model_", model)
-    require(fuse.holdout)
+    report = model.fitted_.report
+    require(None if report is None else report.held_aside or None)
     every = units.plan(data, None)
     # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
-    readings = 2 if fuse.calibration == "clip" else 1
+    readings = 2 if model.fitted_.calibration.kind == "clip" else 1
     for _ in range(readings):
-        _settle(model, _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress)))
+        merged = _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress))
+        model.fitted_ = _settled(model.fitted_, merged, model.share_of_outliers())
 
 
-def of_unit(model: Any, unit: Unit) -> list[bytes]:
+def of_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
     """Sketches of what the model makes of one unit's rows."""
     sketches = [optional("datasketches", "scale").kll_doubles_sketch(SIZE) for _ in range(SKETCHED)]
     with unit.open() as source:
-        reader = reader_of(model, source.schema)
-        if reader.windowed:
+        adapter = Adapter(model, source.schema.names)
+        if adapter.one_series:
             raise ValueError("The second pass is for rows that stand by themselves, not for windows of a series.")
-        for batch in ahead(source.batches(reader.columns, reader.types)):
-            scores = _scores(reader, getattr(model, "model_", model), pa.Table.from_batches([batch]))
+        for batch in ahead(source.batches(adapter.columns, adapter.types)):
+            scores = _scores(adapter, model.t, pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):
                 sketch.update(np.ascontiguousarray(values))
     return [sketch.serialize() for sketch in sketches]
 
 
-def _scores(reader: Reader, fuse: Any, table: pa.Table) -> NDArray[np.float64]:
+def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:
     """(n, 3) what is sketched; rows without a score, such as images that cannot be read, are left out."""
-    raw = reader.raw(table.select(reader.columns))
+    raw = adapter.raw(adapter.vectors(table), table.num_rows)
     raw = raw[np.isfinite(raw).all(1)]
-    return np.column_stack([raw, blend(fuse._calibration.unbent(raw), fuse.t)])
+    return np.column_stack([raw, adapter.fitted.scores_of(raw, t)])
 
 
 def _merged(parts: Sequence[list[bytes]]) -> list[Any]:
@@ -80,15 +84,18 @@ def _merged(parts: Sequence[list[bytes]]) -> list[Any]:
     return merged
 
 
-def _settle(model: Any, merged: list[Any]) -> None:
-    fuse = getattr(model, "model_", model)
-    fuse._inliers = None  # what `calibrate` kept was scored on another scale
+def _settled(fitted: Fitted, merged: list[Any], share_of_outliers: float) -> Fitted:
+    """Return the model with the quantiles that the sketches found."""
     *of_heads, of_scores = merged
     ends = np.array([sketch.get_quantiles(list(QUANTILES)) for sketch in of_heads])
-    fuse._calibration = replace(fuse._calibration, ends=ends)
+    calibration = replace(fitted.calibration, ends=ends)
     levels = list(np.linspace(0, 1, KEPT))
     raw = np.column_stack([sketch.get_quantiles(levels) for sketch in of_heads])
-    # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
-    fuse._training_scores = TrainingScores(fuse._calibration.heads(raw).T.copy(), of_scores.n)
-    share = share_of_outliers(fuse.contamination, auto=0.01 if fuse.novelty else 0.1)
-    model.offset_ = fuse.offset_ = float(of_scores.get_quantile(share))
+    return replace(
+        fitted,
+        calibration=calibration,
+        inliers=None,  # what `calibrate` kept was scored on another scale
+        # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
+        training_scores=TrainingScores(calibration.heads(raw).T.copy(), of_scores.n),
+        offset=float(of_scores.get_quantile(share_of_outliers)),
+    )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from centrality import tables
 from centrality.scores.calibration import checked_t
 from centrality.scoring import units
-from centrality.scoring.adapter import Reader, reader_of
+from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.tables import locations, sinks
 from centrality.tables.sources import TEXT, TextSource
@@ -44,8 +44,8 @@ def score_unit(job: Job, unit: units.Unit) -> int:
 
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
-    reader = reader_of(job.model, source.schema)
-    if job.explain and reader.reasons is None:
+    adapter = Adapter(job.model, source.schema.names)
+    if job.explain and not adapter.explains:
         raise ValueError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
             "file was written before there were explanations (then fit it again). Score without --explain."
@@ -54,33 +54,33 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     as_lines = (
         isinstance(source, TextSource)
         and kind == source.kind
-        and not reader.windowed
+        and not adapter.one_series
         and not set(job.names) & set(source.schema.names)
     )
-    if reader.windowed and getattr(source, "in_part", False):
+    if adapter.one_series and getattr(source, "in_part", False):
         raise tables.TableError(
             f"{source.name} is one series to this model, so it cannot be cut: score without --split."
         )
     with sinks.opened(output) as file:
         if as_lines:
             assert isinstance(source, TextSource)
-            rows = _score_lines(job, source, reader, file)
+            rows = _score_lines(job, source, adapter, file)
         else:
-            rows = _score_batches(job, source, reader, file, kind, str(output) == "-")
+            rows = _score_batches(job, source, adapter, file, kind, str(output) == "-")
     if job.watch is not None:
         job.watch.end()
     return rows
 
 
-def _score_lines(job: Job, source: TextSource, reader: Reader, file: Any) -> int:
+def _score_lines(job: Job, source: TextSource, adapter: Adapter, file: Any) -> int:
     """Text in and text of the same kind out: each record keeps what was written and gets the scores at its end."""
     rows, drop = 0, 1 if source.kind == ".jsonl" else 0
     if source.header is not None:
         file.write(sinks.header_line(source.kind, source.header + job.names))
-    blocks = source.lines(reader.columns, reader.types)
+    blocks = source.lines(adapter.columns, adapter.types)
     with _bar(job, source) as bar:
         for table, records in blocks if source.live else ahead(blocks):
-            ends = sinks.as_text(source.kind, job.scored(reader, table))
+            ends = sinks.as_text(source.kind, job.scored(adapter, table))
             kept = (record.rstrip()[:-1] if drop else record for record in records)
             file.write(b"".join(record + end for record, end in zip(kept, ends, strict=True)))
             file.flush()
@@ -89,16 +89,16 @@ def _score_lines(job: Job, source: TextSource, reader: Reader, file: Any) -> int
     return rows
 
 
-def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, stream: bool) -> int:
+def _score_batches(job: Job, source: Any, adapter: Adapter, file: Any, kind: str, stream: bool) -> int:
     live = stream or getattr(source, "live", False)
     rows, sink = 0, None
-    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=reader.types))
-    if reader.windowed:
+    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
+    if adapter.one_series:
         batches = [pa.concat_tables(batches)]
     with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
-        for table in batches if live or reader.windowed else ahead(batches):
-            scored = with_scores(job, reader, table)
+        for table in batches if live or adapter.one_series else ahead(batches):
+            scored = with_scores(job, adapter, table)
             if sink is None:
                 schema = scored.schema if kind != ".parquet" else scored.schema.with_metadata({"centrality": job.note})
                 sink = sinks.make(kind, file, schema, stream=stream)
@@ -118,9 +118,9 @@ def _score_batches(job: Job, source: Any, reader: Reader, file: Any, kind: str, 
     return rows
 
 
-def with_scores(job: Job, reader: Reader, table: pa.Table) -> pa.Table:
+def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
     """The table with the job's columns at its end, those of the same name replaced."""
-    new = job.scored(reader, table.select(reader.columns))
+    new = job.scored(adapter, table)
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score

@@ -122,7 +122,7 @@ class App:
         what = served, kind, scope["query_string"], body, self.limits.rows
         asked = await _in_thread(_requests.read, *what) if large else _requests.read(*what)
         if asked.p_values:
-            served.inliers()  # if there are none, say so before the work
+            served.fitted.calibration_heads()  # if there are none, say so before the work
         explained = served.explanation(asked.ts[0]) if asked.explain else None
         heads = await self.queue.score(served.heads(), asked.rows)
         parts = None if explained is None else await self.queue.score(explained, asked.rows)

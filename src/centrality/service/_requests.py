@@ -53,7 +53,7 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
     ts, p_values, explain = _dial(options.get("t"), served.t), _truth(options, "p_values"), _truth(options, "explain")
     if explain and len(ts) > 1:
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
-    numbers = n * (len(ts) * (1 + p_values) + explain * served.fuse.n_features_in_)
+    numbers = n * (len(ts) * (1 + p_values) + explain * served.fitted.width)
     if len(ts) > MOST_T or numbers > ANSWERED * most_rows:
         most = f"{MOST_T} values of t and {ANSWERED * most_rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
@@ -63,7 +63,7 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
 def answer(asked: Asked, served: Served, heads: NDArray[np.float64], parts: NDArray[Any] | None) -> bytes:
     """The scores as columns, named as `centrality score` names them."""
     if asked.p_values:
-        columns = Job(served.model, asked.ts, inliers=served.inliers()).columns(heads)
+        columns = Job(served.model, asked.ts, inliers=served.fitted.calibration_heads()).columns(heads)
     else:
         columns = {f"centrality_{t:g}": blend(heads, t) for t in asked.ts}
     if parts is not None:

@@ -13,27 +13,25 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import require_finite
-from centrality.chain import Chain
-from centrality.scoring.adapter import reader_of, without_names
+from centrality.model.interface import CentralityModel, over_vectors
+from centrality.scoring.adapter import Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
-from centrality.service._rows import Rows
+from centrality.service._rows import Rows, count
 from centrality.tables.text import TextFormat
 
 EXPLAINED = 1024  # rows explained together: that takes many passes through the network
 NUMBERS = {int, float, bool}
-REPRESENTED = 4096  # rows represented together, where the representation does not say
 
 
 class Served:
-    """What both kinds of models have in common."""
+    """What all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
 
-    columns: list[str] | None  # what a row's values are called
-
-    def __init__(self, model: Any, name: str) -> None:
+    def __init__(self, model: CentralityModel, name: str) -> None:
         self.model, self.name = model, name  # the name tells one version of the model's file from another
-        self.fuse = model.model_ if isinstance(model, Chain) else model
-        self.t = float(model.t)
+        self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
+        self.columns = self.reading.columns  # what a row's values are called
+        model.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
     def from_json(self, rows: list[Any]) -> Rows:
         raise NotImplementedError
@@ -41,21 +39,25 @@ class Served:
     def from_arrow(self, table: pa.Table) -> Rows:
         raise NotImplementedError
 
+    def vectors(self, rows: Rows) -> Any:
+        """Return the rows as the fitted model takes them."""  # (n, p)
+        raise NotImplementedError
+
     def heads(self) -> Scoring:
         raise NotImplementedError
 
     def explanation(self, t: float) -> Scoring:
-        return Scoring(partial(self.model.explain, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
+        if self.reading.one_series:
+            raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
+        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
+
+    def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
+        return self.model.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
 
     def part_names(self, width: int) -> list[str]:
-        """What the contributions to a score are called: those of the columns, if each has one."""
-        if self.columns is not None and len(self.columns) == width:
-            return self.columns
-        return [f"x{j}" for j in range(width)]
-
-    def inliers(self) -> NDArray[np.float64]:
-        """Heads of the calibration rows; an error if there are none."""
-        return np.asarray(self.fuse.calibration_heads())
+        """What the contributions to a score are called."""
+        features = self.model.features()
+        return [f"x{j}" for j in range(width)] if features is None else features.names
 
     def describe(self) -> dict[str, Any]:
         """What GET /model says."""
@@ -63,29 +65,29 @@ class Served:
             "model": type(self.model).__name__,
             "version": self.name,
             "columns": self.columns,
-            "features": int(self.fuse.n_features_in_),
+            "features": self.fitted.width,
             "t": self.t,
-            "noise_scale": list(self.fuse.noise_scale_),
-            "calibration": self.fuse.calibration,
-            "p_values": self.fuse._inliers is not None,
-            "explain": hasattr(self.fuse, "center_"),
+            "noise_scale": list(self.fitted.noise_scale),
+            "calibration": self.fitted.calibration.kind,
+            "p_values": self.fitted.inliers is not None,
+            "explain": self.fitted.center is not None and not self.reading.one_series,
+            **self.model.about(),
         }
 
 
 class Numbers(Served):
-    """FUSE: rows are numbers, in the order of the columns or under their names."""
+    """Rows are numbers, in the order of the columns or under their names."""
 
-    def __init__(self, model: Any, name: str) -> None:
+    def __init__(self, model: CentralityModel, name: str) -> None:
         super().__init__(model, name)
-        self.model = without_names(model)
-        names = getattr(model, "feature_names_in_", None)
-        self.columns = None if names is None else [str(column) for column in names]
-        self.width = int(model.n_features_in_)
-        self._heads = Scoring(self.model.heads, ("heads", id(self.model)), quick=True)
-        self.model.heads(np.zeros((1, self.width)))  # libraries set themselves up now, not at the first request
+        self.width = self.fitted.width
+        self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
 
     def heads(self) -> Scoring:
         return self._heads
+
+    def vectors(self, rows: Rows) -> Any:
+        return rows
 
     def from_json(self, rows: list[Any]) -> Rows:
         if isinstance(rows[0], dict):
@@ -135,43 +137,26 @@ class Numbers(Served):
 
 
 class Represented(Served):
-    """A chain: rows are what its representation reads."""
+    """Rows are what the model's representation reads."""
 
-    def __init__(self, model: Chain, name: str) -> None:
+    def __init__(self, model: CentralityModel, name: str) -> None:
         super().__init__(model, name)
-        representation = model.representation_
-        self.columns = representation.columns_
-        self._images = type(representation).__name__ == "Images"
-        whole = getattr(representation, "window", None) is not None
-        turn = getattr(representation, "batch_size", REPRESENTED)
-        if hasattr(representation, "batch_size"):  # texts or images: load the encoder now, not at the first request
-            representation.transform([np.zeros((8, 8, 3), np.uint8) if self._images else ""])
+        whole, turn = self.reading.one_series, self.reading.rows_at_once
         self._heads = Scoring(self._heads_of, ("heads", id(self.model)), whole=whole, turn=turn)
 
     def heads(self) -> Scoring:
         return self._heads
 
-    def explanation(self, t: float) -> Scoring:
-        if self._heads.whole:
-            raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
-        return super().explanation(t)
-
-    def describe(self) -> dict[str, Any]:
-        own, representation = super().describe(), self.model.representation_
-        about = {"representation": type(representation).__name__, "reads": representation.describe()}
-        return own | about | {"explain": own["explain"] and not self._heads.whole}
-
-    def part_names(self, width: int) -> list[str]:
-        origins = self.model.representation_.origins()
-        return super().part_names(width) if origins is None else list(origins[0])
+    def vectors(self, rows: Rows) -> Any:
+        if isinstance(rows, pa.Table):
+            return Adapter(self.model, rows.column_names).vectors(rows)
+        return self.model.vectors(rows)
 
     def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
-        if isinstance(rows, pa.Table):
-            return reader_of(self.model, rows.schema).heads(rows)
-        return np.asarray(self.model.heads(rows))
+        return self.model.by_moment(over_vectors(self.vectors(rows), self.fitted.heads), count(rows))
 
     def from_json(self, rows: list[Any]) -> Rows:
-        if self._images:
+        if self.reading.kind == "images":
             return self._pictures(rows)
         if self.columns is None:
             return rows
@@ -180,7 +165,7 @@ class Represented(Served):
         lines = b"\n".join(map(orjson.dumps, named))
         text = TextFormat(".jsonl", "rows")  # as `centrality score` reads them
         _, schema = text.begin(lines)
-        types = self.model.representation_.types()
+        types = self.reading.types
         wanted = pa.schema([(name, types.get(name, schema.field(name).type)) for name in self.columns])
         return text.parse(lines, wanted, strict=False)
 
@@ -196,7 +181,9 @@ class Represented(Served):
 
     def _require_no_paths(self, table: pa.Table) -> None:
         """A path would be one on this machine, and not the caller's to read."""
-        if self._images and not (pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)):
+        if self.reading.kind == "images" and not (
+            pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)
+        ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
     def _named(self, row: Any, i: int) -> dict[str, Any]:
@@ -220,8 +207,9 @@ class Represented(Served):
         return found if self.columns is None else pa.table({self.columns[0]: pa.array(found, pa.binary())})
 
 
-def served(model: Any, name: str) -> Served:
-    return Represented(model, name) if isinstance(model, Chain) else Numbers(model, name)
+def served(model: CentralityModel, name: str) -> Served:
+    """Return the model as the service sees it."""
+    return Numbers(model, name) if model.reading().kind == "numbers" else Represented(model, name)
 
 
 def _short(value: Any) -> str:

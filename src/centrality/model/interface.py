@@ -1,0 +1,352 @@
+"""What every model offers, whatever its rows are: FUSE on rows of numbers, Chain on tables, texts, images or series.
+
+A model brings a fitted value and a way from its own kind of rows to vectors; everything else is the same for all.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from importlib import import_module
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from centrality._checks import whole
+from centrality._estimator import CentralityEstimator
+from centrality.model.explanations import grouped, kinds
+from centrality.model.fitted import Fitted
+from centrality.network.scaling import dense
+from centrality.scores import conformal
+from centrality.scores.calibration import blend, checked_t, one_t
+from centrality.scores.drift import Drift
+from centrality.scores.reasons import Reasons
+from centrality.scores.report import Report
+
+PROFILE = tuple(np.linspace(0, 1, 11).tolist())
+LOW = 0.05  # a head is low below this quantile of typical rows
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads a table: which columns, how text files hold them, and what a row is."""
+
+    kind: str  # "numbers", "table", "text", "images" or "series"
+    columns: list[str] | None  # None: whatever columns there are, in their order
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    one_series: bool = False  # all rows together are one series, scored by its windows
+    rows_at_once: int = 4096  # how many rows are best read together
+
+
+@dataclass(frozen=True)
+class Features:
+    """What an explanation can speak of: names, what is typical of each, and which of them each number stands for."""
+
+    names: list[str]
+    typical: Sequence[Any] | NDArray[Any]
+    owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
+
+
+class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
+    """A fitted value and a way from rows of some kind to vectors; each method below is one pass over the rows."""
+
+    t: float
+    fitted_: Fitted
+
+    # What a kind of model brings.
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what is typical of the rows of X."""
+
+    @abstractmethod
+    def share_of_outliers(self) -> float:
+        """Return the share of the training rows that `predict` is to call outliers."""
+
+    def with_fitted(self, fitted: Fitted) -> Self:
+        """Return a model with the same settings that has learned this."""
+        model = copy(self)
+        model.fitted_ = fitted
+        return model
+
+    @abstractmethod
+    def vectors(self, X: Any) -> Any:
+        """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
+
+    @abstractmethod
+    def reading(self) -> Reading:
+        """Say how the model reads a table."""
+
+    @abstractmethod
+    def features(self) -> Features | None:
+        """Say what explanations speak of; None where the numbers of a vector have no names."""
+
+    @abstractmethod
+    def values(self, X: Any, vectors: Any) -> Any:
+        """Return what the rows of X, whose vectors these are, hold, feature by feature."""
+
+    def by_moment(self, scores: Matrix, length: int) -> Matrix:
+        """Return scores of a series' windows as scores of its moments; those of other models are by row already."""
+        return scores
+
+    def about(self) -> dict[str, Any]:
+        """Return what there is to know of how rows are read, in plain values, for people."""
+        return {}
+
+    def warm_up(self) -> None:
+        """Score something: libraries and encoders set themselves up now, not when somebody waits."""
+        self.fitted_.heads(np.zeros((1, self.fitted_.width)))
+
+    def settle_in(self, **settings: Any) -> None:
+        """Take over settings that belong to this machine (caches, devices), those of them that the model knows."""
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return which of so many rows each vector stands for: every one has its own, unless there are windows."""
+        return np.arange(length)
+
+    def shown(self, X: Any) -> Sequence[Any] | None:
+        """Return what the rows look like, one item for each vector; None where their columns say it all."""
+        return None
+
+    @abstractmethod
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go on learning from new rows."""
+
+    @abstractmethod
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file."""
+
+    # Scores.
+
+    def heads(self, X: Any) -> Matrix:
+        """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
+        return self._of(X, lambda rows: self.fitted_.heads(rows))
+
+    def raw(self, X: Any) -> Matrix:
+        """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
+        return self._of(X, lambda rows: self.fitted_.raw(rows))
+
+    def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> Matrix:
+        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
+        t = self._dial(t)
+        checked_t(t)  # before the work, not after it
+        return self._of(X, lambda rows: self.fitted_.centrality(rows, t))
+
+    def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> Matrix:
+        """(n, len(ts)) the centrality of each row along t, from global to local."""
+        return self.centrality(X, t=list(ts))
+
+    def score_samples(self, X: Any) -> Matrix:
+        """The heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
+
+        Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
+        """
+        return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
+
+    def standard_error(self, X: Any, t: float | None = None) -> Matrix:
+        """(n,) how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
+        t = one_t(self._dial(t))
+        return self._of(X, lambda rows: self.fitted_.standard_error(rows, t))
+
+    def transform(self, X: Any) -> Matrix:
+        """The heads as two columns, "global" and "local"."""
+        return self.heads(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns that `transform` gives."""
+        return np.array(["global", "local"], dtype=object)
+
+    # Outliers at a stated error rate.
+
+    def calibrate(self, X: Any) -> Self:
+        """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
+
+        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
+        them, as they score low, make p-values larger than they need be, so that fewer outliers are found.
+        """
+        heads = self.heads(X)  # first: it says so if the model is not fitted
+        self.fitted_ = self.fitted_.calibrated(heads)
+        return self
+
+    def calibration_heads(self) -> Matrix:
+        """(m, 2) heads of the rows kept by `calibrate` or `holdout`; an error if there are none."""
+        check_is_fitted(self)
+        return self.fitted_.calibration_heads()
+
+    def p_values(self, X: Any, t: float | Sequence[float] | None = None, *, random_state: Any = None) -> Matrix:
+        """How surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
+
+        Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
+        Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
+        """
+        inliers, dial = self.calibration_heads(), checked_t(self._dial(t))
+        heads = self.heads(X)
+        rng = None if random_state is None else np.random.default_rng(random_state)
+        columns = [conformal.p_values(blend(inliers, at), blend(heads, at), rng) for at in np.atleast_1d(dial)]
+        return columns[0] if dial.ndim == 0 else np.column_stack(columns)
+
+    def threshold(
+        self,
+        X: Any,
+        *,
+        fdr: float | None = None,
+        false_positives: float | None = None,
+        contamination: float | None = None,
+        t: float | None = None,
+    ) -> float:
+        """The centrality at t below which rows of X are to be called outliers, by one of three rules.
+
+        fdr : of the rows called outliers, at most this share is inliers, on average (Benjamini and Hochberg).
+        false_positives : at most so many inliers are called outliers, on average.
+        contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
+        """
+        rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
+        return self._threshold(self.heads(X), rule, one_t(self._dial(t)))
+
+    def detect(
+        self,
+        X: Any,
+        *,
+        fdr: float | None = None,
+        false_positives: float | None = None,
+        contamination: float | None = None,
+        t: float | None = None,
+    ) -> NDArray[np.bool_]:
+        """(n,) True for outliers: rows less central than `threshold` says. Without a rule, fdr=0.05."""
+        if fdr is None and false_positives is None and contamination is None:
+            fdr = 0.05
+        rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
+        heads, t = self.heads(X), one_t(self._dial(t))
+        return np.asarray(blend(heads, t) < self._threshold(heads, rule, t))
+
+    def _threshold(self, heads: Matrix, rule: conformal.Rule, t: float) -> float:
+        inliers = blend(self.calibration_heads(), t) if rule.needs_inliers else None
+        return rule.threshold(blend(heads, t), inliers)
+
+    def drift(self, X: Any) -> Drift:
+        """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
+        heads = self.heads(X)
+        return self.fitted_.known_training_scores().compare(heads)
+
+    # Why.
+
+    def explain(self, X: Any, t: float | None = None, *, baseline: Any = None) -> Matrix:
+        """(n, features) what each feature contributes to a row's centrality, against that of the centre.
+
+        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
+        within 0.001; the centre is the model's own, or the row that `baseline` gives. They are linear in t, so those
+        at 0 and at 1 make all others. The numbers that stand for one column of a `Table` are taken together; a
+        `Series` has its features, texts and images have the numbers of their vectors.
+        """
+        check_is_fitted(self)
+        t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
+        return self.by_feature(self._of(X, lambda rows: self.fitted_.explain(rows, t, start)))
+
+    def by_feature(self, parts: Matrix) -> Matrix:
+        """Add up the contributions of the numbers that stand for the same feature."""  # (n, p) -> (n, features)
+        features = self.features()
+        if features is None or features.owner is None:
+            return parts
+        return grouped(parts, features.owner, len(features.names))
+
+    def reasons(self, X: Any, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None) -> Reasons:
+        """For each row the features that lower its centrality the most: print it, or show it in a notebook.
+
+        `names` are those of the features, where X does not bring them.
+        """
+        check_is_fitted(self)
+        t, vectors = one_t(self._dial(t)), self.vectors(X)
+        parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
+        scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
+        return self.in_words(t, scores, parts, self.values(X, vectors), top=top, names=names)
+
+    def in_words(
+        self, t: float, scores: Matrix, parts: Matrix, values: Any, *, top: int = 3, names: Sequence[str] | None = None
+    ) -> Reasons:
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        features = self.features()
+        if features is None:
+            raise ValueError(
+                f"This model reads {self.reading().kind}, whose vectors hold numbers without names: there is "
+                "nothing to put into words. `explain` gives their contributions."
+            )
+        names = features.names if names is None else names
+        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole("top", top))
+
+    def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
+        """(n,) "global", "local", "both" or "typical": which head finds the row odd.
+
+        A head does if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if there are
+        any, else the training rows.
+        """
+        return kinds(self.heads(X), self.fitted_.bounds(low))
+
+    def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> Matrix:
+        """(n, steps + 1, p) the way each row would take to become typical, uphill along the learned field.
+
+        The first place is the row itself; the first step says what to change. A row on a summit stays where it is.
+        Rows that are represented first walk as vectors.
+        """
+        check_is_fitted(self)
+        steps, t = whole("steps", steps), one_t(self._dial(t))
+        return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+
+    # How the model came about, and where it goes.
+
+    def report(self) -> Report:
+        """Did the fit go well: was something learned, do scores tell rows apart, which columns matter, are rows enough.
+
+        Print it, or show it in a notebook; its `warnings` say what to do.
+        """
+        check_is_fitted(self)
+        if self.fitted_.report is None:
+            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
+        return self.fitted_.report
+
+    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
+        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        # By name: the explorer lies above the models, and most users of a model never open it.
+        return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
+
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
+
+        Of a model that represents its rows first, the file scores the vectors: `vectors(X)`, not X itself.
+        """
+        from centrality.model.onnx_graph import write  # here: only an export needs it
+
+        check_is_fitted(self)
+        write(self.fitted_, path, t=self.t)
+
+    def _of(self, X: Any, work: Callable[[Any], Matrix]) -> Matrix:
+        """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
+        check_is_fitted(self)
+        return over_vectors(self.vectors(X), work)
+
+    def _baseline(self, baseline: Any) -> Matrix:
+        row = self.vectors(baseline)
+        if row.shape[0] != 1:
+            raise ValueError(f"baseline must be one row, got {row.shape[0]}.")
+        return np.asarray(dense(row), dtype=np.float64)
+
+    def _dial(self, t: Any) -> Any:
+        return self.t if t is None else t
+
+
+def over_vectors(vectors: Any, work: Callable[[Any], Matrix]) -> Matrix:
+    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
+    if sparse.issparse(vectors) or (there := ~np.isnan(vectors).all(1)).all():
+        return work(vectors)
+    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
+    found = work(some)
+    result = np.full((len(vectors), *found.shape[1:]), np.nan)
+    result[there] = found[: there.sum()]
+    return result
