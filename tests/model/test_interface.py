@@ -1,0 +1,137 @@
+"""FUSE and Chain are one interface: what works on rows of numbers works on raw rows."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from centrality import FUSE, Chain, load
+from centrality.model.interface import CentralityModel, over_vectors
+from centrality.onnx import Scorer
+from centrality.representations import Table
+from tests.conftest import quick
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame({"x": RNG.normal(size=400), "y": RNG.normal(size=400), "kind": RNG.choice(["a", "b"], 400)})
+FRESH = pd.DataFrame({"x": RNG.normal(size=200), "y": RNG.normal(size=200), "kind": RNG.choice(["a", "b"], 200)})
+ODD = pd.DataFrame({"x": [9.0, -9.0], "y": [9.0, 9.0], "kind": ["a", "b"]})
+
+
+@pytest.fixture(scope="module")
+def chain() -> Chain:
+    return Chain(Table(), quick(ensemble=2)).fit(FRAME)
+
+
+def test_a_chain_has_every_public_method_of_fuse():
+    methods = {name for name, _ in inspect.getmembers(FUSE, callable) if not name.startswith("_")}
+    own = {"as_in_paper", "parts", "set_fit_request"}  # presets and settings of FUSE's own fit
+    assert methods - own <= set(dir(Chain))
+
+
+def test_its_scores_are_those_of_fuse_on_its_vectors(chain):
+    Z = chain.vectors(FRESH)
+    for ask in ("heads", "raw", "centrality", "score_samples", "standard_error", "kind", "predict"):
+        np.testing.assert_array_equal(getattr(chain, ask)(FRESH), getattr(chain.model_, ask)(Z))
+    assert chain.drift(FRESH) == chain.model_.drift(Z)
+    assert chain.report() == chain.model_.report()
+    assert chain.offset_ == chain.model_.offset_
+
+
+def test_false_discoveries_are_controlled_on_a_mixed_table(chain):
+    model = chain.with_fitted(chain.fitted_).calibrate(FRESH)
+    assert model.p_values(ODD).tolist() == [1 / 201, 1 / 201]  # odder than all 200 calibration rows
+    # The same rows in the same batch score the same: each has its own rank among them, itself counted.
+    np.testing.assert_array_equal(np.sort(model.p_values(FRESH)), np.arange(2, 202) / 201)
+    rows = pd.concat([ODD] * 30)
+    assert model.detect(rows, fdr=0.05).all()
+    assert not model.detect(FRESH[:20], false_positives=0.1).any()
+    share = model.threshold(FRESH, contamination=0.1)
+    assert np.mean(model.centrality(FRESH) < share) == pytest.approx(0.1, abs=1 / 200)
+
+
+def test_calibrating_one_model_leaves_another_with_the_same_fit_alone(chain):
+    chain.with_fitted(chain.fitted_).calibrate(FRESH)
+    with pytest.raises(ValueError, match="p-values need calibration rows"):
+        chain.p_values(FRESH)
+
+
+def test_it_goes_on_learning_from_raw_rows(chain):
+    other = Chain(Table(), quick()).fit(FRAME)
+    before = other.heads(FRESH)
+    moved = FRESH.assign(x=FRESH.x + 3)
+    other.partial_fit(moved)
+    assert other.fitted_.replay.seen == 600
+    assert not np.array_equal(other.heads(FRESH), before)
+    assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.replay.seen == 400  # nothing learned yet: a fit
+
+
+def test_onnx_scores_what_the_representation_made(chain, tmp_path):
+    chain.to_onnx(tmp_path / "m.onnx")
+    found = Scorer(tmp_path / "m.onnx").heads(chain.vectors(FRESH))
+    np.testing.assert_allclose(found, chain.heads(FRESH), atol=1e-5)
+
+
+def test_a_saved_chain_keeps_what_calibrate_kept(chain, tmp_path):
+    model = chain.with_fitted(chain.fitted_).calibrate(FRESH)
+    model.save(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "m.safetensors").p_values(ODD), model.p_values(ODD))
+
+
+@pytest.mark.parametrize(
+    "ask", ["heads", "centrality", "score_samples", "p_values", "detect", "explain", "reasons", "drift"]
+)
+def test_before_fitting_it_says_so(ask):
+    with pytest.raises(NotFittedError):
+        getattr(Chain(Table(), quick()), ask)(FRAME)
+
+
+def test_rows_without_a_vector_get_nan_and_are_called_nothing():
+    vectors = np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 4.0]])
+    sums = over_vectors(vectors, lambda rows: rows.sum(1))
+    np.testing.assert_array_equal(sums, [3.0, np.nan, 7.0])
+    nothing = over_vectors(vectors[1:2], lambda rows: np.stack([rows, rows], axis=2))
+    assert nothing.shape == (1, 2, 2)
+    assert np.isnan(nothing).all()
+
+
+class Shifted(CentralityModel):
+    """A model on rows that lie one off: the least that a kind of model has to bring."""
+
+    def __init__(self, model: FUSE) -> None:
+        self.model = model
+
+    def fit(self, X, y=None):
+        self.model.fit(np.asarray(X) + 1)
+        self.fitted_, self.t = self.model.fitted_, self.model.t
+        return self
+
+    def vectors(self, X):
+        return np.asarray(X, dtype=float) + 1
+
+    def reading(self):
+        return self.model.reading()
+
+    def features(self):
+        return self.model.features()
+
+    def values(self, X, vectors):
+        return vectors.T
+
+    def share_of_outliers(self):
+        return 0.1
+
+    def partial_fit(self, X, y=None):
+        raise NotImplementedError
+
+    def save(self, path):
+        raise NotImplementedError
+
+
+def test_a_new_kind_of_model_needs_little_to_offer_everything(blob):
+    shifted, plain = Shifted(quick()).fit(blob - 1), quick().fit(blob)
+    np.testing.assert_array_equal(shifted.heads(blob - 1), plain.heads((blob - 1) + 1))
+    np.testing.assert_array_equal(shifted.explain(blob[:5] - 1, 0.5), plain.explain((blob[:5] - 1) + 1, 0.5))
+    assert len(shifted.reasons(blob[:5] - 1)) == 5
+    assert shifted.toward_center(blob[:2], steps=3).shape == (2, 4, 2)
