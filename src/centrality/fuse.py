@@ -29,7 +29,7 @@ from centrality.model.explanations import Explained, centre_of
 from centrality.model.replay import Memory
 from centrality.model.scored import Scored
 from centrality.network.devices import find_device
-from centrality.network.network import Network, build
+from centrality.network.network import Layout, Network, build
 from centrality.network.prior import Prior
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
@@ -223,15 +223,15 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         comparison = compare(rows, self.metric, dissimilarity)
         self.noise_scale_ = noise_scales(self.noise_scale, rows, rng)
         plan = replace(plan, noise_scales=self.noise_scale_)
-        network = build(
-            rows.width,
-            widths(self.hidden),
-            self.encoder,
-            self.shared_encoder,
-            len(self.noise_scale_),
-            generator,
-            members,
+        layout = Layout(
+            width=rows.width,
+            hidden=widths(self.hidden),
+            encoder=self.encoder,
+            shared=self.shared_encoder,
+            potentials=len(self.noise_scale_),
+            members=members,
         )
+        network = build(layout, generator)
         if self.novelty and self.epochs is None:
             network.prior = Prior.fitted(rows.z.cpu().numpy(), self.noise_scale_, rng)
         network = network.to(device)

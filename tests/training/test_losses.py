@@ -2,12 +2,13 @@
 
 import copy
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from centrality.network.network import build
+from centrality.network.network import Layout, Network, build
 from centrality.network.prior import Prior
 from centrality.training.gradients import ClosedForm
 from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss
@@ -19,6 +20,10 @@ ETAS = [0.3, 1.0, 2.0]
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def fresh(hidden: tuple[int, ...], **changes: Any) -> Network:
+    return build(Layout(width=WIDTH, hidden=hidden, **changes), generator())
 
 
 def batch(b: int = 0, r: int = 0, members: int = 1, scales: int = 1, meetings: int = 1) -> Batch:
@@ -47,7 +52,7 @@ class Quadratic(torch.nn.Module):
     list(product([True, False], [(5,), (8, 6), (7, 9, 4)], [1, 3], [(6, 7), (6, 0), (0, 7)], [1, 3])),
 )
 def test_written_out_gradients_equal_autograd_in_float64(shared, hidden, scales, sizes, members):
-    network = build(WIDTH, hidden, None, shared, scales, generator(), members).double()
+    network = fresh(hidden, shared=shared, potentials=scales, members=members).double()
     twin = copy.deepcopy(network)
     given = batch(*sizes, members=members, scales=scales, meetings=min(2, sizes[0]))
     expected, found = Autograd(network, BALANCE).losses(given), ClosedForm(twin, BALANCE).losses(given)
@@ -59,7 +64,7 @@ def test_written_out_gradients_equal_autograd_in_float64(shared, hidden, scales,
 
 
 def test_the_balance_weighs_what_the_global_loss_teaches_and_not_what_is_recorded():
-    whole, alone, weighed = (build(WIDTH, (6, 5), None, True, 1, generator()).double() for _ in range(3))
+    whole, alone, weighed = (fresh((6, 5)).double() for _ in range(3))
     given = batch(6, 7)
     losses = ClosedForm(whole).losses(given)
     ClosedForm(alone).losses(Batch(given.rows[:, given.split :], None, given.drawn, given.noise))
@@ -71,7 +76,7 @@ def test_the_balance_weighs_what_the_global_loss_teaches_and_not_what_is_recorde
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("rows", [3, 40])  # one centre, and many
 def test_with_a_prior_too_written_out_gradients_equal_autograd(shared, rows):
-    network = build(WIDTH, (8, 6), None, shared, 3, generator(), 2).double()
+    network = fresh((8, 6), shared=shared, potentials=3, members=2).double()
     z = np.random.default_rng(0).normal(size=(rows, WIDTH)).astype(np.float32)
     network.prior = Prior.fitted(z, ETAS, np.random.default_rng(0)).double()
     twin, given = copy.deepcopy(network), batch(4, 7, members=2, scales=3, meetings=2)
@@ -84,7 +89,7 @@ def test_with_a_prior_too_written_out_gradients_equal_autograd(shared, rows):
 
 @pytest.mark.parametrize("hidden", [(32, 32), (128, 128), (40, 24, 16)])
 def test_in_float32_gradients_stay_within_rounding_of_float64_autograd(hidden):
-    network = build(WIDTH, hidden, None, True, 3, generator())
+    network = fresh(hidden, potentials=3)
     exact = copy.deepcopy(network).double()
     given = batch(32, 48, scales=3, meetings=4)
     single = Batch(
@@ -101,11 +106,11 @@ def test_in_float32_gradients_stay_within_rounding_of_float64_autograd(hidden):
 
 
 def test_members_learn_as_if_each_were_alone():
-    together = build(WIDTH, (6, 5), None, False, 2, generator(), 3).double()
+    together = fresh((6, 5), shared=False, potentials=2, members=3).double()
     given = batch(4, 6, members=3, scales=2, meetings=2)
     ClosedForm(together).losses(given)
     for member in range(3):
-        alone = build(WIDTH, (6, 5), None, False, 2, generator()).double()
+        alone = fresh((6, 5), shared=False, potentials=2).double()
         for own, all_of_them in zip(alone.parameters(), together.parameters(), strict=True):
             own.data.copy_(all_of_them.data[[member]])
         own_batch = Batch(given.rows[[member]], given.preferred[[member]], given.drawn[[member]], given.noise)
@@ -115,7 +120,7 @@ def test_members_learn_as_if_each_were_alone():
 
 
 def test_after_closed_form_training_every_parameter_owns_its_memory_again():
-    network = build(WIDTH, (5, 5), None, True, 1, generator())
+    network = fresh((5, 5))
     step = ClosedForm(network)
     flat = step.parameters[0]
     step.finish()
@@ -161,7 +166,7 @@ def test_the_local_loss_is_half_the_mean_square_of_score_plus_noise_over_eta():
 
 
 def test_each_noise_scale_teaches_only_its_own_potential():
-    network = build(WIDTH, (6,), None, True, 3, generator()).double()
+    network = fresh((6,), potentials=3).double()
     given = batch(0, 9, scales=3)
     only_first = torch.zeros_like(given.noise.owner)
     only_first[:, 0] = 1

@@ -12,7 +12,7 @@ from centrality import __version__
 from centrality._checks import widths
 from centrality.model.replay import Memory
 from centrality.model_file import as_json
-from centrality.network.network import restore
+from centrality.network.network import Layout, restore
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration
@@ -95,7 +95,15 @@ def put_together(
         for name, array in arrays.items()
         if name.startswith("network.")
     }
-    model.network_ = restore(weights, p, widths(model.hidden), encoder, model.shared_encoder, k, members).to(device)
+    layout = Layout(
+        width=p,
+        hidden=widths(model.hidden),
+        encoder=encoder,
+        shared=model.shared_encoder,
+        potentials=k,
+        members=members,
+    )
+    model.network_ = restore(layout, weights).to(device)
     model._scorer = Scorer(model.network_)
     return model
 
