@@ -29,7 +29,7 @@ def test_a_constant_column_carries_no_weight_even_if_new_rows_differ_there():
 def test_a_column_with_heavy_tails_is_bent_where_it_lies_far_out(clean, bent_from):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_t(3, size=2000), rng.normal(size=2000)])
-    scaling = Scaling.fit(X, "auto", clean)
+    scaling = Scaling.fit(X, "auto", clean=clean)
     assert scaling.heavy.tolist() == [0]
     z = scaling.apply(X)
     np.testing.assert_allclose(z.std(0), 1, rtol=1e-5)
