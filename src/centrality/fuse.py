@@ -41,8 +41,8 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.rows import Rows
-from centrality.training.schedules import History, Plan, Training
-from centrality.training.schemes import SCHEMES
+from centrality.training.schedules import History, Plan, train
+from centrality.training.schemes import checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
@@ -240,7 +240,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
-            self.history_ = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
+            self.history_ = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
         del rows, comparison  # their memory is wanted for what follows
         self.network_ = network
         n = X.shape[0]
@@ -294,7 +294,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         network, X, device = copy.deepcopy(self.network_), self._memory.rows, self._scorer.device
         rows = Rows(X, self._scaling, device, rng, room=HELD_VALUES)
         noise = torch.Generator(device).manual_seed(seed)
-        went_on = Training(network, rows, compare(rows, self.metric, None), plan, rng, noise).run()
+        went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, generator=noise)
         begun = self.history_["step"][-1]
         self.history_ = {
             name: [*self.history_[name], *(begun + x if name == "step" else x for x in went_on[name])]
@@ -326,14 +326,12 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         return self._report
 
     def _plan(self) -> Plan:
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"scheme must be 1, 2, 3 or 4, got {self.scheme!r}.")
         steps = self.max_steps
         if steps is None and self.epochs is None:
             steps = STEPS_WHEN_CLEAN if self.novelty else STEPS
         return Plan(
             noise_scales=(),  # they depend on the rows
-            scheme=self.scheme,
+            scheme=checked_scheme(self.scheme),
             anchors=whole("anchors", self.anchors),
             resamples=whole("resamples", self.resamples),
             epochs=None if self.epochs is None else whole("epochs", self.epochs),
