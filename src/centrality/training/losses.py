@@ -40,9 +40,7 @@ class Batch:
     """
 
     rows: Tensor  # (members, 2b + r, p)
-    preferred: (
-        Tensor | None
-    )  # (members, s, b) π̂: how often first i is nearer than second i, i + 1, ..., its s opponents
+    preferred: Tensor | None  # (members, s, b) π̂ of first i against its s opponents, second i, i + 1, ...
     drawn: Tensor | None  # (members, r, p) standard normal, already added to the rows
     noise: Noise | None
 
