@@ -105,6 +105,22 @@ def test_a_function_on_row_numbers_is_asked_about_each_row_and_fixed_anchor_only
     assert set(questions.values()) == {1}
 
 
+def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_are_others(monkeypatch):
+    monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    D = pairwise_distances(X)
+    rows = Rows(X, Scaling.fit(X, "none"), CPU, np.random.default_rng(0), room=2 * 40)  # 40 of 60 rows
+    comparison = compare(rows, "euclidean", lambda i, j: D[i, j])
+    anchors = comparison.fixed_anchors(9, np.random.default_rng(0))
+    for _ in range(3):
+        found = asked(comparison, np.arange(20), np.arange(20, 40), anchors)
+        first, second = rows.numbers[:20], rows.numbers[20:]
+        expected = [share_nearer(D, i, j, rows.numbers[anchors]) for i, j in zip(first, second, strict=True)]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        rows.renew()
+        comparison.renew()
+
+
 def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
     seen = []
 

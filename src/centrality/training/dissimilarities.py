@@ -90,7 +90,7 @@ class DissimilarityFunction(HostComparison):
     """Compares by the user's function of two row numbers.
 
     Such functions are slow (an alignment, a shortest path), so batches share a few fixed anchors, and what was asked
-    once about a row is remembered: one call for each row and anchor at most.
+    once about a row is remembered while the same rows are held: one call for each row and anchor at most.
     """
 
     def __init__(self, rows: Rows, function: Callable[..., Any]) -> None:
@@ -104,6 +104,10 @@ class DissimilarityFunction(HostComparison):
         if self._anchors is None:
             self._anchors = rng.permutation(len(self._rows))[:count]
         return self._anchors
+
+    def renew(self) -> None:
+        """Forget all distances: the anchors keep their positions, where other rows are held now."""
+        self._known.clear()
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
         """Ask the function about rows it was not asked about before, and remember what it says."""
