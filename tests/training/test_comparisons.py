@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise_distances
 
 from centrality.network.scaling import Scaling
 from centrality.training.comparisons import Comparison, compare, preference
+from centrality.training.named_metrics import METRICS, Metric
 from centrality.training.rows import Rows
 
 CPU = torch.device("cpu")
@@ -187,3 +188,13 @@ def test_an_unknown_metric_names_those_that_exist(cloud):
 def test_a_metric_of_the_wrong_shape_says_which_was_wanted(cloud):
     with pytest.raises(ValueError, match=r"a \(2, 3\) array of dissimilarities .* got shape \(2,\)"):
         compare(rows_of(cloud), lambda a, b: np.zeros(2), None)
+
+
+def test_a_metric_is_an_entry_in_the_table(cloud, monkeypatch):
+    longest = Metric(lambda x, anchors: torch.cdist(x, anchors, p=torch.inf), size=lambda rows: rows.abs().amax(1))
+    monkeypatch.setitem(METRICS, "chebyshev", longest)
+    D = pairwise_distances(cloud, metric="chebyshev")
+    first, second, anchors = np.arange(10), np.arange(10, 20), np.arange(20, 40)
+    found = asked(compare(rows_of(cloud), "chebyshev", None), first, second, anchors)
+    expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-6)

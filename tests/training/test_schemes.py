@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality.training.schemes import SCHEMES, Partition
+from centrality.training.schemes import SCHEMES, Partition, Scheme
 
 
 @given(st.integers(3, 60), st.sampled_from([1, 2, 3]), st.integers(0, 5))
@@ -55,3 +55,18 @@ def test_schemes_1_and_2_draw_anchors_for_each_pair_and_3_and_4_use_them_all(sch
     for drawn in np.atleast_2d(anchors):
         assert len(set(drawn.tolist())) == len(drawn)  # a subset: none is drawn twice
         assert set(drawn.tolist()) <= set(partition.anchors.tolist())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_knows_how_many_pairs_it_makes(scheme):
+    assert SCHEMES[scheme].pairs(31) == len(pairs_of(scheme, 31))
+
+
+def test_unsplit_rows_that_meet_only_their_match_never_meet_themselves():
+    """No scheme of the Supplement, but one that an entry in the table could be."""
+    scheme = Scheme(split=False, all_pairs=False, all_anchors=True)
+    partition = Partition(12, scheme, np.random.default_rng(0))
+    pairs = [pair for i, j in partition.pairs(5) for pair in zip(i.tolist(), j.tolist(), strict=True)]
+    assert len(pairs) == scheme.pairs(12) == 12
+    assert sorted(i for i, _ in pairs) == sorted(j for _, j in pairs) == list(range(12))
+    assert all(i != j for i, j in pairs)

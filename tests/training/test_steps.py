@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 
 from centrality import FUSE
 from centrality.training.rows import Rows
+from centrality.training.steps import falling
 from tests.conftest import quick
 
 
@@ -28,3 +30,11 @@ def test_clean_data_has_a_larger_budget(blob, monkeypatch):
     monkeypatch.setattr("centrality.fuse.STEPS_WHEN_CLEAN", 40)
     steps = [quick(max_steps=None, novelty=clean).fit(blob).history_["step"][-1] for clean in (False, True)]
     assert steps == [20, 40]
+
+
+def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():
+    rates = falling(0.4, 100)
+    assert (rates[:51] == 0.4).all()
+    assert (rates.diff()[50:] < 0).all()
+    assert float(rates[75]) == pytest.approx(0.4 / 4)  # half of the way down a parabola
+    assert float(rates[99]) == pytest.approx(0.4 * 0.02**2, rel=1e-5)
