@@ -214,7 +214,7 @@ def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
         # tells the test that training has begun, from inside the real program
         "import threading, time, sys\n"
         "def watch():\n"
-        "    while not hasattr(sys.modules.get('centrality.training.schedules'), 'Training'): time.sleep(0.01)\n"
+        "    while not hasattr(sys.modules.get('centrality.training.schedules'), 'train'): time.sleep(0.01)\n"
         "    time.sleep(0.5)\n"
         f"    open({str(ready)!r}, 'w').close()\n"
         "threading.Thread(target=watch, daemon=True).start()\n"

@@ -29,7 +29,7 @@ from centrality.model.interface import CentralityModel, Features, Reading
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
-from centrality.network.network import Network, build
+from centrality.network.network import Layout, Network, build
 from centrality.network.prior import Prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
@@ -38,8 +38,8 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.rows import Rows
-from centrality.training.schedules import Plan, Training
-from centrality.training.schemes import SCHEMES
+from centrality.training.schedules import Plan, train
+from centrality.training.schemes import checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
@@ -246,14 +246,11 @@ class FUSE(CentralityModel):
     ) -> Trained:
         device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
-        plan, members = self._plan(), whole("ensemble", self.ensemble)
+        plan = self._plan()
         rows = Rows(X, scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        potentials = len(plan.noise_scales)
-        network = build(
-            rows.width, widths(self.hidden), self.encoder, self.shared_encoder, potentials, generator, members
-        )
+        network = build(self.layout(rows.width, len(plan.noise_scales)), generator)
         if self.novelty and self.epochs is None:
             network.prior = Prior.fitted(rows.z.cpu().numpy(), plan.noise_scales, rng)
         network = network.to(device)
@@ -262,7 +259,7 @@ class FUSE(CentralityModel):
             if self.encoder is not None:
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
-            history = Training(network, rows, comparison, plan, rng, noise, checkpoint).run()
+            history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
         return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), self._names())
 
     def _settled(self, trained: Trained, X: Any, held: Any, rng: np.random.Generator) -> Fitted:
@@ -321,20 +318,18 @@ class FUSE(CentralityModel):
         network, device = copy.deepcopy(before.network), before.scorer.device
         rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES)
         noise = torch.Generator(device).manual_seed(seed)
-        went_on = Training(network, rows, compare(rows, self.metric, None), plan, rng, noise).run()
+        went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, generator=noise)
         begun = before.history["step"][-1]
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
 
     def _plan(self) -> Plan:
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"scheme must be 1, 2, 3 or 4, got {self.scheme!r}.")
         steps = self.max_steps
         if steps is None and self.epochs is None:
             steps = STEPS_WHEN_CLEAN if self.novelty else STEPS
         return Plan(
             noise_scales=(),  # they depend on the rows
-            scheme=self.scheme,
+            scheme=checked_scheme(self.scheme),
             anchors=whole("anchors", self.anchors),
             resamples=whole("resamples", self.resamples),
             epochs=None if self.epochs is None else whole("epochs", self.epochs),
@@ -343,6 +338,16 @@ class FUSE(CentralityModel):
             learning_rate=positive("learning_rate", self.learning_rate),
             weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
             progress=self.progress,
+        )
+
+    def layout(self, width: int, potentials: int) -> Layout:
+        return Layout(
+            width=width,
+            hidden=widths(self.hidden),
+            encoder=self.encoder,
+            shared=self.shared_encoder,
+            potentials=potentials,
+            members=whole("ensemble", self.ensemble),
         )
 
     def _room(self, device: torch.device) -> int:
@@ -416,16 +421,8 @@ class FUSE(CentralityModel):
                 "pass one to hold its weights, load(path, encoder=...)."
             )
         model = cls(**(parameters | {"encoder": encoder}))
-        model.fitted_ = saving.put_together(
-            header,
-            arrays,
-            calibration=model.calibration,
-            hidden=widths(model.hidden),
-            shared=model.shared_encoder,
-            members=int(model.ensemble),
-            encoder=encoder,
-            device=find_device(device),
-        )
+        shape = model.layout(int(header["features"]), len(header["noise_scale"]))
+        model.fitted_ = saving.put_together(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:
             model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)

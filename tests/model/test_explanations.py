@@ -9,7 +9,7 @@ from torch import nn
 
 from centrality import FUSE, Chain, load, model_file
 from centrality.model.explanations import Field, _evened, centre_of, grouped, kinds
-from centrality.network.network import build
+from centrality.network.network import Layout, build
 from centrality.network.scorer import Scorer
 from centrality.representations import Series, Table
 from centrality.scores.calibration import Calibration, blend
@@ -157,7 +157,8 @@ def test_what_the_finest_steps_leave_is_shared_out_by_size_and_only_where_it_mat
 @pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
 def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, members, hidden, encoder):
     generator = torch.Generator().manual_seed(0)
-    network = build(3, hidden, encoder, shared, 2, generator, members)
+    layout = Layout(width=3, hidden=hidden, encoder=encoder, shared=shared, potentials=2, members=members)
+    network = build(layout, generator)
     start, step = torch.randn(2, 5, 3, generator=generator)
     at = torch.rand(5, 4, generator=generator)
     places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(20, 3).requires_grad_()

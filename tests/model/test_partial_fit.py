@@ -1,11 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from centrality import FUSE, load
-from centrality.model import replay
 from centrality.model.replay import Memory
 from tests.conftest import quick
 
@@ -67,26 +64,3 @@ def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     assert model.fitted_.replay.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):
         load(tmp_path / "model.safetensors").partial_fit(blob[:2])
-
-
-@given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(0, 10))
-def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
-    rng = np.random.default_rng(seed)
-    memory = Memory.of(np.zeros((sizes[0], 1024)), rng)  # 256 rows at most
-    for size in sizes[1:]:
-        memory = memory.with_new(np.ones((size, 1024)), rng)
-    assert memory.seen == sum(sizes)
-    assert memory.rows.shape[0] == min(256, sum(sizes))
-
-
-def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
-    monkeypatch.setattr(replay, "REMEMBERED_VALUES", 0)  # 256 rows
-    shares = []
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        memory = Memory.of(np.zeros((1000, 1)), rng)
-        for batch in range(1, 4):
-            memory = memory.with_new(np.full((1000, 1), float(batch)), rng)
-        shares.append(np.bincount(memory.rows[:, 0].astype(int), minlength=4) / 256)
-    error = np.std(shares, axis=0) / np.sqrt(len(shares))
-    assert (np.abs(np.mean(shares, axis=0) - 0.25) < 4 * error + 1e-3).all()

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from centrality.network.layers import Linear, mlp
-from centrality.network.network import build
+from centrality.network.network import Layout, build
 from centrality.network.scorer import Scorer
 
 
@@ -18,7 +18,7 @@ def test_the_encoder_is_gelu_layers_of_the_given_widths_and_a_projection_of_the_
 
 @pytest.mark.parametrize(("shared", "trunks"), [(True, 1), (False, 2)])
 def test_heads_share_an_encoder_or_have_one_each(shared, trunks):
-    network = build(3, (8, 8), None, shared, 2, generator())
+    network = build(Layout(width=3, hidden=(8, 8), shared=shared, potentials=2), generator())
     assert len(network.trunks) == trunks
     z = torch.randn(6, 3, generator=generator())
     out = network(z)
@@ -32,7 +32,8 @@ def test_heads_share_an_encoder_or_have_one_each(shared, trunks):
 @pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 5)])
 @pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
 def test_the_scorer_gives_what_the_forward_pass_gives(shared, encoder, hidden, members):
-    network = build(3, hidden, encoder, shared, 2, generator(), members)
+    layout = Layout(width=3, hidden=hidden, encoder=encoder, shared=shared, potentials=2, members=members)
+    network = build(layout, generator())
     z = torch.randn(50, 3, generator=generator())
     out = Scorer(network)(z)
     torch.testing.assert_close(out, network(z).detach(), rtol=1e-5, atol=1e-6)
@@ -40,7 +41,7 @@ def test_the_scorer_gives_what_the_forward_pass_gives(shared, encoder, hidden, m
 
 
 def test_initial_weights_lie_within_one_over_the_root_of_the_fan_in_and_differ():
-    for module in build(25, (100, 100), None, True, 1, generator()).modules():
+    for module in build(Layout(width=25, hidden=(100, 100)), generator()).modules():
         if isinstance(module, Linear):
             bound = module.weight.shape[2] ** -0.5
             assert module.weight.abs().max() <= bound
@@ -49,7 +50,7 @@ def test_initial_weights_lie_within_one_over_the_root_of_the_fan_in_and_differ()
 
 def test_a_users_encoder_is_copied_for_each_head_and_left_alone():
     encoder = nn.Sequential(nn.Linear(3, 7), nn.Tanh())
-    network = build(3, (8,), encoder, False, 1, generator())
+    network = build(Layout(width=3, hidden=(8,), encoder=encoder, shared=False), generator())
     assert network.global_head.weight.shape == (1, 1, 7)
     with torch.no_grad():
         network.trunks[0].members[0][0].weight.zero_()
@@ -58,7 +59,7 @@ def test_a_users_encoder_is_copied_for_each_head_and_left_alone():
 
 
 def test_members_are_networks_of_their_own():
-    network = build(3, (8, 8), None, False, 2, generator(), members=2)
+    network = build(Layout(width=3, hidden=(8, 8), shared=False, potentials=2, members=2), generator())
     z = torch.randn(5, 3, generator=generator())
     first, second = network(z)
     assert (first != second).all()
@@ -78,4 +79,4 @@ def test_members_are_networks_of_their_own():
 )
 def test_an_encoder_of_the_wrong_kind_says_what_was_wanted(encoder, error, message):
     with pytest.raises(error, match=message):
-        build(3, (8,), encoder, True, 1, generator())
+        build(Layout(width=3, hidden=(8,), encoder=encoder), generator())

@@ -8,13 +8,13 @@ from torch import nn
 
 from centrality import FUSE, load
 from centrality.training import checkpoint as saved
-from centrality.training import schedules
+from centrality.training.adam import Adam
 from tests.conftest import quick
 
 
 @pytest.fixture(autouse=True)
 def saved_at_once(monkeypatch):
-    monkeypatch.setattr(saved, "SECONDS", 0.0)
+    monkeypatch.setattr(saved, "SECONDS_BETWEEN_SAVES", 0.0)
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ class Dropout(nn.Module):
 
 def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
     """Fit until this many checkpoints have been written, then Ctrl-C in the middle of the following steps."""
-    written, save, steps = [], saved.Checkpoint.save, schedules.Adam.step
+    written, save, steps = [], saved.Checkpoint.save, Adam.step
 
-    def counted(self, training, done):
-        save(self, training, done)
+    def counted(self, state, done):
+        save(self, state, done)
         written.append(done)
 
     def stopped(self, rate):
@@ -50,7 +50,7 @@ def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(saved.Checkpoint, "save", counted)
-        patch.setattr(schedules.Adam, "step", stopped)
+        patch.setattr(Adam, "step", stopped)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, **options)
     assert not hasattr(model, "network_")
@@ -84,8 +84,8 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(monkeypatch, blob, path, se
 def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path):
     model = quick(checkpoint=path)
     interrupt(monkeypatch, model, blob, after=3)
-    taken, step = [], schedules.Adam.step
-    monkeypatch.setattr(schedules.Adam, "step", lambda self, rate: (taken.append(1), step(self, rate)))
+    taken, step = [], Adam.step
+    monkeypatch.setattr(Adam, "step", lambda self, rate: (taken.append(1), step(self, rate)))
     model.fit(blob)
     assert len(taken) == 60 - 3 * 6  # quick() takes 60 steps, drawn six at a time
 
@@ -150,6 +150,6 @@ def test_a_damaged_checkpoint_and_a_missing_folder_are_said_before_training(blob
 
 
 def test_nothing_is_saved_before_it_is_time(monkeypatch, blob, path):
-    monkeypatch.setattr(saved, "SECONDS", 3600.0)
+    monkeypatch.setattr(saved, "SECONDS_BETWEEN_SAVES", 3600.0)
     interrupt(monkeypatch, quick(checkpoint=path), blob, after=2)
     assert not path.exists()

@@ -4,14 +4,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.metrics import pairwise_distances
 
 from centrality.network.scaling import Scaling
 from centrality.training.comparisons import Comparison, compare, preference
+from centrality.training.named_metrics import METRICS, Metric
 from centrality.training.rows import Rows
-from centrality.training.schemes import SCHEMES, Partition
 
 CPU = torch.device("cpu")
 
@@ -21,7 +19,7 @@ def rows_of(X: np.ndarray, scaling: str = "none") -> Rows:
 
 
 def asked(comparison: Comparison, first: Any, second: Any, anchors: Any) -> np.ndarray:
-    """π̂ of one member's pairs, each of which meets once."""
+    """π̂ of one member's pairs, each of one opponent."""
     candidates = torch.from_numpy(np.concatenate([first, second]))[None]
     return preference(comparison, candidates, torch.from_numpy(np.asarray(anchors))[None])[0, 0].numpy()
 
@@ -53,7 +51,7 @@ def test_preference_is_the_share_of_anchors_nearer_to_the_first(cloud, metric, o
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_matrix_a_function_of_rows_and_a_function_of_batches_judge_like_the_metric(cloud):
+def test_a_matrix_a_function_of_rows_and_a_function_of_batches_compare_like_the_metric(cloud):
     D = pairwise_distances(cloud)
     rows, rng = rows_of(cloud), np.random.default_rng(0)
     first, second, anchors = np.arange(0, 20), np.arange(20, 40), rng.permutation(40)[:11]
@@ -90,7 +88,7 @@ def test_unscaled_data_far_from_the_origin_still_has_preferences():
     np.testing.assert_allclose(found, expected, atol=0.06)  # one vote in twenty may fall to rounding
 
 
-def test_a_function_on_row_numbers_is_asked_about_each_row_and_panel_anchor_only_once():
+def test_a_function_on_row_numbers_is_asked_about_each_row_and_fixed_anchor_only_once():
     questions: Counter[tuple[int, int]] = Counter()
 
     def gap(i: int, j: int) -> float:
@@ -101,11 +99,27 @@ def test_a_function_on_row_numbers_is_asked_about_each_row_and_panel_anchor_only
 
     comparison = compare(rows_of(np.arange(30.0)[:, None]), "euclidean", gap)
     questions.clear()
-    panel = comparison.panel(8, np.random.default_rng(0))
+    anchors = comparison.fixed_anchors(8, np.random.default_rng(0))
     for _ in range(3):
-        asked(comparison, np.arange(15), np.arange(15, 30), panel)
+        asked(comparison, np.arange(15), np.arange(15, 30), anchors)
     assert len(questions) == 30 * 8
     assert set(questions.values()) == {1}
+
+
+def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_are_others(monkeypatch):
+    monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    D = pairwise_distances(X)
+    rows = Rows(X, Scaling.fit(X, "none"), CPU, np.random.default_rng(0), room=2 * 40)  # 40 of 60 rows
+    comparison = compare(rows, "euclidean", lambda i, j: D[i, j])
+    anchors = comparison.fixed_anchors(9, np.random.default_rng(0))
+    for _ in range(3):
+        found = asked(comparison, np.arange(20), np.arange(20, 40), anchors)
+        first, second = rows.numbers[:20], rows.numbers[20:]
+        expected = [share_nearer(D, i, j, rows.numbers[anchors]) for i, j in zip(first, second, strict=True)]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        rows.renew()
+        comparison.renew()
 
 
 def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
@@ -123,39 +137,16 @@ def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
     np.testing.assert_allclose(named, given_function, atol=1e-6)
 
 
-@given(st.integers(3, 60), st.sampled_from([1, 2, 3]), st.integers(0, 5))
-def test_split_schemes_keep_anchors_and_candidates_apart(n, scheme, seed):
-    partition = Partition(n, SCHEMES[scheme], np.random.default_rng(seed))
-    parts = [set(part.tolist()) for part in (partition.anchors, partition.first, partition.second)]
-    assert set.union(*parts) == set(range(n))
-    assert sum(map(len, parts)) == n
-    assert len(parts[1]) == len(parts[2]) == n // 3
-
-
-def pairs_of(scheme: int, n: int, batch_size: int = 7) -> list[tuple[int, int]]:
-    partition = Partition(n, SCHEMES[scheme], np.random.default_rng(0))
-    return [pair for i, j in partition.pairs(batch_size) for pair in zip(i.tolist(), j.tolist(), strict=True)]
-
-
-@pytest.mark.parametrize("scheme", [1, 2, 3, 4])
-def test_whole_batches_hold_the_same_pairs_but_for_what_is_left_of_each_matching(scheme):
-    partition = Partition(30, SCHEMES[scheme], np.random.default_rng(0))
-    batches = [batch for matching in partition.matchings(5) for batch in matching]
-    pairs = [pair for batch in batches for pair in zip(batch[:5].tolist(), batch[5:].tolist(), strict=True)]
-    assert len(pairs) == len(set(pairs))
-    assert set(pairs) == set(pairs_of(scheme, 30))  # 5 divides every matching of 30 rows: nothing is left
-
-
-def test_in_later_meetings_seconds_move_up_by_one(cloud):
+def test_for_later_opponents_seconds_move_up_by_one(cloud):
     comparison = compare(rows_of(cloud), "euclidean", None)
     first, second, anchors = np.arange(5), np.arange(5, 10), np.arange(10, 40)
     candidates = torch.from_numpy(np.concatenate([first, second]))[None]
-    found = preference(comparison, candidates, torch.from_numpy(anchors)[None], meetings=3)[0]
+    found = preference(comparison, candidates, torch.from_numpy(anchors)[None], opponents=3)[0]
     for shift in range(3):
         np.testing.assert_allclose(found[shift], asked(comparison, first, np.roll(second, -shift), anchors))
 
 
-def test_members_are_judged_apart(cloud):
+def test_members_are_compared_apart(cloud):
     comparison = compare(rows_of(cloud), "manhattan", None)
     candidates = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]])
     anchors = torch.tensor([[8, 9, 10], [11, 12, 13]])
@@ -165,39 +156,11 @@ def test_members_are_judged_apart(cloud):
         torch.testing.assert_close(together[[member]], alone)
 
 
-def test_scheme_1_matches_each_candidate_once():
-    pairs = pairs_of(1, 31)
-    assert len(pairs) == 10
-    assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == 10
-
-
-@pytest.mark.parametrize("scheme", [2, 3])
-def test_schemes_2_and_3_compare_every_candidate_with_every_other(scheme):
-    pairs = pairs_of(scheme, 31)
-    assert len(pairs) == len(set(pairs)) == 10 * 10
-
-
-def test_scheme_4_compares_every_row_with_every_other_row():
-    pairs = pairs_of(4, 12)
-    assert set(pairs) == {(i, j) for i in range(12) for j in range(12) if i != j}
-    assert len(pairs) == 12 * 11
-
-
-@pytest.mark.parametrize(("scheme", "shape"), [(1, (5, 8)), (2, (5, 8)), (3, (5, 20)), (4, (5, 60))])
-def test_schemes_1_and_2_draw_anchors_for_each_pair_and_3_and_4_use_them_all(scheme, shape):
-    partition = Partition(60, SCHEMES[scheme], np.random.default_rng(0))
-    judges = partition.judges(8, 5)
-    assert judges.shape == shape
-    for drawn in np.atleast_2d(judges):
-        assert len(set(drawn.tolist())) == len(drawn)  # a subset: nobody judges twice
-        assert set(drawn.tolist()) <= set(partition.anchors.tolist())
-
-
 def test_all_anchors_in_blocks_count_like_all_at_once(cloud, monkeypatch):
     comparison = compare(rows_of(cloud), "euclidean", None)
     arguments = np.arange(10), np.arange(10, 20), np.arange(20, 40)
     whole = asked(comparison, *arguments)
-    monkeypatch.setattr("centrality.training.comparisons.ANCHOR_BLOCK", 3)
+    monkeypatch.setattr("centrality.training.comparisons.ANCHORS_AT_ONCE", 3)
     np.testing.assert_allclose(asked(comparison, *arguments), whole)
 
 
@@ -225,3 +188,13 @@ def test_an_unknown_metric_names_those_that_exist(cloud):
 def test_a_metric_of_the_wrong_shape_says_which_was_wanted(cloud):
     with pytest.raises(ValueError, match=r"a \(2, 3\) array of dissimilarities .* got shape \(2,\)"):
         compare(rows_of(cloud), lambda a, b: np.zeros(2), None)
+
+
+def test_a_metric_is_an_entry_in_the_table(cloud, monkeypatch):
+    longest = Metric(lambda x, anchors: torch.cdist(x, anchors, p=torch.inf), size=lambda rows: rows.abs().amax(1))
+    monkeypatch.setitem(METRICS, "chebyshev", longest)
+    D = pairwise_distances(cloud, metric="chebyshev")
+    first, second, anchors = np.arange(10), np.arange(10, 20), np.arange(20, 40)
+    found = asked(compare(rows_of(cloud), "chebyshev", None), first, second, anchors)
+    expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -4,33 +4,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE
-from centrality.training.rows import Rows
 from tests.conftest import quick
-
-
-def test_the_papers_schedule_takes_one_pass_of_pairs_then_eight_noise_passes_each_epoch(blob):
-    model = FUSE.as_in_paper("synthetic", epochs=3, random_state=0).fit(blob)
-    each = int(np.ceil(200 / 128)) + 8 * int(np.ceil(600 / 128))  # n // 3 pairs, then n rows eight times
-    assert model.history_["step"] == [each, 2 * each, 3 * each]
-
-
-@pytest.mark.parametrize(("scheme", "pairs"), [(1, 10), (2, 100), (3, 100), (4, 30 * 29)])
-def test_each_scheme_compares_as_many_pairs_an_epoch_as_the_supplement_says(scheme, pairs):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    model = quick(scheme=scheme, epochs=1, max_steps=None, resamples=1, batch_size=2).fit(X)
-    assert model.history_["step"] == [pairs // 2 + 30 // 2]
-
-
-def test_the_papers_presets_are_its_settings():
-    for experiment, width in {"synthetic": 32, "real": 64, "outlier": 128}.items():
-        model = FUSE.as_in_paper(experiment)
-        assert model.hidden == (width, width)
-        assert (model.epochs, model.batch_size, model.learning_rate, model.weight_decay) == (30, 128, 1e-3, 0.0)
-        assert (model.anchors, model.resamples, model.noise_scale, model.scheme) == (64, 8, 1.0, 1)
-        assert (model.scaling, model.calibration, model.shared_encoder) == ("none", "clip", True)
-    assert FUSE.as_in_paper("outlier", noise_scale=0.5).noise_scale == 0.5
-    with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
-        FUSE.as_in_paper("table 3")
 
 
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
@@ -50,31 +24,6 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
 def test_a_single_network_has_no_standard_error(fitted, blob):
     with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=5\)"):
         fitted.standard_error(blob)
-
-
-def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(20_000, 3))
-    monkeypatch.setattr("centrality.fuse.HELD_VALUES", 6000)
-    renewed = []
-    renew = Rows.renew
-    monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
-    model = FUSE(random_state=0, max_steps=100).fit(X)
-    assert set(renewed) == {2000}
-    assert len(renewed) >= 100 * 384 // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
-    assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
-
-
-def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
-    for n in (30, 600):
-        assert quick(max_steps=40).fit(blob[:n]).history_["step"][-1] == 40
-    assert FUSE.as_in_paper("synthetic", max_steps=11).fit(blob).history_["step"][-1] == 11
-
-
-def test_clean_data_has_a_larger_budget(blob, monkeypatch):
-    monkeypatch.setattr("centrality.fuse.STEPS", 20)
-    monkeypatch.setattr("centrality.fuse.STEPS_WHEN_CLEAN", 40)
-    steps = [quick(max_steps=None, novelty=clean).fit(blob).history_["step"][-1] for clean in (False, True)]
-    assert steps == [20, 40]
 
 
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False}, {"noise_scale": [0.3, 1.0]}, {"epochs": 2}])

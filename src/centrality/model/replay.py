@@ -1,4 +1,7 @@
-"""A uniform sample of all rows a model has ever seen, for learning on without forgetting. It never goes into a file."""
+"""A small uniform sample of all rows a model has ever seen: with it, a model learns on without forgetting.
+
+It never goes into a file.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,32 +10,51 @@ import numpy as np
 from scipy import sparse
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
-FEWEST = 256
+FEWEST_REMEMBERED = 256  # rows, however wide they are
+HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than this, on either side
 
 
 @dataclass(frozen=True)
 class Memory:
-    rows: Any  # an array or CSR matrix in the user's units; None after loading, for a file holds no rows
+    """Some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
+
+    rows: Any  # an array or CSR matrix in the user's units, or None
     seen: int  # how many rows it stands for
 
     @classmethod
     def of(cls, X: Any, rng: np.random.Generator) -> "Memory":
-        n, room = X.shape[0], max(FEWEST, REMEMBERED_VALUES // X.shape[1])
-        kept = X if n <= room else X[np.sort(rng.choice(n, room, replace=False))]
-        return cls(kept.copy(), n)
+        """Remember rows of X, which are all that was seen."""
+        n, room = X.shape[0], _room(X)
+        return cls(X.copy() if n <= room else _sample(X, room, rng), n)
 
     def with_new(self, X: Any, rng: np.random.Generator) -> "Memory":
-        """Of the rows seen before and these, each as likely to be remembered as any other."""
-        n, room = X.shape[0], max(FEWEST, REMEMBERED_VALUES // X.shape[1])
+        """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
+        n = X.shape[0]
         seen = self.seen + n
         if self.rows is None:
             return Memory(Memory.of(X, rng).rows, seen)
-        size = min(room, self.rows.shape[0] + n)
-        new = min(n, max(size - self.rows.shape[0], int(rng.binomial(size, n / seen)) if seen > size else n))
-        old = size - new
-        parts = [
-            rows[np.sort(rng.choice(rows.shape[0], count, replace=False))]
-            for rows, count in ((self.rows, old), (X, new))
-        ]
+        remembered = self.rows.shape[0]
+        size = min(_room(X), remembered + n)
+        # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
+        new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
+        parts = [_sample(self.rows, size - new, rng), _sample(X, new, rng)]
         together = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.concatenate(parts)
         return Memory(together, seen)
+
+
+def _room(X: Any) -> int:
+    """Return how many rows of this width are remembered at most."""
+    return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
+
+
+def _new_among(size: int, *, new: int, old: int, rng: np.random.Generator) -> int:
+    """Draw how many of `size` rows are new, if they are chosen at random from new and old rows without repetition."""
+    if max(new, old) < HYPERGEOMETRIC_ROWS:
+        return int(rng.hypergeometric(new, old, size))
+    # Of so many rows hardly any is chosen twice: to allow that changes the variance by less than 0.03%.
+    return min(new, int(rng.binomial(size, new / (new + old))))
+
+
+def _sample(rows: Any, count: int, rng: np.random.Generator) -> Any:
+    """Return a copy of so many rows, chosen at random without repetition, in their order."""
+    return rows[np.sort(rng.choice(rows.shape[0], count, replace=False))]

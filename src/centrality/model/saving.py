@@ -1,18 +1,16 @@
 """A fitted model as a header and arrays, and back; `model_file` puts these into a file."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from centrality.model.fitted import Fitted
 from centrality.model.replay import Memory
 from centrality.model_file import Arrays
-from centrality.network.network import Network, restore
+from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
@@ -49,24 +47,15 @@ def parts_of(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
 
 
 def put_together(
-    header: dict[str, Any],
-    arrays: Arrays,
-    *,
-    calibration: str,
-    hidden: Sequence[int],
-    shared: bool,
-    members: int,
-    encoder: nn.Module | None,
-    device: torch.device,
+    header: dict[str, Any], arrays: Arrays, layout: Layout, calibration: str, device: torch.device
 ) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
-    p, scales = int(header["features"]), tuple(header["noise_scale"])
-    names = header["feature_names"]
+    names, p = header["feature_names"], layout.width
     return Fitted(
-        network=_network(arrays, p, hidden, encoder, shared, len(scales), members).to(device),
+        network=_network(arrays, layout).to(device),
         scaling=_scaling(arrays, p),
-        calibration=_calibration(arrays, calibration, members, len(scales)),
-        noise_scale=scales,
+        calibration=_calibration(arrays, calibration, layout),
+        noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         replay=Memory(None, int(header["rows_seen"])),
@@ -78,18 +67,16 @@ def put_together(
     )
 
 
-def _network(
-    arrays: Arrays, p: int, hidden: Sequence[int], encoder: nn.Module | None, shared: bool, scales: int, members: int
-) -> Network:
+def _network(arrays: Arrays, layout: Layout) -> Network:
     mark = "network."
     weights = {
         name.removeprefix(mark): torch.from_numpy(array) for name, array in arrays.items() if name.startswith(mark)
     }
-    return restore(weights, p, hidden, encoder, shared, scales, members)
+    return restore(layout, weights)
 
 
-def _calibration(arrays: Arrays, kind: str, members: int, scales: int) -> Calibration:
-    shapes = {"potentials": (members, scales, 2), "ends": (2, 2), "halves": (2, 2)}
+def _calibration(arrays: Arrays, kind: str, layout: Layout) -> Calibration:
+    shapes = {"potentials": (layout.members, layout.potentials, 2), "ends": (2, 2), "halves": (2, 2)}
     return Calibration(kind, *(_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items()))
 
 

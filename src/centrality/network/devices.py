@@ -45,7 +45,7 @@ class Recorded:
 
     PLAIN_CALLS = 3
 
-    def __init__(self, step: Callable[[], None], device: torch.device, able: bool = True) -> None:
+    def __init__(self, step: Callable[[], None], device: torch.device, *, able: bool = True) -> None:
         self._step, self._calls = step, 0
         self._graph: torch.cuda.CUDAGraph | None = None
         self._able = able and device.type == "cuda"

@@ -8,19 +8,19 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """One linear layer of every member. Its values come from our own generator, or from a file."""
+    """One linear layer of every member: its values come from our own generator, or from a file."""
 
-    def __init__(self, members: int, width: int, wide: int) -> None:
+    def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(members, wide, width))
-        self.bias = nn.Parameter(torch.empty(members, wide))
+        self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
+        self.bias = nn.Parameter(torch.empty(members, outputs))
 
-    def forward(self, x: Tensor) -> Tensor:  # (members, n, in) -> (members, n, out)
+    def forward(self, x: Tensor) -> Tensor:  # (members, n, inputs) -> (members, n, outputs)
         return torch.baddbmm(self.bias[:, None], x, self.weight.mT)
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
-        """PyTorch's own default, uniform within ±1/sqrt(fan-in)."""
+        """Draw weights and biases as PyTorch does by default: uniform within ±1/√inputs."""
         bound = self.weight.shape[2] ** -0.5
         for member in range(len(self.weight)):  # one after another: the first is the same whatever their number
             self.weight[member].uniform_(-bound, bound, generator=generator)
@@ -28,27 +28,28 @@ class Linear(nn.Module):
 
 
 class Copies(nn.Module):
-    """The user's encoder, once for every member. It is copied, never trained in place."""
+    """The user's encoder, copied once for every member: the original is never trained."""
 
     def __init__(self, encoder: nn.Module, members: int) -> None:
         super().__init__()
         self.members = nn.ModuleList(copy.deepcopy(encoder) for _ in range(members))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:  # (members, n, p) -> (members, n, q)
         return torch.stack([encoder(rows) for encoder, rows in zip(self.members, x, strict=True)])
 
 
 def mlp(width: int, hidden: Sequence[int], members: int = 1) -> nn.Sequential:
-    """GELU layers of the given widths, then a linear projection as wide as the last; not yet initialised."""
+    """Return GELU layers of the given widths and a linear projection as wide as the last, not yet initialised."""
     layers: list[nn.Module] = []
-    for wide in hidden:
-        layers += [Linear(members, width, wide), nn.GELU()]
-        width = wide
-    return nn.Sequential(*layers, Linear(members, width, width))
+    inputs = width
+    for outputs in hidden:
+        layers += [Linear(members, inputs, outputs), nn.GELU()]
+        inputs = outputs
+    return nn.Sequential(*layers, Linear(members, inputs, inputs))
 
 
 def encoder_features(encoder: nn.Module, width: int) -> int:
-    """How many features the user's encoder makes of `width` columns; an error if it is no such encoder."""
+    """Return how many features the user's encoder makes of `width` columns, or raise if it is no such encoder."""
     if not isinstance(encoder, nn.Module):
         raise TypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
     probe = copy.deepcopy(encoder).eval()

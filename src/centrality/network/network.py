@@ -5,6 +5,7 @@ one batched product trains or scores them all. One network is an ensemble of one
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,8 +16,30 @@ from centrality.network.layers import Copies, Linear, encoder_features, mlp
 from centrality.network.prior import Prior
 
 
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """What a network consists of, before it has any weights."""
+
+    width: int  # columns of the rows
+    hidden: Sequence[int]  # widths of our own encoder's layers
+    encoder: nn.Module | None = None  # the user's encoder, in place of our own
+    shared: bool = True  # one trunk for both heads, or one for each
+    potentials: int = 1  # k, one for each noise scale
+    members: int = 1  # networks side by side
+
+    def empty_network(self) -> "Network":
+        """Return the network with memory for its weights, which hold no values yet."""
+        trunks = range(1 if self.shared else 2)
+        if self.encoder is None:
+            own = [mlp(self.width, self.hidden, self.members) for _ in trunks]
+            return Network(own, self.members, self.hidden[-1], self.potentials)
+        features = encoder_features(self.encoder, self.width)
+        copies = [Copies(self.encoder, self.members) for _ in trunks]
+        return Network(copies, self.members, features, self.potentials)
+
+
 class Network(nn.Module):
-    """z -> one global logit and k local potentials, one for each noise scale.
+    """A network maps rows z to one global logit and k local potentials, one for each noise scale.
 
     One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
     learns the difference from it.
@@ -34,21 +57,21 @@ class Network(nn.Module):
         self.prior = None
 
     def logit(self, z: Tensor) -> Tensor:
-        """g, the global head's Bradley-Terry logit."""  # (members, n)
+        """Return g, the global head's Bradley-Terry logit."""  # (n, p) or (members, n, p) -> (members, n)
         logit: Tensor = self.global_head(self.trunks[0](self._for_each(z)))
         return logit.squeeze(2)
 
     @torch.no_grad()
     def shift_logit(self, by: NDArray[Any]) -> None:
-        """Move every member's g by a constant, which no comparison can tell."""  # (members,)
+        """Move every member's g by a constant of its own, which no comparison can tell."""  # (members,)
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 
     def potentials(self, z: Tensor) -> Tensor:
-        """l, the smoothed log-density up to a constant, at every noise scale."""  # (members, n, k)
+        """Return l, the smoothed log-density up to a constant, at every noise scale."""  # -> (members, n, k)
         return self._with_prior(self.local_head(self.trunks[-1](self._for_each(z))), z)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Global logit and potentials side by side."""  # (members, n, 1 + k)
+        """Return the global logit and the potentials side by side."""  # -> (members, n, 1 + k)
         z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
@@ -58,57 +81,31 @@ class Network(nn.Module):
         return potentials if self.prior is None else potentials + self.prior(z)
 
     def _for_each(self, z: Tensor) -> Tensor:
-        """The same rows (n, p) for every member; rows that differ between them (members, n, p) as they are."""
+        """Give every member the same rows (n, p); leave rows of its own (members, n, p) as they are."""
         return z.expand(self.members, *z.shape) if z.dim() == 2 else z
 
 
-def build(
-    width: int,
-    hidden: Sequence[int],
-    encoder: nn.Module | None,
-    shared: bool,
-    potentials: int,
-    generator: torch.Generator,
-    members: int = 1,
-) -> Network:
-    """A fresh network for rows of this width."""
-    network = _layout(width, hidden, encoder, shared, potentials, members)
+def build(layout: Layout, generator: torch.Generator) -> Network:
+    """Return a network of this layout with random weights, to be trained."""
+    network = layout.empty_network()
     for module in network.modules():
         if isinstance(module, Linear):
             module.initialise(generator)
     return network
 
 
-def restore(
-    weights: dict[str, Tensor],
-    width: int,
-    hidden: Sequence[int],
-    encoder: nn.Module | None,
-    shared: bool,
-    potentials: int,
-    members: int = 1,
-) -> Network:
-    """The network these weights belong to; an error if they do not fit it.
+def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
+    """Return the network of this layout with these weights, or raise a ValueError if they do not fit it.
 
     It is laid out without memory first, so that a file cannot ask for more than it brings.
     """
     with torch.device("meta"):
-        network = _layout(width, hidden, encoder, shared, potentials, members)
+        network = layout.empty_network()
     try:
         if (centres := weights.get("prior.centres")) is not None:
             with torch.device("meta"):
-                network.prior = Prior(width, len(centres), potentials)
+                network.prior = Prior(layout.width, len(centres), layout.potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise ValueError(f"the weights do not fit the network: {error}") from None
     return network.eval()
-
-
-def _layout(
-    width: int, hidden: Sequence[int], encoder: nn.Module | None, shared: bool, potentials: int, members: int
-) -> Network:
-    trunks = range(1 if shared else 2)
-    if encoder is None:
-        return Network([mlp(width, hidden, members) for _ in trunks], members, hidden[-1], potentials)
-    features = encoder_features(encoder, width)
-    return Network([Copies(encoder, members) for _ in trunks], members, features, potentials)

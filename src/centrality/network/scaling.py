@@ -35,7 +35,7 @@ class Scaling:
     gain: NDArray[np.float64]  # (h,)
 
     @classmethod
-    def fit(cls, X: Any, kind: str, clean: bool = False) -> "Scaling":
+    def fit(cls, X: Any, kind: str, *, clean: bool = False) -> "Scaling":
         if kind not in SCALINGS:
             raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)

@@ -1,4 +1,4 @@
-"""Who takes part in each step of training: drawn ahead on the host for many steps at once, used on the device."""
+"""The batches of our schedule: drawn on the host for many steps at once, used on the device one by one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,112 +9,138 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from centrality.training.comparisons import Comparison, preference
-from centrality.training.rows import Rows
-from centrality.training.schemes import Partition, Scheme
+from centrality.training.comparisons import preference
+from centrality.training.plan import Task
+from centrality.training.schemes import Partition
 
 Arrays = tuple[NDArray[Any], ...]
-MEETINGS = 4  # seconds that each first candidate of a batch is compared with: labels are cheaper than rows
-BLOCK = 32  # batches cut from a partition at once
-AHEAD, AHEAD_ON_GPU = 1 << 20, 1 << 26  # values of noise drawn at once: 4 MiB; more where each copy costs a wait
+OPPONENTS_PER_CANDIDATE = 4  # labels are cheaper than rows: each first candidate is compared with so many second ones
+BATCHES_CUT_AT_ONCE = 32  # from a partition, which draws anchors for them in one call
+NOISE_DRAWN_AHEAD, NOISE_DRAWN_AHEAD_ON_GPU = 1 << 20, 1 << 26  # values: 4 MiB; more where each copy costs a wait
+SHARE_DRAWN_AHEAD = 10  # of the steps, no more than the tenth part: their losses are looked at in between
 
 
 @dataclass(frozen=True)
-class Draws:
-    """Positions among the rows held, for `count` steps."""
+class BatchSizes:
+    """How many rows of each kind a step has, for each of the ensemble's members."""
 
-    index: Tensor  # (count, members, 2b + r + m): first candidates, second ones, rows to be noised, judges
-    noise: Tensor  # (count, members, r, p) standard normal
-    preferred: Tensor  # (count, members, meetings, b), already known where the host has to find it; else empty
+    members: int
+    candidates: int  # b first candidates, and as many second ones
+    opponents: int  # second candidates that each first one is compared with
+    noised: int  # r, for the local head
 
-    def take_over(self, other: "Draws") -> None:
-        """Other draws in the same memory, where a recorded step looks for them."""
-        for own, new in zip(vars(self).values(), vars(other).values(), strict=True):
-            own[: len(new)].copy_(new, non_blocking=True)
-
-
-class Sampler:
-    def __init__(
-        self,
-        rows: Rows,
-        comparison: Comparison,
-        scheme: Scheme,
-        anchors: int,
-        batch_size: int,
-        scales: int,
-        members: int,
-        budget: int,
-        rng: np.random.Generator,
-        generator: torch.Generator,
-    ) -> None:
-        self.rows, self.comparison, self.scheme, self.anchors = rows, comparison, scheme, anchors
-        self.members, self.rng, self.generator = members, rng, generator
-        n = len(rows)
+    @classmethod
+    def of(cls, task: Task) -> "BatchSizes":
+        """Share out the user's batch size: a quarter first candidates, a quarter second ones, and all of it noised."""
+        batch_size, scales = task.plan.batch_size, len(task.plan.noise_scales)
         # Half as many candidates as noised rows: each of them is compared several times.
-        self.b = max(1, min(batch_size // 4, n // 3 if scheme.split else n))
-        self.r = -(-batch_size // scales) * scales  # each noise scale has as many rows as any other
-        self.meetings = min(MEETINGS, self.b)
-        room = AHEAD if rows.device.type == "cpu" else AHEAD_ON_GPU
-        passing = budget if rows.whole else len(rows) // self.rows_per_step  # then others are to be held
-        self.ahead = max(1, min(room // (members * self.r * rows.width), budget // 10, passing))
-        self._matches = [_Queue(self._endless_matches()) for _ in range(members)]
-        self._batches = [_Queue(self._endless_batches()) for _ in range(members)]
+        candidates = max(1, min(batch_size // 4, task.scheme.candidates(len(task.rows))))
+        return cls(
+            members=task.network.members,
+            candidates=candidates,
+            opponents=min(OPPONENTS_PER_CANDIDATE, candidates),
+            noised=-(-batch_size // scales) * scales,  # each noise scale has as many rows as any other
+        )
 
     @property
     def rows_per_step(self) -> int:
-        return self.members * (2 * self.b + self.r)
+        return self.members * (2 * self.candidates + self.noised)
 
-    def skip(self, count: int) -> None:
-        """Go on as if these steps had been drawn; the noise is not."""
-        self._taken(count)
 
-    def _taken(self, count: int) -> tuple[list[Arrays], list[Arrays]]:
-        return [queue.take(count) for queue in self._matches], [queue.take(count) for queue in self._batches]
+@dataclass(frozen=True)
+class DrawnSteps:
+    """Who takes part in some steps, by position among the rows held, and the noise that is added."""
 
-    def draw(self, count: int) -> Draws:
-        matches, batches = self._taken(count)
-        candidates, judges = (self._placed(np.stack(part, axis=1)) for part in zip(*matches, strict=True))
-        batch = self._placed(np.stack([rows for (rows,) in batches], axis=1))
-        shape = (*batch.shape, self.rows.width)
-        index = torch.cat([candidates, batch, judges], dim=2)
-        noise = torch.randn(shape, generator=self.generator, device=self.generator.device).to(self.rows.device)
-        preferred = torch.empty(count, 0, device=self.rows.device)
-        if not self.comparison.on_device:
-            each = zip(candidates, judges, strict=True)
-            preferred = torch.stack([preference(self.comparison, *pair, self.meetings) for pair in each])
-        return Draws(index, noise, preferred)
+    positions: Tensor  # (steps, members, 2b + r + m): first candidates, second ones, rows to be noised, anchors
+    noise: Tensor  # (steps, members, r, p) standard normal
+    preferred: Tensor | None  # (steps, members, opponents, b) where the host has to find it; else a step does
 
-    def _placed(self, index: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(index).to(self.rows.device)
+    def step(self, number: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return positions, noise and preferences of one step, whose number lies on the device."""  # (1,)
+        preferred = None if self.preferred is None else self.preferred.index_select(0, number)[0]
+        return self.positions.index_select(0, number)[0], self.noise.index_select(0, number)[0], preferred
 
-    def _endless_matches(self) -> Iterator[Arrays]:
+    def overwrite_with(self, other: "DrawnSteps") -> None:
+        """Put other steps, no more of them, into the same memory: a recorded step looks for them there."""
+        for own, new in zip(self.tensors(), other.tensors(), strict=True):
+            own[: len(new)].copy_(new, non_blocking=True)
+
+    def tensors(self) -> list[Tensor]:
+        """Return all that there is, in a fixed order."""
+        return [tensor for tensor in (self.positions, self.noise, self.preferred) if tensor is not None]
+
+
+class BatchSampler:
+    """Draws the batches of one run of training, in an order that only its seed decides."""
+
+    def __init__(self, task: Task, sizes: BatchSizes) -> None:
+        self._task, self._sizes = task, sizes
+        self._pairs = [_Queue(self._endless_pairs()) for _ in range(sizes.members)]
+        self._noised = [_Queue(self._endless_noised_rows()) for _ in range(sizes.members)]
+
+    def steps_at_once(self, budget: int) -> int:
+        """Return for how many of the budget's steps to draw at once."""
+        rows, sizes = self._task.rows, self._sizes
+        room = NOISE_DRAWN_AHEAD if rows.device.type == "cpu" else NOISE_DRAWN_AHEAD_ON_GPU
+        until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
+        by_room = room // (sizes.members * sizes.noised * rows.width)
+        return max(1, min(by_room, budget // SHARE_DRAWN_AHEAD, until_renewed))
+
+    def skip(self, steps: int) -> None:
+        """Go on as if these steps had been drawn, but draw none of their noise."""
+        self._next_positions(steps)
+
+    def draw(self, steps: int) -> DrawnSteps:
+        """Draw all that the next steps need."""
+        task = self._task
+        pairs, noised = self._next_positions(steps)
+        candidates, anchors = (self._on_device(np.stack(part, axis=1)) for part in zip(*pairs, strict=True))
+        batch = self._on_device(np.stack([rows for (rows,) in noised], axis=1))
+        noise = task.standard_normal(torch.Size((*batch.shape, task.rows.width)))
+        preferred = None
+        if not task.comparison.on_device:
+            each = zip(candidates, anchors, strict=True)
+            preferred = torch.stack([preference(task.comparison, *step, self._sizes.opponents) for step in each])
+        return DrawnSteps(torch.cat([candidates, batch, anchors], dim=2), noise, preferred)
+
+    def _next_positions(self, steps: int) -> tuple[list[Arrays], list[Arrays]]:
+        return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised]
+
+    def _on_device(self, positions: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(positions).to(self._task.device)
+
+    def _endless_pairs(self) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
+        """Yield candidates and the anchors they are compared before, from one partition of the rows after another."""
+        task = self._task
         while True:
-            partition = Partition(len(self.rows), self.scheme, self.rng)
-            for matching in partition.matchings(self.b):
-                for start in range(0, len(matching), BLOCK):
-                    block = matching[start : start + BLOCK]
-                    panel = self.comparison.panel(self.anchors, self.rng)
-                    judges = partition.judges(self.anchors, len(block)) if panel is None else panel
-                    yield block, np.broadcast_to(judges, (len(block), judges.shape[-1]))
+            partition = Partition(len(task.rows), task.scheme, task.rng)
+            for matching in partition.matchings(self._sizes.candidates):
+                for start in range(0, len(matching), BATCHES_CUT_AT_ONCE):
+                    batches = matching[start : start + BATCHES_CUT_AT_ONCE]
+                    anchors = task.comparison.fixed_anchors(task.plan.anchors, task.rng)
+                    if anchors is None:
+                        anchors = partition.draw_anchors(task.plan.anchors, len(batches))
+                    yield batches, np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
 
-    def _endless_batches(self) -> Iterator[Arrays]:
-        """Full batches from one shuffle of the rows after another; a batch may span several."""
-        waiting = np.empty(0, dtype=np.intp)
+    def _endless_noised_rows(self) -> Iterator[Arrays]:  # (batches, r)
+        """Yield full batches from one shuffle of the rows after another; a batch may span several."""
+        size, waiting = self._sizes.noised, np.empty(0, dtype=np.intp)
         while True:
-            waiting = np.concatenate([waiting, self.rng.permutation(len(self.rows))])
-            full = len(waiting) - len(waiting) % self.r
+            waiting = np.concatenate([waiting, self._task.rng.permutation(len(self._task.rows))])
+            full = len(waiting) - len(waiting) % size
             if full:
-                yield (waiting[:full].reshape(-1, self.r),)
+                yield (waiting[:full].reshape(-1, size),)
                 waiting = waiting[full:]
 
 
 class _Queue:
-    """Arrays that come in blocks, taken in any number."""
+    """Arrays that come in blocks of some length, and are taken in any other."""
 
     def __init__(self, blocks: Iterator[Arrays]) -> None:
         self._blocks, self._waiting = blocks, next(blocks)
 
     def take(self, count: int) -> Arrays:
+        """Return the next `count` entries of every array."""
         parts, missing = [], count
         while missing:
             parts.append(tuple(part[:missing] for part in self._waiting))

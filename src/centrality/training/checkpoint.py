@@ -1,4 +1,4 @@
-"""A long fit that can be interrupted: its state in a file, now and then, and from there on to the same result.
+"""A long fit can be interrupted: its state is written now and then, and from there it goes on to the same result.
 
 What is saved is what training has changed: weights, the optimiser's moments, losses so far, the state of the noise
 generator. Everything else follows from data, settings and seed, and is made again in the same way; so are the draws of
@@ -9,9 +9,9 @@ is refused: it would lead to the result of neither.
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -21,24 +21,69 @@ from torch import Tensor
 
 from centrality import __version__, model_file
 from centrality.model_file import ModelFileError, as_json
-from centrality.training.schedules import Training
+from centrality.training.history import History
+from centrality.training.learner import Learner
+from centrality.training.plan import Task
 
-KIND = "checkpoint"
+FILE_KIND = "checkpoint"
 ADVICE = "Fit as before, or remove the file to begin anew."
-SECONDS = 30.0  # between two savings
-NO_MATTER = ("t", "contamination", "calibration", "progress", "checkpoint", "device")  # to training, or known otherwise
-BLOCK = 1 << 16  # rows hashed together
+SECONDS_BETWEEN_SAVES = 30.0
+# These settings do not matter to training, or the file knows them otherwise.
+FREE_TO_CHANGE = ("t", "contamination", "calibration", "progress", "checkpoint", "device")
+ROWS_HASHED_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """All that training changes, where it lies: a checkpoint writes it down, or overwrites it with what was written."""
+
+    place: str  # what else must be the same for the same result
+    tensors: dict[str, Tensor]
+    history: History
+    generator: torch.Generator  # of the noise
+    rng: np.random.Generator | None  # of the rows; None where an interrupted run draws them again from its seed
+    draws_globally: bool  # a user's encoder may hold dropout, which draws from torch's own generator
+
+    @classmethod
+    def of(
+        cls,
+        task: Task,
+        learner: Learner,
+        history: History,
+        *,
+        losses: Tensor | None,
+        resumed_rng: np.random.Generator | None,
+    ) -> "TrainingState":
+        """Gather the state of a schedule: what the learner knows, losses not yet in the history, and generators."""
+        return cls(
+            # On a GPU, as many rows are held as it has room for.
+            place=f"{task.device.type} with {len(task.rows)} rows held",
+            tensors=learner.tensors() | ({} if losses is None else {"losses": losses}),
+            history=history,
+            generator=task.generator,
+            rng=resumed_rng,
+            draws_globally=not task.network.standard,
+        )
+
+
+class Resumable(Protocol):
+    """An estimator whose fit can be interrupted."""
+
+    checkpoint: Any  # the path of the file
+
+    def get_params(self, *, deep: bool) -> dict[str, Any]:
+        """Return all settings by name."""
 
 
 class Checkpoint:
-    """The file of one fit. `seed` is the fit's: from the file, where that has begun."""
+    """The file of one fit; `seed` is the fit's, read from the file where there is one."""
 
-    def __init__(self, estimator: Any, X: Any, dissimilarity: Any, seed: int) -> None:
+    def __init__(self, estimator: Resumable, X: Any, dissimilarity: Any, seed: int) -> None:
         self.path, self.seed = Path(estimator.checkpoint), seed
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"Cannot write {self.path}: the folder {self.path.parent} does not exist.")
         parameters = estimator.get_params(deep=False).items()
-        self._settings = {name: as_json(value) for name, value in parameters if name not in NO_MATTER}
+        self._settings = {name: as_json(value) for name, value in parameters if name not in FREE_TO_CHANGE}
         self._settings |= {"centrality": __version__, "torch": str(torch.__version__)}
         self._data = _hash_of(X, dissimilarity)
         self._saved, self._found = time.monotonic(), None
@@ -47,8 +92,9 @@ class Checkpoint:
             self.seed = int(self._found[0]["seed"])
 
     def _read(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the file's header and arrays, or raise an error that says why they are not of this fit."""
         header, arrays = model_file.read(self.path)
-        if header.get("model") != KIND:
+        if header.get("model") != FILE_KIND:
             raise ModelFileError(f"{self.path} is a {header.get('model')} model, not a checkpoint: name another file.")
         if header["data"] != self._data:
             raise ValueError(f"Checkpoint {self.path} belongs to a fit of other data. {ADVICE}")
@@ -59,69 +105,55 @@ class Checkpoint:
                 raise ValueError(f"Checkpoint {self.path} belongs to a fit with {other}. {ADVICE}")
         return header, arrays
 
-    def restore(self, training: Training) -> int:
-        """Bring the training to where the file left it; the number of steps it had taken."""
+    def restore(self, state: TrainingState) -> int:
+        """Bring training to where the file left it, and return the number of steps it had taken."""
         if self._found is None:
             return 0
         (header, arrays), self._found = self._found, None
-        if header["place"] != (here := _place(training)):
+        if header["place"] != state.place:
             raise ValueError(
-                f"Checkpoint {self.path} was begun on {header['place']}, this fit is on {here}: "
+                f"Checkpoint {self.path} was begun on {header['place']}, this fit is on {state.place}: "
                 f"its result would differ. {ADVICE}"
             )
         with torch.no_grad():
-            for name, tensor in _tensors(training).items():
+            for name, tensor in state.tensors.items():
                 tensor.copy_(torch.from_numpy(arrays[name]).view_as(tensor))
-        training.generator.set_state(torch.from_numpy(arrays["generator"]))
-        if not training.network.standard:
+        state.generator.set_state(torch.from_numpy(arrays["generator"]))
+        if state.draws_globally:
             torch.random.set_rng_state(torch.from_numpy(arrays["global_generator"]))
-        if training.plan.epochs is not None:  # between two epochs nothing else is pending; steps draw ahead instead
-            training.rng.bit_generator.state = header["rng"]
-        training.history = header["history"]
+        if state.rng is not None:
+            state.rng.bit_generator.state = header["rng"]
+        state.history.update(header["history"])
         return int(header["done"])
 
-    def save(self, training: Training, done: int) -> None:
+    def save(self, state: TrainingState, done: int) -> None:
         """Write the state after `done` steps, if it is time."""
-        if time.monotonic() - self._saved < SECONDS:
+        if time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
             return
         header = {
-            "model": KIND,
+            "model": FILE_KIND,
             "data": self._data,
             "settings": self._settings,
             "seed": self.seed,
-            "place": _place(training),
+            "place": state.place,
             "done": done,
-            "history": training.history,
-            "rng": training.rng.bit_generator.state,
+            "history": state.history,
+            "rng": None if state.rng is None else state.rng.bit_generator.state,
         }
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in _tensors(training).items()}
-        arrays["generator"] = training.generator.get_state().numpy()
-        if not training.network.standard:  # a user's encoder may hold dropout, which draws from torch's own generator
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.tensors.items()}
+        arrays["generator"] = state.generator.get_state().numpy()
+        if state.draws_globally:
             arrays["global_generator"] = torch.random.get_rng_state().numpy()
         model_file.write(self.path, header, arrays)
         self._saved = time.monotonic()
 
     def remove(self) -> None:
-        """The fit is over."""
+        """Remove the file: the fit is over."""
         self.path.unlink(missing_ok=True)
 
 
-def _place(training: Training) -> str:
-    """What else must be the same for the same result: on a GPU, as many rows are held as it has room for."""
-    return f"{training.device.type} with {len(training.rows)} rows held"
-
-
-def _tensors(training: Training) -> dict[str, Tensor]:
-    """Everything that a step changes, where it lies."""
-    moments = training.optimizer.moments()
-    lists: dict[str, Sequence[Tensor]] = {"parameter": training.step.parameters, **moments}
-    found = {f"{kind}.{place}": tensor for kind, tensors in lists.items() for place, tensor in enumerate(tensors)}
-    buffers = {f"buffer.{name}": buffer for name, buffer in training.network.named_buffers()}
-    return found | buffers | {"losses": training.losses}
-
-
 def _hash_of(*parts: Any) -> str:
-    """Of rows, of a matrix, or of a function's name, which is all that can be said about one."""
+    """Hash rows and matrices by their values, a function by its name, which is all that can be said about one."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         if part is None or callable(part):
@@ -129,8 +161,8 @@ def _hash_of(*parts: Any) -> str:
             continue
         array: Any = part if sparse.issparse(part) else np.asarray(part)
         digest.update(f"{array.shape} {array.dtype}".encode())
-        for start in range(0, array.shape[0], BLOCK):
-            block: Any = array[start : start + BLOCK]
+        for start in range(0, array.shape[0], ROWS_HASHED_AT_ONCE):
+            block: Any = array[start : start + ROWS_HASHED_AT_ONCE]
             pieces = (block.data, block.indices, block.indptr) if sparse.issparse(block) else (block,)
             for piece in pieces:
                 digest.update(np.ascontiguousarray(piece).data)

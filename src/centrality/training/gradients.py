@@ -1,4 +1,4 @@
-"""Both losses of the standard encoder with gradients written out: the same numbers as `_losses.py`, faster.
+"""Both losses of the standard encoder with gradients written out: the same numbers as `losses.py`, faster.
 
 The local loss needs the derivative of a derivative, which autograd finds by building a graph of a graph. For
 GELU layers it can be written down. With h the inputs and a = φ(h) the outputs of each layer, and u = Wₚᵀv the head
@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from centrality.network.layers import Linear
 from centrality.network.network import Network
-from centrality.training.losses import Batch, meetings_of, opponents
+from centrality.training.losses import Batch, opponent_positions, opponents_of_first
 
 gelu_backward = torch.ops.aten.gelu_backward
 ROOT_2_PI = math.sqrt(2 * math.pi)
@@ -30,29 +30,44 @@ ROOT_2_PI = math.sqrt(2 * math.pi)
 
 @dataclass(frozen=True)
 class Layer:
-    """Views of one layer's parameters and of their gradients."""
+    """Views of one linear layer's parameters and of their gradients."""
 
     weight: Tensor  # (members, out, in)
-    across: Tensor  # (members, in, out), its transpose
+    transposed: Tensor  # (members, in, out), the same weights
     bias: Tensor  # (members, 1, out)
     weight_grad: Tensor
     bias_grad: Tensor
 
     @classmethod
     def of(cls, linear: Linear) -> "Layer":
+        """View a layer whose parameters have been given room for gradients."""
         weight, bias = linear.weight, linear.bias
         assert weight.grad is not None and bias.grad is not None  # noqa: PT018  given in ClosedForm
         return cls(weight.data, weight.data.mT, bias.data[:, None], weight.grad, bias.grad[:, None])
 
 
+@dataclass(frozen=True)
+class Trunk:
+    """The layers of one of our encoders: GELU follows each of them, and a linear projection them all."""
+
+    layers: list[Layer]
+    projection: Layer
+
+    @classmethod
+    def of(cls, encoder: nn.Module) -> "Trunk":
+        """View the encoder that `mlp` has made."""
+        *layers, projection = [Layer.of(module) for module in encoder.modules() if isinstance(module, Linear)]
+        return cls(layers, projection)
+
+
 class ClosedForm:
-    """Losses of a network whose trunks are `mlp`s; its parameters become views of one flat tensor meanwhile.
+    """Finds the losses of a network whose trunks are `mlp`s; its parameters become views of one flat tensor meanwhile.
 
     The gradient is that of `balance` * global + local, as in `Autograd`.
     """
 
     def __init__(self, network: Network, balance: float = 1.0) -> None:
-        self.network, self.balance = network, balance
+        self._network, self._balance = network, balance
         own = list(network.parameters())
         flat = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in own]))
         self._gradient = flat.grad = torch.zeros_like(flat)
@@ -63,83 +78,79 @@ class ClosedForm:
             parameter.grad = flat.grad[start:stop].view_as(parameter)
             start = stop
         self.parameters = [flat]
-        self._spaces: dict[tuple[int, int], Space] = {}
+        self._workspaces: dict[tuple[int, int], Workspace] = {}
         self._global_head, self._local_head = Layer.of(network.global_head), Layer.of(network.local_head)
-        self._trunks = [
-            [Layer.of(module) for module in trunk.modules() if isinstance(module, Linear)] for trunk in network.trunks
-        ]
+        self._trunks = [Trunk.of(trunk) for trunk in network.trunks]
 
     @torch.no_grad()
     def losses(self, batch: Batch) -> Tensor:
-        """(2,) the members' mean global and local loss, 0 where the batch has none.
+        """Return the members' mean global and local loss, 0 where the batch has none.
 
         `parameters` receive the gradient of each member's sum.
-        """
+        """  # (2,)
         self._gradient.zero_()
         losses = batch.rows.new_zeros(2)
         if len(self._trunks) == 1:
-            self._through(0, batch.rows, batch, losses)
+            self._pass_through(0, batch.rows, batch, losses)
             return losses
         if batch.preferred is not None:
-            self._through(0, batch.rows[:, : batch.split], replace(batch, noise=None), losses)
+            self._pass_through(0, batch.rows[:, : batch.noised_from], replace(batch, noise=None), losses)
         if batch.noise is not None:
-            self._through(1, batch.rows[:, batch.split :], replace(batch, preferred=None), losses)
+            self._pass_through(1, batch.rows[:, batch.noised_from :], replace(batch, preferred=None), losses)
         return losses
 
     def finish(self) -> None:
         """Give every parameter memory of its own again."""
-        for parameter in self.network.parameters():
+        for parameter in self._network.parameters():
             parameter.data, parameter.grad = parameter.data.clone(), None
 
-    def _through(self, trunk: int, rows: Tensor, batch: Batch, losses: Tensor) -> None:
-        """One trunk, forward and back: candidates up to `split`, noised rows after it."""
-        *layers, projection = self._trunks[trunk]
-        split, space = batch.split, self._space(trunk, rows)
+    def _pass_through(self, number: int, rows: Tensor, batch: Batch, losses: Tensor) -> None:
+        """Take rows through one trunk, forward and back, and add what they teach to the gradient and to `losses`."""
+        trunk, space = self._trunks[number], self._workspace(number, rows)
+        layers, split = trunk.layers, batch.noised_from  # candidates up to there, noised rows after it
         inputs = [rows]
         for layer, h in zip(layers, space.h, strict=True):  # up: h = input·Wᵀ + b
-            torch.baddbmm(layer.bias, inputs[-1], layer.across, out=h)
+            torch.baddbmm(layer.bias, inputs[-1], layer.transposed, out=h)
             inputs.append(functional.gelu(h))
-        gelu_backward.grad_input(space.ones, space.all_h, grad_input=space.all_slope)
+        space.find_slopes()
         by_h = space.by_h
         if batch.preferred is not None:
-            by_top = self._global(projection, inputs[-1][:, :split], batch.preferred, losses)
+            by_top = self._global(trunk.projection, inputs[-1][:, :split], batch.preferred, losses)
             torch.mul(by_top, space.slope[-1][:, :split], out=by_h[:, :split])
-        curves: list[Tensor] = []
+        by_slope: list[Tensor] = []
         if batch.noise is not None:
             slopes = [slope[:, split:] for slope in space.slope]
-            curves = self._local(layers, projection, slopes, rows[:, split:], batch, losses)
-            space.bend()
-            torch.mul(curves[-1], space.curve[-1][:, split:], out=by_h[:, split:])
+            by_slope = self._local(trunk, slopes, rows[:, split:], batch, losses)
+            space.find_curves()
+            torch.mul(by_slope[-1], space.curve[-1][:, split:], out=by_h[:, split:])
         for i in reversed(range(len(layers))):  # and down again
             layers[i].weight_grad.baddbmm_(by_h.mT, inputs[i])
             torch.sum(by_h, 1, keepdim=True, out=layers[i].bias_grad)
             if i:
                 by_h = torch.bmm(by_h, layers[i].weight).mul_(space.slope[i - 1])
-                if curves:
-                    by_h[:, split:].addcmul_(curves[i - 1], space.curve[i - 1][:, split:])
+                if by_slope:
+                    by_h[:, split:].addcmul_(by_slope[i - 1], space.curve[i - 1][:, split:])
 
     def _global(self, projection: Layer, top: Tensor, preferred: Tensor, losses: Tensor) -> Tensor:
-        """The loss's derivative by the top layer's output; the gradients of projection and head are added."""
+        """Return the loss's derivative by the top layer's output; add the gradients of projection and head."""
         head = self._global_head
-        members, meetings, b = preferred.shape
+        members, opponents, b = preferred.shape
         u = torch.bmm(head.weight, projection.weight)  # (members, 1, q)
         logit = torch.bmm(top, u.mT).view(members, 2, b)  # up to a constant, which no difference feels
-        difference = logit[:, :1] - opponents(logit[:, 1], meetings)  # (members, s, b)
+        difference = logit[:, :1] - opponents_of_first(logit[:, 1], opponents)  # (members, s, b)
         torch.mean(functional.softplus(difference).addcmul_(preferred, difference, value=-1), (0, 1, 2), out=losses[0])
-        slope = difference.sigmoid_().sub_(preferred).mul_(self.balance / (meetings * b))
-        _, back = meetings_of(b, meetings, slope.device)
-        mirror = slope.view(members, -1).index_select(1, back).view_as(slope)
-        slope = torch.cat([slope.sum(1), mirror.sum(1).neg_()], 1)[:, :, None]  # (members, 2b, 1)
+        slope = difference.sigmoid_().sub_(preferred).mul_(self._balance / (opponents * b))
+        _, back = opponent_positions(b, opponents, slope.device)
+        of_second = slope.view(members, -1).index_select(1, back).view_as(slope)
+        slope = torch.cat([slope.sum(1), of_second.sum(1).neg_()], 1)[:, :, None]  # (members, 2b, 1)
         pull = torch.bmm(slope.mT, top)  # (members, 1, q)
-        head.weight_grad.baddbmm_(pull, projection.across)
-        projection.weight_grad.baddbmm_(head.across, pull)
+        head.weight_grad.baddbmm_(pull, projection.transposed)
+        projection.weight_grad.baddbmm_(head.transposed, pull)
         return slope * u
 
-    def _local(
-        self, layers: list[Layer], projection: Layer, slopes: list[Tensor], rows: Tensor, batch: Batch, losses: Tensor
-    ) -> list[Tensor]:
-        """What φ'' of each layer is to be multiplied by, for the loss's derivative by h where it runs through φ'."""
-        head, noise = self._local_head, batch.noise
+    def _local(self, trunk: Trunk, slopes: list[Tensor], rows: Tensor, batch: Batch, losses: Tensor) -> list[Tensor]:
+        """Return the loss's derivative by φ' of each layer; add the gradients where they do not run through φ'."""
+        layers, projection, head, noise = trunk.layers, trunk.projection, self._local_head, batch.noise
         assert noise is not None and batch.drawn is not None  # noqa: PT018  as `losses` saw to it
         members, size = len(batch.drawn), batch.drawn[0].numel()
         t = noise.owner @ torch.bmm(head.weight, projection.weight)  # (members, r, q)
@@ -149,31 +160,31 @@ class ClosedForm:
             ms.append(t * slope)
             t = torch.bmm(ms[-1], layer.weight)
         residual = t.addcdiv_(batch.drawn, noise.eta)  # (members, r, p)
-        if self.network.prior is not None:
-            residual += self.network.prior.score(rows, noise.owner)
+        if self._network.prior is not None:
+            residual += self._network.prior.score(rows, noise.owner)
         back = residual * (noise.weight / size)  # the loss's derivative by the score
         losses[1] = torch.vdot(back.view(-1), residual.view(-1)) * (0.5 / members)
-        curves = []
+        by_slope = []
         for layer, slope, t, m in zip(layers, slopes, ts[::-1], ms[::-1], strict=True):  # up: its derivative
             layer.weight_grad.baddbmm_(m.mT, back)
-            back = torch.bmm(back, layer.across)
-            curves.append(t.mul_(back))
+            back = torch.bmm(back, layer.transposed)
+            by_slope.append(t.mul_(back))
             back.mul_(slope)
         by_head = noise.owner.mT @ back  # (members, k, q); a product, since index_add_ is not repeatable on a GPU
-        head.weight_grad.baddbmm_(by_head, projection.across)
-        projection.weight_grad.baddbmm_(head.across, by_head)
-        return curves
+        head.weight_grad.baddbmm_(by_head, projection.transposed)
+        projection.weight_grad.baddbmm_(head.transposed, by_head)
+        return by_slope
 
-    def _space(self, trunk: int, rows: Tensor) -> "Space":
+    def _workspace(self, trunk: int, rows: Tensor) -> "Workspace":
         key = trunk, rows.shape[1]
-        if key not in self._spaces:
-            widths = [layer.weight.shape[1] for layer in self._trunks[trunk][:-1]]
-            self._spaces[key] = Space(rows, widths)
-        return self._spaces[key]
+        if key not in self._workspaces:
+            widths = [layer.weight.shape[1] for layer in self._trunks[trunk].layers]
+            self._workspaces[key] = Workspace(rows, widths)
+        return self._workspaces[key]
 
 
-class Space:
-    """Memory for what a step finds about each layer's h, kept from step to step.
+class Workspace:
+    """Memory for what a step finds about each layer's h, used again in every step.
 
     All layers lie in one piece, so that one call finds φ' or φ'' of them all.
     """
@@ -181,16 +192,20 @@ class Space:
     def __init__(self, rows: Tensor, widths: list[int]) -> None:
         shapes = [(*rows.shape[:2], width) for width in widths]
         sizes = [math.prod(shape) for shape in shapes]
-        self.all_h, self.all_slope, self._all_curve, self._square = rows.new_zeros(4, sum(sizes))
-        self.ones = torch.ones_like(self.all_h)
-        self.by_h = rows.new_empty(shapes[-1])
+        self._all_h, self._all_slope, self._all_curve, self._square = rows.new_zeros(4, sum(sizes))
+        self._ones = torch.ones_like(self._all_h)
+        self.by_h = rows.new_empty(shapes[-1])  # the loss's derivative by the top layer's h
         self.h, self.slope, self.curve = (
-            [piece.view(shape) for piece, shape in zip(whole.split(sizes), shapes, strict=True)]
-            for whole in (self.all_h, self.all_slope, self._all_curve)
+            [piece.view(shape) for piece, shape in zip(of_all.split(sizes), shapes, strict=True)]
+            for of_all in (self._all_h, self._all_slope, self._all_curve)
         )
 
-    def bend(self) -> None:
-        """`curve`, φ'' of the GELU φ(h) = h·Φ(h): (2 - h²) times the normal density."""
-        torch.mul(self.all_h, self.all_h, out=self._square)
+    def find_slopes(self) -> None:
+        """Fill `slope` with φ' of the GELU φ(h) = h·Φ(h)."""
+        gelu_backward.grad_input(self._ones, self._all_h, grad_input=self._all_slope)
+
+    def find_curves(self) -> None:
+        """Fill `curve` with φ'' of the GELU: (2 - h²) times the normal density."""
+        torch.mul(self._all_h, self._all_h, out=self._square)
         torch.mul(self._square, -0.5, out=self._all_curve).exp_()
         self._all_curve.mul_(self._square.sub_(2.0).mul_(-1 / ROOT_2_PI))

@@ -1,27 +1,30 @@
-"""How much noise the local head is trained with: what the user says, or a ladder around the spacing of the rows."""
+"""How much noise the local head is trained with: what the user says, or what a rule finds for the rows.
 
-from collections.abc import Sequence
+A new rule is a function of the rows and an entry in RULES.
+"""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from centrality._checks import positive
 from centrality.training.rows import Rows
 
-LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
-SAMPLE = 2000  # rows looked at
-NEIGHBOUR = 10
+LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
+SPACING_SAMPLE = 2000  # rows looked at to find their spacing
+SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 
 
 def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
-    """The median distance to the 10th neighbour over √p, on a sample: the spacing of typical rows.
+    """Return the median distance to the 10th neighbour over √p, on a sample: the spacing of typical rows.
 
     Noise of this size blurs neighbours into each other and leaves larger structure standing.
     """
     from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
 
-    index = np.sort(rng.permutation(len(rows))[:SAMPLE])
+    index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
     z = rows.z[index].cpu().numpy()
-    k = min(NEIGHBOUR, len(z) - 1)
+    k = min(SPACING_NEIGHBOUR, len(z) - 1)
     distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
     typical = float(np.median(distances))
     if typical > 0:
@@ -33,12 +36,20 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     return float(np.sqrt(z.var(0).mean())) or 1.0
 
 
+def ladder(rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return noise scales from well below to well above the spacing of the rows."""
+    spacing = neighbour_distance(rows, rng)
+    return tuple(rung * spacing for rung in LADDER)
+
+
+RULES: dict[str, Callable[[Rows, np.random.Generator], tuple[float, ...]]] = {"auto": ladder}
+
+
 def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.random.Generator) -> tuple[float, ...]:
-    """The scales that the parameter `noise_scale` asks for."""
-    if isinstance(asked, str) and asked == "auto":
-        spacing = neighbour_distance(rows, rng)
-        return tuple(rung * spacing for rung in LADDER)
+    """Return the scales that the parameter `noise_scale` asks for."""
+    if isinstance(asked, str) and asked in RULES:
+        return RULES[asked](rows, rng)
     scales = np.atleast_1d(np.asarray(asked, dtype=object))
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
-        raise ValueError(f"noise_scale must be 'auto', a number or a list, got {asked!r}.")
+        raise ValueError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)

@@ -7,13 +7,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from centrality.network.scaling import FEWEST, Scaling, dense, rows_per_block
+from centrality.network.scaling import Scaling, dense, rows_per_block
+
+FEWEST_ROWS_HELD = 1024  # however wide they are
 
 
 class Rows:
     """The rows that training works on, scaled, as one float32 tensor on one device.
 
-    All of them if they fit into `room` values, else as many as fit, drawn at random; `renew` draws others.
+    All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
+    drawn at random, and `renew` draws others.
     """
 
     def __init__(
@@ -22,12 +25,13 @@ class Rows:
         scaling: Scaling,
         device: torch.device,
         rng: np.random.Generator,
+        *,
         room: int,
         most: int | None = None,
     ) -> None:
         self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
-        self.size = min(self.total, max(room // self.width, FEWEST), most or self.total)
+        self.size = min(self.total, max(room // self.width, FEWEST_ROWS_HELD), most or self.total)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
         self.renew()
@@ -36,27 +40,27 @@ class Rows:
         return self.size
 
     @property
-    def whole(self) -> bool:
+    def holds_all(self) -> bool:
         return self.size == self.total
 
     def renew(self) -> None:
-        """Other random rows in place of those held; all rows, in their order, where all are held."""
-        if not self.whole:  # sorted: memory is read from one end to the other
+        """Put other random rows in place of those held; where all are held, they stay, in their order."""
+        if not self.holds_all:  # sorted: memory is read from one end to the other
             self.numbers = np.sort(self._rng.integers(self.total, size=self.size))
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
-            at = slice(start, start + step) if self.whole else self.numbers[start : start + step]
+            at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = torch.from_numpy(self.scaling.apply(self.given(at)))
 
     def given(self, numbers: Any) -> NDArray[Any]:
-        """Rows of X in the user's units, as a dense array."""
+        """Return rows of X by their numbers, in the user's units, as a dense array."""
         return dense(self.X[numbers])
 
     def as_given(self) -> NDArray[np.float32]:
-        """The rows held, in the user's units."""
-        return self.given(slice(None) if self.whole else self.numbers).astype(np.float32)
+        """Return the rows held, in the user's units."""
+        return self.given(slice(None) if self.holds_all else self.numbers).astype(np.float32)
 
 
-def take(rows: Tensor, index: Tensor) -> Tensor:
-    """rows[index], in a fraction of the time: (n, p) and (...,) -> (..., p)."""
+def take(rows: Tensor, index: Tensor) -> Tensor:  # (n, p), (...,) -> (..., p)
+    """Return rows[index], in a fraction of the time."""
     return rows.index_select(0, index.reshape(-1)).view(*index.shape, rows.shape[1])

@@ -1,7 +1,8 @@
-"""Who is compared, before whom: the sampling schemes of the paper's Supplement."""
+"""Who is compared, before whom: the sampling schemes of the paper's Supplement. A new scheme is an entry in SCHEMES."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,27 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Scheme:
-    """Who is compared before whom; see the Supplement, "Different sampling strategy investigation"."""
+    """Which candidates meet, and which anchors they are compared before.
+
+    See the Supplement, "Different sampling strategy investigation".
+    """
 
     split: bool  # anchors and candidates come from three disjoint thirds
-    all_pairs: bool  # every candidate meets every other, not only its match
-    all_anchors: bool  # every anchor judges every pair, not only a subsample
+    all_pairs: bool  # every first candidate meets every second one, not only its match
+    all_anchors: bool  # every pair is compared before every anchor, not only before a subsample
+
+    def candidates(self, n: int) -> int:
+        """Return how many of n rows are first candidates; as many are second ones."""
+        return n // 3 if self.split else n
+
+    def shifts(self, n: int) -> range:
+        """Return the matchings of n rows: by how much the second candidates are shifted against the first ones."""
+        least = 0 if self.split else 1  # unsplit, the same rows are first and second: none is to meet itself
+        return range(least, self.candidates(n) if self.all_pairs else least + 1)
+
+    def pairs(self, n: int) -> int:
+        """Return how many pairs n rows make."""
+        return self.candidates(n) * len(self.shifts(n))
 
 
 SCHEMES = {
@@ -26,51 +43,52 @@ SCHEMES = {
 }
 
 
+def checked_scheme(number: Any) -> int:
+    """Return the number of a scheme, or raise a ValueError that names those there are."""
+    if number not in SCHEMES:
+        *others, last = SCHEMES
+        raise ValueError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
+    return int(number)
+
+
 class Partition:
     """One random split of the rows into anchors S0 and candidates S1, S2."""
 
     def __init__(self, n: int, scheme: Scheme, rng: np.random.Generator) -> None:
         order = rng.permutation(n)
         third = n // 3
-        self.scheme, self._rng = scheme, rng
+        self._scheme, self._rng, self._shifts = scheme, rng, scheme.shifts(n)
+        self.first = self.second = self.anchors = order
         if scheme.split:
-            self.first, self.second, self.anchors = (
-                order[:third],
-                order[third : 2 * third],
-                order[2 * third :],
-            )
-        else:
-            self.first = self.second = self.anchors = order
+            self.first, self.second, self.anchors = order[:third], order[third : 2 * third], order[2 * third :]
 
     def pairs(self, batch_size: int) -> Iterator[tuple[Index, Index]]:
-        """Batches of candidate pairs, in random order and without a list of them all.
+        """Yield batches of candidate pairs, in random order and without a list of them all.
 
         Both candidate sets are shuffled, so matching the one with the other shifted by d is a random
         matching, and all shifts together are all pairs.
         """
         size = len(self.first)
-        start = 0 if self.scheme.split else size  # unsplit, the first matching pairs each row with itself
-        stop = size**2 if self.scheme.all_pairs else size
+        start, stop = self._shifts.start * size, self._shifts.stop * size
         for k in range(start, stop, batch_size):
             shift, row = np.divmod(np.arange(k, min(k + batch_size, stop)), size)
             yield self.first[row], self.second[(row + shift) % size]
 
     def matchings(self, b: int) -> Iterator[Index]:
-        """The same pairs as whole batches only, one matching at a time: (batches, 2b), first candidates first."""
+        """Yield the same pairs in full batches only, one matching at a time, first candidates before second ones."""
         count = len(self.first)
-        shifts = range(0 if self.scheme.split else 1, count) if self.scheme.all_pairs else range(1)
-        whole = count - count % b
-        for shift in shifts:
-            second = self.second[(np.arange(whole) + shift) % count]
-            yield np.concatenate([self.first[:whole].reshape(-1, b), second.reshape(-1, b)], axis=1)
+        used = count - count % b
+        for shift in self._shifts:
+            second = self.second[(np.arange(used) + shift) % count]
+            yield np.concatenate([self.first[:used].reshape(-1, b), second.reshape(-1, b)], axis=1)  # (batches, 2b)
 
-    def judges(self, count: int, *shape: int) -> Index:
-        """(*shape, m) anchors, no more than there are; all of them, in order, if the scheme says so.
+    def draw_anchors(self, count: int, *shape: int) -> Index:  # (*shape, m)
+        """Draw anchors, no more than there are; return all of them, in order, if the scheme says so.
 
         S0 is shuffled, so any window of it is a random subset without repetition.
         """
         size = len(self.anchors)
-        if self.scheme.all_anchors or count >= size:
+        if self._scheme.all_anchors or count >= size:
             return np.broadcast_to(self.anchors, (*shape, size))
         start = self._rng.integers(size, size=shape)
         return np.asarray(self.anchors[(np.asarray(start)[..., None] + np.arange(count)) % size])

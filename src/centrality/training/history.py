@@ -1,0 +1,45 @@
+"""The losses of a run of training: what is kept of them, and what is said when they are no numbers any more."""
+
+import numpy as np
+from torch import Tensor
+
+from centrality.training.plan import Plan
+
+HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
+
+History = dict[str, list[float]]
+
+
+def empty_history() -> History:
+    """Return a history without lines: the number of a step, and the mean losses of both heads up to it."""
+    return {"step": [], "global": [], "local": []}
+
+
+def record(history: History, step: int, losses: Tensor) -> None:
+    """Add one line to the history."""  # losses: (2,) global, local
+    for column, value in zip(history.values(), (step, *losses.tolist()), strict=True):
+        column.append(value)
+
+
+def record_stretches(history: History, losses: Tensor) -> None:
+    """Add the first step's losses, those of the untrained network, then means over equal stretches of steps."""
+    seen = losses.cpu()  # (steps, 2)
+    ends = np.unique(np.linspace(0, len(seen), min(HISTORY_LINES, len(seen)) + 1).astype(int)[1:])
+    record(history, 1, seen[0])
+    for start, end in zip([0, *ends], ends, strict=False):
+        if end > 1:
+            record(history, int(end), seen[start:end].mean(0))
+
+
+def require_finite(losses: Tensor, step: int, plan: Plan) -> None:
+    """Raise a FloatingPointError that says what to do if training has diverged."""  # losses: (steps, 2)
+    bad = ~losses.isfinite()
+    if not bad.any():
+        return
+    row = int(bad.any(1).nonzero()[0])
+    column = 0 if bad[row, 0] else 1
+    raise FloatingPointError(
+        f"Training diverged: the {('global', 'local')[column]} loss is {float(losses[row, column])} after {step} "
+        f"steps. A smaller learning_rate than {plan.learning_rate} or a larger noise_scale than "
+        f"{plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
+    )
