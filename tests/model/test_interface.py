@@ -26,7 +26,7 @@ def chain() -> Chain:
 
 def test_a_chain_has_every_public_method_of_fuse():
     methods = {name for name, _ in inspect.getmembers(FUSE, callable) if not name.startswith("_")}
-    own = {"as_in_paper", "parts", "set_fit_request"}  # presets and settings of FUSE's own fit
+    own = {"as_in_paper", "layout", "parts", "set_fit_request"}  # presets and settings of FUSE's own fit
     assert methods - own <= set(dir(Chain))
 
 
