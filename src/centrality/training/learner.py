@@ -30,7 +30,7 @@ class Learner:
         return losses
 
     def finish(self) -> None:
-        """Leave the network as one that was never trained by us: its parameters are its own again."""
+        """Give the network back: its parameters have memory of their own again."""
         self._gradients.finish()
 
     def tensors(self) -> dict[str, Tensor]:
