@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo test lint format web lint-web test-web chromium java pictures tables benchmarks detection clean
+.PHONY: demo test lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -60,6 +60,9 @@ java:
 
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
+
+house: .venv/.test
+	$(BIN)/python docs/house.py
 
 tables: .venv/.test
 	$(BIN)/python docs/tables.py
