@@ -68,7 +68,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "points": buffers.add(_planes(_fixed(view.points, center, half), 3)),
         "heads": buffers.add(_planes(_sixteen(view.heads), 2)),
         "columns": [_column(column, buffers) for column in view.columns],
-        "items": _items(view, buffers, pictures),
+        "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
     if (view.rows != np.arange(len(view))).any():
@@ -128,7 +128,7 @@ def _texts(column: Column, buffers: Buffers) -> TextColumn:
     return TextColumn(name=column.name, kind="text", ends=buffers.add(ends), text=buffers.add(joined))
 
 
-def _items(view: View, buffers: Buffers, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
+def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
     items = view.items
     if items.kind == "text":
         return TextItems(kind="text", column=items.column)
