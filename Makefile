@@ -5,17 +5,17 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
-SOURCES := src tests benchmarks docs paper
+SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
+.PHONY: demo test lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
-test: .venv/.test lint chromium java
+test: .venv/.test lint test-web chromium java
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-lint: .venv/.test
+lint: .venv/.test lint-web
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
@@ -26,8 +26,24 @@ format: .venv/.test
 	$(BIN)/ruff format $(SOURCES)
 
 # The explorer's front end, from web/ into the package. Only who changes it needs Node; a test tells if it is stale.
-web:
-	cd web && npm ci --no-audit --no-fund && npm run build
+web: .venv/.test web/node_modules/.installed
+	$(BIN)/python web/header.py
+	cd web && npm run build
+
+web/node_modules/.installed: web/package-lock.json web/.npmrc
+	cd web && npm ci
+	touch $@
+
+# Its types, rules and tests: run where there is a Node for them, which CI must have.
+NODE := $(shell node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null && command -v npm)
+ifeq ($(NODE),)
+lint-web test-web:
+	@[ -z "$$CI" ] || { echo "CI wants Node 20 and npm for $@, and there is none."; exit 1; }
+	@echo "No Node 20 with npm: $@, the front end's own checks, is skipped."
+else
+lint-web test-web: %-web: web/node_modules/.installed
+	cd web && npm run -s $*
+endif
 
 # The explorer's page is tested in a real browser.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
@@ -44,6 +60,9 @@ java:
 
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
+
+house: .venv/.test
+	$(BIN)/python docs/house.py
 
 tables: .venv/.test
 	$(BIN)/python docs/tables.py
@@ -68,7 +87,7 @@ detection: .venv/.test
 	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv build dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -6,10 +6,8 @@ is appended to results/ablation_cells.csv as it comes; started again, the run go
 """
 
 import argparse
-import csv
-import multiprocessing
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from benchmarks._results import RESULTS, data, save
+from benchmarks.cells import Lines, measure_unknown
 from benchmarks.detection.protocols import PROTOCOLS, load, split
 
 DEFAULT = "default"
@@ -47,69 +46,73 @@ READINGS: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {
     "heads mixed in [0, 1]": lambda model, Q: model.set_params(t=0.5).centrality(Q),
 }
 CELLS = RESULTS / "ablation_cells.csv"
-Job = tuple[str, str, dict[str, Any], Path]
 Key = tuple[str, str, str]  # protocol, change, data
+Quality = tuple[float, float]  # AUC-ROC, AUC-PR
 
 
 def main() -> None:
+    from tqdm import tqdm
+
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="of .npz files (default: $CENTRALITY_DATA/adbench_dev)")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes of one thread each")
     arguments = parser.parse_args()
     files = sorted((arguments.folder or data("adbench_dev")).glob("*.npz"))
-    known = read()
-    jobs = [
-        (protocol, change, settings, path)
-        for protocol in PROTOCOLS
-        for change, settings in CHANGES[protocol].items()
-        for path in files
-        if any((protocol, name, path.stem) not in known for name in (change, *(READINGS if change == DEFAULT else ())))
-    ]
-    complete(jobs, arguments.jobs)
-    save("ablation", list(table(read(), [path.stem for path in files])))
+    fits = [Fit(protocol, change, path) for protocol in PROTOCOLS for change in CHANGES[protocol] for path in files]
+    known = Known(CELLS)
+    with tqdm(total=sum(not known.knows(fit) for fit in fits), unit="fit") as bar:
+        measure_unknown(fits, run, known, bar, processes=arguments.jobs)
+    save("ablation", list(table(Known(CELLS).quality, [path.stem for path in files])))
 
 
-def read() -> dict[Key, tuple[float, float]]:
-    if not CELLS.exists():
-        return {}
-    with CELLS.open(newline="") as file:
-        cells = list(csv.DictReader(file))
-    return {(cell["protocol"], cell["change"], cell["data"]): (float(cell["roc"]), float(cell["ap"])) for cell in cells}
+@dataclass(frozen=True)
+class Fit:
+    protocol: str
+    change: str
+    data: Path
+
+    def measured(self) -> list[Key]:
+        """What is measured with one fit."""
+        names = (self.change, *(READINGS if self.change == DEFAULT else ()))
+        return [(self.protocol, name, self.data.stem) for name in names]
 
 
-def complete(jobs: list[Job], processes: int) -> None:
-    from tqdm import tqdm
+class Known:
+    """AUC-ROC and AUC-PR of each change on each set, in a file."""
 
-    if not CELLS.exists():
-        CELLS.write_text("protocol,change,data,roc,ap\n")
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
-    with multiprocessing.get_context("spawn").Pool(processes) as pool, CELLS.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for results in tqdm(pool.imap_unordered(run, jobs), total=len(jobs), unit="fit"):
-            writer.writerows((*key, f"{roc:.4f}", f"{ap:.4f}") for key, (roc, ap) in results.items())
-            file.flush()
+    def __init__(self, path: Path) -> None:
+        self.lines = Lines(path, ("protocol", "change", "data", "roc", "ap"))
+        self.quality = {
+            (line["protocol"], line["change"], line["data"]): (float(line["roc"]), float(line["ap"]))
+            for line in self.lines.read()
+        }
+
+    def knows(self, fit: Fit) -> bool:
+        return all(key in self.quality for key in fit.measured())
+
+    def keep(self, _: Fit, found: dict[Key, Quality]) -> None:
+        self.quality |= found
+        self.lines.append(*((*key, f"{roc:.4f}", f"{ap:.4f}") for key, (roc, ap) in found.items()))
 
 
-def run(job: Job) -> dict[Key, tuple[float, float]]:
+def run(fit: Fit) -> dict[Key, Quality]:
     from centrality import FUSE
 
-    protocol, change, settings, path = job
-    X, Q, y = split(protocol, *load(path), 0)
-    settings = {"novelty": protocol == "one-class", "random_state": 0} | settings
+    X, Q, y = split(fit.protocol, *load(fit.data), 0)
+    settings = {"novelty": fit.protocol == "one-class", "random_state": 0} | CHANGES[fit.protocol][fit.change]
     if (rung := settings.pop("rung", None)) is not None:
         settings["noise_scale"] = FUSE(**settings, max_steps=1).fit(X).noise_scale_[rung]
     model = FUSE(**settings).fit(X)
-    scores = {change: model.score_samples(Q)}
-    if change == DEFAULT:
-        scores |= {reading: of(model, Q) for reading, of in READINGS.items()}
+    scores = [model.score_samples(Q)]
+    if fit.change == DEFAULT:
+        scores += [of(model, Q) for of in READINGS.values()]
     return {
-        (protocol, name, path.stem): (float(roc_auc_score(y, -score)), float(average_precision_score(y, -score)))
-        for name, score in scores.items()
+        key: (float(roc_auc_score(y, -score)), float(average_precision_score(y, -score)))
+        for key, score in zip(fit.measured(), scores, strict=True)
     }
 
 
-def table(known: dict[Key, tuple[float, float]], sets: list[str]) -> Any:
+def table(known: dict[Key, Quality], sets: list[str]) -> Any:
     halves = {"A": sets[::2], "B": sets[1::2], "all": sets}
     for protocol in PROTOCOLS:
         for change in (*CHANGES[protocol], *READINGS):
@@ -121,4 +124,6 @@ def table(known: dict[Key, tuple[float, float]], sets: list[str]) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks import ablation  # by a name that other processes know
+
+    ablation.main()

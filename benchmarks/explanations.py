@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from scipy.special import expit
 from scipy.stats import spearmanr
 
 from benchmarks._results import data, save
@@ -157,7 +158,7 @@ def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]
         local = crowned((local - low) / (high - low)).mean((0, 2))
         u = (local - ends[0]) / (ends[1] - ends[0])
         soft = torch.where(u < BEND, BEND**2 / (2 * BEND - u.clamp(max=BEND)), crowned(u))
-        edge = 1 / (1 + np.exp(LOGIT_BEND))
+        edge = expit(-LOGIT_BEND)
         tail = edge / (1 + (1 - edge) * (g.abs() - LOGIT_BEND).clamp(min=0))
         sigmoid = torch.where(g < -LOGIT_BEND, tail, torch.where(g > LOGIT_BEND, 1 - tail, torch.sigmoid(g)))
         return (1 - t) * sigmoid + t * soft

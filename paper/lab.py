@@ -1,4 +1,4 @@
-"""Measuring cell by cell, each result kept as it comes, so that a run goes on where it stopped."""
+"""An item's cells, what is known of them, and the tables made from that. `benchmarks.cells` measures them."""
 
 import csv
 import re
@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from benchmarks.cells import Files
 
 from centrality._atomic import written_whole
 
@@ -44,40 +45,38 @@ class Task:
     name: str
     item: ModuleType
     cells: list[Cell]
-    kept: Path  # the folder of this item's cells
+    kept: Files
 
     def unknown(self) -> list[Cell]:
-        return [cell for cell in self.cells if not (self.kept / cell.file).exists()]
+        return [cell for cell in self.cells if not self.kept.knows(cell)]
 
     def minutes(self) -> float:
         """What the unknown cells take on one slow core, all cells of an item counting alike."""
         return float(self.item.MINUTES) * len(self.unknown()) / max(len(self.cells), 1)
 
     def measure(self, cell: Cell) -> None:
-        measure(self.kept, cell)
+        self.kept.keep(cell, measured(cell))
 
     def found(self) -> dict[Cell, Found]:
         """What is known so far."""
-        return {cell: _read(self.kept / cell.file) for cell in self.cells if (self.kept / cell.file).exists()}
+        return {cell: self.kept.read(cell) for cell in self.cells if self.kept.knows(cell)}
 
 
-def measure(kept: Path, cell: Cell) -> None:
-    """Measure a cell, in whatever process this is, and keep what was found and how long it took."""
+def measured(cell: Cell) -> Found:
+    """Measure a cell, in whatever process this is; with what was found comes how long it took."""
     start = perf_counter()
     found = cell.measure()
-    found["seconds"] = perf_counter() - start
-    with written_whole(kept / cell.file) as beside:
-        np.savez_compressed(beside, **{_key(name): value for name, value in found.items()})
+    return found | {"seconds": perf_counter() - start}
 
 
 def plan(name: str, item: ModuleType, folder: Path, *, quick: bool, only: str | None, again: bool) -> Task:
     """What is to be done for an item; `only` keeps the cells of one setting, `again` forgets what is known of them."""
-    kept = folder / "cells" / name
-    kept.mkdir(parents=True, exist_ok=True)
+    kept = Files(folder / "cells" / name)
+    kept.folder.mkdir(parents=True, exist_ok=True)
     task = Task(name, item, [cell for cell in item.cells(quick) if only in (None, cell.settings)], kept)
     if again:
         for cell in task.cells:
-            (kept / cell.file).unlink(missing_ok=True)
+            kept.forget(cell)
     return task
 
 
@@ -175,12 +174,3 @@ def _row(item: str, dataset: str, method: str, metric: str, settings: str, paper
 
 def _where(row: Row) -> tuple[str, ...]:
     return row["dataset"], row["method"], row["metric"], row["settings"]
-
-
-def _key(name: Any) -> str:
-    return "|".join(name) if isinstance(name, tuple) else name  # method|metric
-
-
-def _read(path: Path) -> Found:
-    with np.load(path) as archive:
-        return {tuple(name.split("|")) if "|" in name else name: archive[name] for name in archive.files}

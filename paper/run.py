@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from centrality.scoring.workers import run as in_processes
+from benchmarks.cells import measure_unknown
+
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
@@ -56,16 +57,9 @@ def reproduce(
 
 
 def _measure(task: lab.Task, workers: int, bar: Any) -> None:
+    processes = 0 if workers == 1 or getattr(task.item, "ALONE", False) else workers
     try:
-        if workers == 1 or getattr(task.item, "ALONE", False):
-            for cell in task.unknown():
-                bar.set_description(_words(task, cell))
-                task.measure(cell)
-                bar.update()
-        else:
-            for cell, _ in in_processes(partial(lab.measure, task.kept), task.unknown(), workers):
-                bar.set_description(_words(task, cell))
-                bar.update()
+        measure_unknown(task.cells, lab.measured, task.kept, bar, processes=processes, words=partial(_words, task))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("what was measured is kept: the same command goes on from here") from None
 

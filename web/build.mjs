@@ -11,7 +11,12 @@ const files = readdirSync("src").sort().map((name) => `src/${name}`);
 const target = ["es2022", "chrome123", "firefox121", "safari17.5"];
 const made = (entry) =>
   build({ entryPoints: [entry], bundle: true, minify: true, format: "esm", target, write: false });
-const script = (await made("src/main.ts")).outputFiles[0].text.replace(/\n +/g, "\n"); // shaders are indented strings
+// Shaders are strings to esbuild. In their language space around these signs means nothing after the first line.
+const tight = (shader) => {
+  const [version, ...lines] = shader.split("\n");
+  return `${version}\n${lines.join(" ").replace(/\s*([*/=<>!?:;,(){}&|])\s*/g, "$1")}`;
+};
+const script = (await made("src/main.ts")).outputFiles[0].text.replace(/`#version[^`]*`/g, tight);
 const style = (await made("src/style.css")).outputFiles[0].text;
 
 const from = digest(["build.mjs", "package-lock.json", ...files].map((path) => digest(readFileSync(path))).join(""));

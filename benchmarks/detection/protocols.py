@@ -1,4 +1,4 @@
-"""Who is learned from and who is scored; one cell of the benchmark; and how cells are run and kept.
+"""Who is learned from and who is scored; one cell of the benchmark; and what is kept of it.
 
 unsupervised: fit on all rows, score all rows.
 one-class: fit on a random half of the normal rows, score the other normal rows and all outliers.
@@ -7,19 +7,16 @@ Sets of more than 50,000 rows are cut to a random 50,000 of them, new ones for e
 outliers.
 """
 
-import csv
-import multiprocessing
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
-from itertools import chain
+from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from benchmarks.cells import Lines, measure_unknown
 from benchmarks.detection.methods import METHODS, SEEDLESS, quietly
 
 PROTOCOLS = ("unsupervised", "one-class")
@@ -85,35 +82,40 @@ def run(cell: Cell, folder: Path) -> Result:
                   fit_s=fitted - start, score_s=done - fitted, note=note)  # fmt: skip
 
 
-def read(path: Path) -> dict[Cell, Result]:
-    """What is known already; a later line for the same cell replaces an earlier one."""
-    if not path.exists():
-        return {}
-    kinds = {field.name: field.type for field in fields(Result)}
-    with path.open(newline="") as file:
-        lines = [Result(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
-    return {Cell(line.protocol, line.data, line.method, line.seed): line for line in lines}
+class Known:
+    """The results in a file; one that failed is not known, and a later line for the same cell replaces an earlier."""
+
+    def __init__(self, path: Path) -> None:
+        kinds = {field.name: field.type for field in fields(Result)}
+        self.lines = Lines(path, tuple(kinds))
+        results = [Result(**{name: kinds[name](text) for name, text in line.items()}) for line in self.lines.read()]
+        self.results = {Cell(result.protocol, result.data, result.method, result.seed): result for result in results}
+
+    def knows(self, cell: Cell) -> bool:
+        return cell in self.results and not self.results[cell].note
+
+    def keep(self, cell: Cell, result: Result) -> None:
+        self.results[cell] = result
+        values = asdict(result).values()
+        self.lines.append([f"{value:.6g}" if isinstance(value, float) else value for value in values])
 
 
 def complete(cells: Iterable[Cell], folder: Path, path: Path, jobs: int) -> dict[Cell, Result]:
-    """Run what `path` does not know (or knows as failed), appending each result as it comes."""
-    known = read(path)
-    wanted = [cell for cell in cells if cell not in known or known[cell].note]
+    """Run what `path` does not know in worker processes, so that times compare, and return what it then knows."""
+    from tqdm import tqdm
+
+    known = Known(path)
+    wanted = [cell for cell in cells if not known.knows(cell)]
     first, again = [cell for cell in wanted if not cell.seed], [cell for cell in wanted if cell.seed]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        path.write_text(",".join(field.name for field in fields(Result)) + "\n")
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for some in (first, again):
-            twins = {cell: twin for cell in some if (twin := seedless(cell, known)) is not None}
-            rest = [cell for cell in some if cell not in twins]
-            for result in chain(twins.values(), spread(rest, folder, jobs)):
-                known[Cell(result.protocol, result.data, result.method, result.seed)] = result
-                values = asdict(result).values()
-                writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in values])
-                file.flush()
-    return read(path)
+    measure = partial(run, folder=folder)
+    with tqdm(total=len(wanted), unit="cell") as bar:
+        measure_unknown(first, measure, known, bar, processes=jobs)
+        for cell in again:
+            if (twin := seedless(cell, known.results)) is not None:
+                known.keep(cell, twin)
+                bar.update()
+        measure_unknown(again, measure, known, bar, processes=jobs)
+    return Known(path).results
 
 
 def seedless(cell: Cell, known: dict[Cell, Result]) -> Result | None:
@@ -122,20 +124,3 @@ def seedless(cell: Cell, known: dict[Cell, Result]) -> Result | None:
     if cell.seed == 0 or cell.protocol != "unsupervised" or cell.method not in SEEDLESS:
         return None
     return replace(first, seed=cell.seed) if first and not first.note and first.rows < MAX_ROWS else None
-
-
-def spread(cells: list[Cell], folder: Path, jobs: int) -> Iterator[Result]:
-    """Results in whatever order they come, from worker processes of one thread each, so that times compare."""
-    from tqdm import tqdm
-
-    if not cells:
-        return
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = "1"  # read by the workers' libraries when they are imported
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        found = pool.imap_unordered(_run, ((cell, folder) for cell in cells))
-        yield from tqdm(found, total=len(cells), unit="cell")
-
-
-def _run(work: tuple[Cell, Path]) -> Result:
-    return run(*work)

@@ -183,6 +183,15 @@ def test_the_committed_bundle_is_made_from_the_committed_sources():
         assert f"{what} {digest}" in first, f"The bundle is stale ({what}): run make web"
 
 
+def test_the_lock_file_names_checksums_and_no_place_to_download_from():
+    packages = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    needed = {name: package for name, package in packages.items() if name}  # the one without a name is ours
+    assert needed
+    for name, package in needed.items():
+        assert "resolved" not in package, f"{name}: npm must be told omit-lockfile-registry-resolved, see web/.npmrc"
+        assert package["integrity"].startswith("sha512-")
+
+
 def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
     script, style = page.built("explorer.js"), page.built("explorer.css")
     assert len(script.encode()) + len(style.encode()) <= 60_000

@@ -17,7 +17,7 @@ from centrality.representations import Images, Series, Table, Text
 from centrality.service import App, Limits
 from centrality.service._arrow import table_of
 from centrality.service._file import ModelFile
-from centrality.service._limits import Deadlines, RequestError
+from centrality.service._limits import RequestError
 from centrality.service._metrics import Metrics
 from centrality.service._openapi import document
 from centrality.service._queue import AT_ONCE, QUICK, TURN, Queue, Scoring
@@ -31,16 +31,16 @@ RNG = np.random.default_rng(0)
 def app(tmp_path):
     """Makes an application that serves a model."""
 
-    def make(model) -> App:
+    def make(model, **limits) -> App:
         model.save(tmp_path / "m.safetensors")
         metrics = Metrics()
-        return App(ModelFile(tmp_path / "m.safetensors", lambda: model, metrics), metrics, Limits(), None)
+        return App(ModelFile(tmp_path / "m.safetensors", lambda: model, metrics), metrics, Limits(**limits), None)
 
     return make
 
 
-async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"") -> tuple[int, bytes]:
-    """One request, as a server would bring it."""
+async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"", after: float = 0) -> tuple[int, bytes]:
+    """One request, as a server would bring it; its body comes after so many seconds."""
     scope = {
         "type": "http",
         "method": "POST",
@@ -51,6 +51,7 @@ async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"") -> 
     sent = []
 
     async def receive():
+        await asyncio.sleep(after)
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message):
@@ -176,25 +177,24 @@ def test_a_request_that_gave_up_is_not_scored():
     assert recorder.queue.waiting == 0
 
 
-def test_what_takes_too_long_ends_with_a_timeout_and_nothing_else_does():
-    deadlines = Deadlines(0.2)
+def test_what_takes_too_long_ends_with_a_timeout_and_nothing_else_does(app):
+    served = app(quick().fit(RNG.normal(size=(60, 2))), seconds=0.5)
 
     async def request(seconds):
-        with deadlines.kept():
-            await asyncio.sleep(seconds)
-            return "done"
+        status, said = await asked(served, b'{"rows": [[0, 1]]}', after=seconds)
+        return status, b"This took longer than 0.5 s" in said
 
     async def several():
-        watching = asyncio.create_task(deadlines.watch())
         given_up = asyncio.create_task(request(60))
         await asyncio.sleep(0)
+        assert served.running == 1
         given_up.cancel()
-        ended = await asyncio.gather(request(60), request(0), request(60), given_up, return_exceptions=True)
-        watching.cancel()
-        return [type(one) for one in ended]
+        return await asyncio.gather(request(60), request(0), request(60), given_up, return_exceptions=True)
 
-    assert asyncio.run(several()) == [TimeoutError, str, TimeoutError, asyncio.CancelledError]
-    assert not deadlines.running
+    *answers, last = asyncio.run(several())
+    assert answers == [(503, True), (200, False), (503, True)]
+    assert isinstance(last, asyncio.CancelledError)
+    assert not served.running
 
 
 def test_the_example_of_the_description_works(app):

@@ -71,7 +71,7 @@ export class Cards implements Part {
     const items = rows.map((row) => this.#card(row, old.get(String(row))));
     if (rows.some((row, i) => row !== this.#drawn[k][i]) || rows.length !== this.#drawn[k].length) this.#lists[k].replaceChildren(...items);
     this.#drawn[k] = rows;
-    if (focus) (this.#lists[k].querySelector(`button[data-row="${focus}"]`) as HTMLElement | null)?.focus();
+    if (focus) this.#lists[k].querySelector<HTMLElement>(`button[data-row="${focus}"]`)?.focus();
     if (!rows.length) this.#lists[k].replaceChildren(h("li.none", "No rows left by the filter."));
   }
 

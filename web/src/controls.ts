@@ -47,7 +47,7 @@ export class Controls implements Part {
       h("label", h("span", "Colour"), this.#colour),
       h("label", h("span", "Outliers"), this.#rule), this.#level, this.#flagged,
       h("div.buttons", {},
-        app.host.linked && button("link", "Copy a link to this view", () => this.#copy()),
+        app.host.linked && button("link", "Copy a link to this view", () => void this.#copy()),
         button("theme", "Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
         button("help", "Help", () => this.#help.showModal())),
       this.#help);

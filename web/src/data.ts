@@ -1,35 +1,30 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-type Place = { at: number; length: number; type: string };
+import type { Axes, EmbeddedPictures, EmbeddedReasons, Header, Place, Reason } from "./header";
+
+type Get = <T extends ArrayBufferView>(place: Place) => T;
 type Numbers = Float32Array | Float64Array | Uint8Array;
 
 export interface Column {
   name: string;
-  kind: "number" | "date" | "category" | "text";
+  kind: Header["columns"][number]["kind"];
   values?: Numbers; // of a category: codes into levels, 0 for a gap
   levels?: string[];
   text: (row: number) => string; // as the page shows it; "" for a gap
-}
-
-/** What a feature adds to the score of a row, against the centre: at t = 0 and at t = 1, linear in between. */
-export interface Reason {
-  name: string;
-  global: number;
-  local: number;
 }
 
 export interface Data {
   title: string;
   n: number;
   t: number;
-  axes: { names: [string, string]; center: [number, number]; half: [number, number] };
+  axes: Axes;
   x: Float32Array; // from -1 to 1 across the map
   y: Float32Array;
   g: Uint16Array; // steps, see scores.ts
   l: Uint16Array;
   id: (row: number) => number; // where the row stands in the user's data
   columns: Column[];
-  kind: "picture" | "text" | "series" | "";
+  kind: Header["items"]["kind"];
   itemColumn: string;
   picture?: (row: number) => string | undefined; // an address; absent: ask the host
   curve?: (row: number) => Uint8Array;
@@ -41,7 +36,7 @@ export interface Data {
 export class DataError extends Error {}
 
 const MARK = "CNTRLTY1";
-const TYPES: Record<string, new (b: ArrayBuffer, at: number, n: number) => ArrayBufferView> = {
+const TYPES: Record<Place["type"], new (b: ArrayBuffer, at: number, n: number) => ArrayBufferView> = {
   uint8: Uint8Array,
   uint16: Uint16Array,
   uint32: Uint32Array,
@@ -69,11 +64,11 @@ export async function decode(bytes: Uint8Array<ArrayBuffer>): Promise<Data> {
 
 function read(whole: ArrayBuffer): Data {
   const size = new DataView(whole).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size)));
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size))) as Header;
   const start = 4 + size;
-  const get = <T extends ArrayBufferView>(place: Place): T =>
+  const get: Get = <T extends ArrayBufferView>(place: Place) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
-  const n: number = header.n;
+  const { n, items, reasons } = header;
   const points = planes(get(header.points), n, 3, Float32Array);
   const heads = planes(get(header.heads), n, 2, Uint16Array);
   for (const line of points) for (let i = 0; i < n; i++) line[i] = (line[i] / 0xffffff) * 2 - 1;
@@ -89,19 +84,19 @@ function read(whole: ArrayBuffer): Data {
     g: heads[0],
     l: heads[1],
     id: rows ? (row) => rows[row] : (row) => row,
-    columns: header.columns.map((c: any) => column(c, get)),
-    kind: header.items.kind,
-    itemColumn: header.items.column ?? "",
+    columns: header.columns.map((c) => column(c, get)),
+    kind: items.kind,
+    itemColumn: items.kind === "text" ? items.column : "",
     inliers: inliers && [inliers.subarray(0, inliers.length / 2), inliers.subarray(inliers.length / 2)],
-    asks: header.reasons === "ask",
+    asks: reasons === "ask",
   };
-  if (header.items.embedded) data.picture = pictures(header.items.embedded, get);
-  if (header.items.curves) {
-    const all = get<Uint8Array>(header.items.curves);
+  if (items.kind === "picture" && items.embedded) data.picture = pictures(items.embedded, get);
+  if (items.kind === "series") {
+    const all = get<Uint8Array>(items.curves);
     const moments = all.length / n;
     data.curve = (row) => all.subarray(row * moments, (row + 1) * moments);
   }
-  if (header.reasons && !data.asks) data.reasons = embeddedReasons(header.reasons, header.features, get);
+  if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
   return data;
 }
 
@@ -119,7 +114,7 @@ function planes<T extends Float32Array | Uint16Array>(bytes: Uint8Array, n: numb
   return [line(0), line(count)];
 }
 
-function column(header: any, get: <T extends ArrayBufferView>(place: Place) => T): Column {
+function column(header: Header["columns"][number], get: Get): Column {
   const { name, kind } = header;
   if (kind === "text") {
     const ends = get<Uint32Array>(header.ends);
@@ -131,9 +126,9 @@ function column(header: any, get: <T extends ArrayBufferView>(place: Place) => T
     };
     return { name, kind, text };
   }
-  const values = get<Numbers & ArrayBufferView>(header.values);
+  const values = get<Numbers>(header.values);
   if (kind === "category") {
-    const levels: string[] = header.levels;
+    const { levels } = header;
     return { name, kind, values, levels, text: (row) => levels[values[row] - 1] ?? "" };
   }
   const shown = kind === "date" ? day : number;
@@ -155,7 +150,7 @@ export function number(value: number): string {
   return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
 }
 
-function pictures(places: any, get: <T extends ArrayBufferView>(place: Place) => T) {
+function pictures(places: EmbeddedPictures, get: Get) {
   const rows = get<Uint32Array>(places.rows);
   const ends = get<Uint32Array>(places.ends);
   const files = get<Uint8Array<ArrayBuffer>>(places.files);
@@ -172,7 +167,7 @@ function pictures(places: any, get: <T extends ArrayBufferView>(place: Place) =>
   };
 }
 
-function embeddedReasons(header: any, names: string[], get: <T extends ArrayBufferView>(place: Place) => T) {
+function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
   const rows = get<Uint32Array>(header.rows);
   const features = get<Uint16Array>(header.features);
   const values = get<Float32Array>(header.values);

@@ -1,9 +1,10 @@
 // The card of one row: what it is, its scores and rank, how they go with t, and why.
 
 import { type App, type Changed, type Part, percent, score, short } from "./app";
-import { many, type Reason } from "./data";
+import { many } from "./data";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
+import type { Reason } from "./header";
 
 const COLUMNS = 8;
 

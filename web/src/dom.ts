@@ -1,7 +1,8 @@
 // Elements in few words.
 
+type Value = string | number | boolean | undefined | (() => void);
 type Child = Node | string | null | undefined | false;
-type Props = Record<string, unknown>;
+type Props = Record<string, Value>;
 
 /** h("button.small", {onclick, "aria-label": "..."}, "text"); what is nothing is left out */
 export function h<K extends keyof HTMLElementTagNameMap>(what: K, ...rest: (Child | Props)[]): HTMLElementTagNameMap[K];
@@ -12,7 +13,7 @@ export function h(what: string, ...rest: (Child | Props)[]): HTMLElement {
 
 /** The same in SVG. */
 export function s(what: string, ...rest: (Child | Props)[]): SVGElement {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", what.split(".")[0]) as SVGElement, what, rest);
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", what.split(".")[0]), what, rest);
 }
 
 function fill<E extends HTMLElement | SVGElement>(element: E, what: string, rest: (Child | Props)[]): E {
@@ -26,14 +27,16 @@ function fill<E extends HTMLElement | SVGElement>(element: E, what: string, rest
   return element;
 }
 
-function set(element: Element, name: string, value: unknown): void {
+function set(element: Element, name: string, value: Value): void {
   if (value === undefined || value === false) return;
-  if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value as () => void);
   else element.setAttribute(name, value === true ? "" : String(value));
 }
 
-export function on(element: EventTarget, events: Record<string, (event: any) => void>): void {
-  for (const [name, act] of Object.entries(events)) element.addEventListener(name, act, { passive: false });
+type Events = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
+
+export function on(element: HTMLElement, events: Events): void {
+  for (const [name, act] of Object.entries(events)) element.addEventListener(name, act as EventListener, { passive: false });
 }
 
 const ICONS: Record<string, string> = {

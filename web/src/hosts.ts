@@ -1,10 +1,12 @@
 // Who shows the page: a file, our small server, or a notebook. They differ in where bytes and answers come from.
 
-import type { Reason } from "./data";
+import type { Reason } from "./header";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
-  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  bytes(): Bytes | Promise<Bytes>;
   picture?(row: number): string;
   reasons?(row: number): Promise<Reason[]>;
   select?(ids: Uint32Array): void;
@@ -12,13 +14,13 @@ export interface Host {
 
 /** A page that was exported: everything is in it. */
 export function fromFile(element: HTMLElement): Host {
-  const text = element.textContent!.trim();
+  const text = element.textContent.trim();
   return {
     linked: true,
-    bytes: async () => {
+    bytes: () => {
       element.remove(); // its text is no longer needed
-      const decoded = (Uint8Array as any).fromBase64?.(text);
-      return decoded ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const known = Uint8Array as { fromBase64?: (text: string) => Bytes }; // younger than TypeScript's library
+      return known.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     },
   };
 }
@@ -34,16 +36,18 @@ export function fromServer(): Host {
     linked: true,
     bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
     picture: (row) => `picture/${row}`,
-    reasons: async (row) => (await ask(`reasons/${row}`)).json(),
+    reasons: async (row) => (await ask(`reasons/${row}`)).json() as Promise<Reason[]>,
   };
 }
 
-interface NotebookModel {
-  get(name: string): any;
-  set(name: string, value: unknown): void;
+/** What a notebook lends the page: traits of `widget.Widget`, and messages to and fro. */
+export interface NotebookModel {
+  get(name: "_bytes"): DataView<ArrayBuffer>;
+  get(name: "height"): number;
+  set(name: "_selected", value: DataView): void;
   save_changes(): void;
   send(content: unknown): void;
-  on(event: string, then: (content: any) => void): void;
+  on(event: "msg:custom", then: (content: { question: number; reasons: Reason[] }) => void): void;
 }
 
 /** A notebook: Python is at the other end. */
@@ -56,9 +60,9 @@ export function fromNotebook(model: NotebookModel): Host {
   });
   return {
     linked: false,
-    bytes: async () => {
-      const view: DataView = model.get("_bytes");
-      return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength).slice();
+    bytes: () => {
+      const view = model.get("_bytes");
+      return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
     },
     reasons: (row) =>
       new Promise((answer) => {
@@ -66,7 +70,7 @@ export function fromNotebook(model: NotebookModel): Host {
         model.send({ question: asked, row });
       }),
     select: (ids) => {
-      model.set("_selected", new DataView(ids.buffer as ArrayBuffer));
+      model.set("_selected", new DataView(ids.buffer));
       model.save_changes();
     },
   };

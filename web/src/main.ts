@@ -8,7 +8,7 @@ import { Detail } from "./detail";
 import { Dial } from "./dial";
 import { h } from "./dom";
 import { Histogram } from "./histogram";
-import { fromFile, fromNotebook, fromServer, type Host } from "./hosts";
+import { fromFile, fromNotebook, fromServer, type Host, type NotebookModel } from "./hosts";
 import { MapPart } from "./map";
 import { Selection } from "./selection";
 
@@ -19,9 +19,8 @@ async function mount(root: HTMLElement, host: Host): Promise<void> {
     const data = await decode(await host.bytes());
     const live = h("div.hidden", { "aria-live": "polite" });
     const app = new App(data, host, root, live);
-    let detail: Detail;
     const map = new MapPart(app, (row) => detail.hover(row));
-    detail = new Detail(app, (row) => map.toPixels(row));
+    const detail: Detail = new Detail(app, (row) => map.toPixels(row));
     const controls = new Controls(app);
     const dial = new Dial(app);
     const panels = [new Histogram(app), new Selection(app), new Cards(app, (row) => map.show(row, true))];
@@ -49,7 +48,7 @@ if (page) {
 }
 
 export default {
-  render({ model, el }: { model: any; el: HTMLElement }): void {
+  render({ model, el }: { model: NotebookModel; el: HTMLElement }): void {
     const root = h("div", { "data-lm-suppress-shortcuts": "true" }); // keys typed here are not the notebook's
     root.style.height = `${model.get("height")}px`;
     el.append(root);

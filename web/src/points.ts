@@ -186,7 +186,7 @@ export class Points {
 
   #attribute(name: string, values: ArrayBufferView, size: number, type: number, unit: boolean): WebGLBuffer {
     const gl = this.#gl;
-    const buffer = gl.createBuffer()!;
+    const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
     const at = gl.getAttribLocation(this.#program, name);
@@ -202,7 +202,7 @@ export class Points {
 }
 
 function link(gl: WebGL2RenderingContext): WebGLProgram {
-  const program = gl.createProgram()!;
+  const program = gl.createProgram();
   for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
     const shader = gl.createShader(kind)!;
     gl.shaderSource(shader, source);

@@ -76,7 +76,7 @@ export class Selection implements Part {
       ...data.columns.map((c) => (c.kind === "number" ? plain(c.values![row]) : c.text(row))),
     ].map((value) => cell(String(value))).join(","));
     const file = new Blob([[head.map(cell).join(","), ...lines, ""].join("\n")], { type: "text/csv" });
-    const link = h("a", { href: URL.createObjectURL(file), download: "selection.csv" }) as HTMLAnchorElement;
+    const link = h("a", { href: URL.createObjectURL(file), download: "selection.csv" });
     link.click();
     window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }

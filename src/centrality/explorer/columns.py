@@ -1,7 +1,7 @@
 """Columns of a table as the page wants them: numbers, dates, categories, or text."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ class Column:
     """One column: `kind` is number, date (milliseconds since 1970), category or text."""
 
     name: str
-    kind: str
+    kind: Literal["number", "date", "category", "text"]
     values: NDArray[Any]  # numbers and dates with NaN for gaps; codes into `levels`, 0 for gaps
     levels: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()

@@ -7,12 +7,27 @@ can shorten that, and its checksum finds damage.
 
 import gzip
 import json
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.explorer.columns import Column
+from centrality.explorer.header import (
+    CategoryColumn,
+    Element,
+    EmbeddedPictures,
+    EmbeddedReasons,
+    Header,
+    NoItems,
+    NumberColumn,
+    PictureItems,
+    Place,
+    Reason,
+    SeriesItems,
+    TextColumn,
+    TextItems,
+)
 from centrality.explorer.view import View, telling
 
 MARK = b"CNTRLTY1"
@@ -30,10 +45,11 @@ class Buffers:
         self.parts: list[bytes] = []
         self.size = 0
 
-    def add(self, values: NDArray[Any]) -> dict[str, Any]:
-        """Where the array lies, as the header says it."""
+    def add(self, values: NDArray[Any]) -> Place:
+        """Take the array in and say where it lies, as the header does."""
         data = np.ascontiguousarray(values)
-        place = {"at": self.size, "length": int(data.size), "type": str(data.dtype.newbyteorder("="))}
+        element = cast("Element", str(data.dtype.newbyteorder("=")))
+        place = Place(at=self.size, length=int(data.size), type=element)
         padding = -data.nbytes % 8
         self.parts.append(data.astype(data.dtype.newbyteorder("<")).tobytes() + bytes(padding))
         self.size += data.nbytes + padding
@@ -44,15 +60,15 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     """The bytes of a view, with pictures and reasons in them where there is nobody to ask for these."""
     buffers = Buffers()
     center, half = _extent(view)
-    header: dict[str, Any] = {
+    header: Header = {
         "title": view.title,
         "n": len(view),
         "t": view.t,
-        "axes": {"names": view.axes, "center": center.tolist(), "half": half.tolist()},
+        "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half)},
         "points": buffers.add(_planes(_fixed(view.points, center, half), 3)),
         "heads": buffers.add(_planes(_sixteen(view.heads), 2)),
         "columns": [_column(column, buffers) for column in view.columns],
-        "items": _items(view, buffers, pictures),
+        "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
     if (view.rows != np.arange(len(view))).any():
@@ -65,6 +81,10 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
     return MARK + gzip.compress(body, compresslevel=6, mtime=0)
+
+
+def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
+    return float(values[0]), float(values[1])
 
 
 def _extent(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -92,44 +112,44 @@ def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
     return np.stack([(line >> (8 * k)) & 255 for line in numbers for k in reversed(range(count))]).astype(np.uint8)
 
 
-def _column(column: Column, buffers: Buffers) -> dict[str, Any]:
-    plain: dict[str, Any] = {"name": column.name, "kind": column.kind}
+def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
     if column.kind == "text":
-        return plain | _texts(column.texts, buffers)
+        return _texts(column, buffers)
+    values = buffers.add(column.values)
     if column.kind == "category":
-        plain["levels"] = column.levels
-    return plain | {"values": buffers.add(column.values)}
+        return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
+    return NumberColumn(name=column.name, kind=column.kind, values=values)
 
 
-def _texts(texts: tuple[str, ...], buffers: Buffers) -> dict[str, Any]:
+def _texts(column: Column, buffers: Buffers) -> TextColumn:
     """All texts as one, and where each ends, in the units in which JavaScript counts."""
-    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in texts]).astype(np.uint32)
-    joined = np.frombuffer("".join(texts).encode("utf-8", "replace"), dtype=np.uint8)
-    return {"ends": buffers.add(ends), "text": buffers.add(joined)}
+    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in column.texts]).astype(np.uint32)
+    joined = np.frombuffer("".join(column.texts).encode("utf-8", "replace"), dtype=np.uint8)
+    return TextColumn(name=column.name, kind="text", ends=buffers.add(ends), text=buffers.add(joined))
 
 
-def _items(view: View, buffers: Buffers, pictures: bool) -> dict[str, Any]:
+def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
     items = view.items
     if items.kind == "text":
-        return {"kind": "text", "column": items.column}
+        return TextItems(kind="text", column=items.column)
     if items.kind == "series" and items.curves is not None:
-        return {"kind": "series", "curves": buffers.add(items.curves)}
+        return SeriesItems(kind="series", curves=buffers.add(items.curves))
     if items.kind != "picture" or items.picture is None:
-        return {"kind": ""}
+        return NoItems(kind="")
     if not pictures:
-        return {"kind": "picture"}
+        return PictureItems(kind="picture")
     rows = telling(view.heads, PICTURES)
     files = [items.picture(int(row)) for row in rows]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
-    places = {
+    places: EmbeddedPictures = {
         "rows": buffers.add(rows.astype(np.uint32)),
         "ends": buffers.add(ends),
         "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
     }
-    return {"kind": "picture", "embedded": places}
+    return PictureItems(kind="picture", embedded=places)
 
 
-def _reasons(view: View, buffers: Buffers) -> dict[str, Any]:
+def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
     """The strongest contributions for the rows a reader is most likely to ask about."""
     assert view.reasons is not None
     rows = telling(view.heads, EXPLAINED)
@@ -147,7 +167,7 @@ def strongest(contributions: NDArray[np.float64], top: int = TOP) -> tuple[NDArr
     return which, np.take_along_axis(contributions, which[:, :, None], axis=1)
 
 
-def reasons_for(view: View, row: int) -> list[dict[str, Any]]:
+def reasons_for(view: View, row: int) -> list[Reason]:
     """The features that weigh most for one row, as the page wants them."""
     if view.reasons is None:
         return []

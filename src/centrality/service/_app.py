@@ -12,7 +12,7 @@ import orjson
 
 from centrality.service import _openapi, _requests
 from centrality.service._file import ModelFile
-from centrality.service._limits import Deadlines, Limits, RequestError
+from centrality.service._limits import Limits, RequestError
 from centrality.service._metrics import CONTENT, Metrics
 from centrality.service._queue import Queue
 
@@ -37,7 +37,7 @@ class App:
         self.file, self.metrics, self.limits = file, metrics, limits
         self._secret = None if token is None else f"Bearer {token}".encode()
         self.queue = Queue(limits.rows_waiting, metrics.scored_together)
-        self.deadlines = Deadlines(limits.seconds)
+        self.running = 0  # requests for scores
         self._pages: dict[str, tuple[str, Callable[[Scope, Receive], Awaitable[Answer]], bool]] = {
             "/score": ("POST", self.score, False),
             "/model": ("GET", self.model, False),
@@ -62,16 +62,16 @@ class App:
             await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Watch the model's file and the clock from the server's start to its end."""
-        watching: list[asyncio.Task[None]] = []
+        """Watch the model's file from the server's start to its end."""
+        watching: asyncio.Task[None] | None = None
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                watching = [asyncio.create_task(watch()) for watch in (self.file.watch, self.deadlines.watch)]
+                watching = asyncio.create_task(self.file.watch())
                 await send({"type": "lifespan.startup.complete"})
             else:
-                for task in watching:
-                    task.cancel()
+                if watching is not None:
+                    watching.cancel()
                 self.queue.thread.shutdown()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -109,10 +109,12 @@ class App:
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
         begun = time.perf_counter()
+        self.running += 1
         try:
-            with self.deadlines.kept():
+            async with asyncio.timeout(self.limits.seconds):
                 return await self._scores(scope, await self._body(receive))
         finally:
+            self.running -= 1
             self.metrics.seconds.observe(time.perf_counter() - begun)
 
     async def _scores(self, scope: Scope, body: bytes) -> Answer:
@@ -158,7 +160,7 @@ class App:
 
     async def numbers(self, scope: Scope, receive: Receive) -> Answer:
         self.metrics.waiting.set(self.queue.waiting)
-        self.metrics.running.set(len(self.deadlines.running))
+        self.metrics.running.set(self.running)
         return Answer(200, CONTENT, self.metrics.page())
 
     async def document(self, scope: Scope, receive: Receive) -> Answer:

@@ -1,0 +1,108 @@
+"""The header of a payload is what its types say, and TypeScript is told the same types."""
+
+import importlib.util
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality.explorer.columns import column_of
+from centrality.explorer.header import Header, Place, Reason
+from centrality.explorer.items import Items, items_of
+from centrality.explorer.payload import pack, reasons_for
+from tests.explorer.pages import some_view, unpacked
+
+WEB = Path(__file__).parents[2] / "web"
+N = 12
+WORDS = column_of("words", pa.array([f"text {i}" * 60 for i in range(N)]))
+COLUMNS = (
+    WORDS,
+    column_of("size", pa.array(np.arange(float(N)))),
+    column_of("day", pa.array(np.arange(N).astype("datetime64[D]"))),
+    column_of("group", pa.array(list("ab") * (N // 2))),
+)
+ITEMS = {
+    "": Items(),
+    "text": Items("text", column="words"),
+    "series": items_of(np.random.default_rng(0).normal(size=(N, 30)), N),
+    "picture": items_of(np.zeros((N, 4, 4)), N),
+}
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("web_header", WEB / "header.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Is the value, as JSON has it, what the type says: every field, and none that it does not name?"""
+    origin, inner = get_origin(hint), get_args(hint)
+    if is_typeddict(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        missing = {name for name in hints.keys() - value.keys() if get_origin(hints[name]) is not NotRequired}
+        return not missing and all(name in hints and fits(part, hints[name]) for name, part in value.items())
+    if origin is Literal:
+        return value in inner
+    if origin is NotRequired:
+        return fits(value, inner[0])
+    if origin in (Union, UnionType):
+        return any(isinstance(value, dict) == is_typeddict(kind) and fits(value, kind) for kind in inner)
+    if origin in (list, tuple):
+        kinds = inner if origin is tuple else inner * len(value)
+        return len(kinds) == len(value) and all(map(fits, value, kinds))
+    return isinstance(value, hint) or (hint is float and isinstance(value, int))
+
+
+@pytest.mark.parametrize("exported", [False, True])
+@pytest.mark.parametrize("kind", list(ITEMS))
+def test_a_header_has_the_fields_that_its_types_name_and_no_others(kind, exported):
+    rng = np.random.default_rng(0)
+    full = {
+        "rows": np.arange(N) + 5,
+        "inliers": rng.uniform(size=(7, 2)),
+        "features": ("a", "b"),
+        "reasons": lambda rows: rng.normal(size=(len(rows), 2, 2)),
+    }
+    for parts in ({}, full):
+        view = some_view(N, columns=COLUMNS, items=ITEMS[kind], **parts)
+        header, _ = unpacked(pack(view, pictures=exported, reasons=exported))
+        assert fits(header, Header)
+        assert header.keys() >= parts.keys()
+        assert header["items"]["kind"] == kind
+        assert [column["kind"] for column in header["columns"]] == ["text", "number", "date", "category"]
+        assert not fits(header | {"colour": 1}, Header)
+    assert all(fits(reason, Reason) for reason in reasons_for(view, 0))
+
+
+def test_a_header_that_says_too_little_or_something_else_does_not_fit():
+    place = {"at": 0, "length": 1, "type": "uint8"}
+    assert fits(place, Place)
+    assert not fits({"at": 0, "length": 1}, Place)
+    assert not fits(place | {"type": "int8"}, Place)
+    assert not fits(place | {"at": "0"}, Place)
+
+
+def test_typescript_is_told_the_same_types(script):
+    assert script.OUT.read_text(encoding="utf-8") == script.written(), "web/src/header.ts is stale: run make web"
+
+
+def test_every_kind_of_type_is_spelt_in_typescript(script):
+    spelt = {
+        int: "number",
+        str: "string",
+        Place: "Place",
+        list[str]: "string[]",
+        list[Place | Reason]: "(Place | Reason)[]",
+        tuple[float, float]: "[number, number]",
+        NotRequired[Place]: "Place",
+    }
+    assert {hint: script.spelt(hint) for hint in spelt} == spelt
+    assert script.spelt(Literal["a", "b"]) == '"a" | "b"'
+    with pytest.raises(TypeError, match="numbers, texts, lists and dictionaries"):
+        script.spelt(bytes)

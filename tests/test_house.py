@@ -1,0 +1,67 @@
+"""The map of the house in CONTRIBUTING.md is the tree, and its floors are those of the contract."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "centrality"
+
+
+@pytest.fixture(scope="module")
+def house():
+    spec = importlib.util.spec_from_file_location("docs_house", ROOT / "docs" / "house.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rooms() -> set[str]:
+    """The packages and the flat modules, as they lie on disk."""
+    folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    return folders | {path.name for path in PACKAGE.glob("*.py")}
+
+
+def test_every_room_is_named_once_and_every_name_is_a_room(house):
+    named = list(house.map_of_the_house())  # which refuses a name that stands there twice
+    assert set(named) == rooms()
+
+
+def test_a_room_that_is_named_twice_is_refused(house, tmp_path, monkeypatch):
+    (tmp_path / "CONTRIBUTING.md").write_text("<!-- house -->\n| `a.py` | one |\n| `a.py` | two |\n<!-- end -->\n")
+    monkeypatch.setattr(house, "ROOT", tmp_path)
+    with pytest.raises(ValueError, match="names a room twice"):
+        house.map_of_the_house()
+
+
+def test_the_map_goes_from_the_top_floor_to_the_ground_as_the_contract_does(house):
+    floors = house.floors()
+    assert len(floors) <= 12
+    mapped = [house.bare(room) for room in house.map_of_the_house()]
+    assert mapped == ["__init__", *(room for floor in floors for room in floor)]
+
+
+def test_the_picture_shows_every_room_on_its_floor(house):
+    axes = house.draw().axes[0]
+    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    named = {house.bare(room): room for room in house.map_of_the_house()}
+    levels = [{heights[named[room]] for room in floor} for floor in house.floors()]
+    assert all(len(level) == 1 for level in levels)
+    assert sorted(levels, key=max, reverse=True) == levels
+    assert house.PICTURE.stat().st_size < 300_000
+
+
+def test_the_folders_around_the_house_and_the_files_of_the_ten_changes_exist():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    around = re.findall(r"^\| `([^`]+/)` \|", page.partition("Around it:")[2], flags=re.MULTILINE)
+    assert set(around) == {"web/", "tests/", "benchmarks/", "paper/", "docs/"}
+    assert all((ROOT / folder).is_dir() for folder in around)
+    changes = page.partition("## Ten changes")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| (?!a new)[^-|].*$", changes, flags=re.MULTILINE)
+    assert len(lines) == 10
+    paths = {path for line in lines for path in re.findall(r"`([a-z_]+/[a-z0-9_/.]+)`", line)}
+    assert len(paths) >= 15
+    for path in paths:
+        assert (ROOT / path).exists() or (PACKAGE / path).exists(), f"CONTRIBUTING.md names {path}, which is not there"

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+
+import { QueryError, search } from "../src/query";
+import { categories, data, dates, numbers, texts } from "./sample";
+
+const people = data(4, {
+  columns: [
+    texts("name", ["Ann Smith", "Bob", "smithy", "Cleo \"the cat\""]),
+    numbers("age", [30, 0.1, 41, NaN]),
+    categories("home town", ["Bern", "", "Basel", "Bern"]),
+    dates("born", ["1990-01-01", "2020-05-05", "1980-01-01", "2000-06-01"]),
+  ],
+});
+const found = (query: string) => [...search(query, people)!.entries()].filter(([, yes]) => yes).map(([row]) => row);
+
+test("a query that asks for nothing filters nothing", () => {
+  expect(search("", people)).toBeUndefined();
+  expect(search("   ", people)).toBeUndefined();
+});
+
+test("a word is looked for in every column, whatever its case", () => {
+  expect(found("SMITH")).toEqual([0, 2]);
+  expect(found("basel")).toEqual([2]);
+  expect(found("41")).toEqual([2]);
+});
+
+test("all conditions must hold, and a minus turns one round", () => {
+  expect(found("smith bern")).toEqual([0]);
+  expect(found("smith -bern")).toEqual([2]);
+  expect(found("-smith -bob")).toEqual([3]);
+});
+
+test("quotes hold words together, in values and in names of columns", () => {
+  expect(found('"ann smith"')).toEqual([0]);
+  expect(found('"home town":bas')).toEqual([2]);
+  expect(found('"HOME TOWN"=bern')).toEqual([0, 3]);
+});
+
+test.each([
+  ["age>30", [2]],
+  ["age>=30", [0, 2]],
+  ["age<30", [1]],
+  ["age<=30", [0, 1]],
+  ["age=30", [0]],
+  ["age!=30", [1, 2, 3]], // a gap is not 30 either
+])("numbers are compared: %s", (query, rows) => expect(found(query)).toEqual(rows));
+
+test("a number is found as it was typed, though it is kept with fewer digits", () => {
+  expect(Math.fround(0.1)).not.toBe(0.1);
+  expect(found("age=0.1")).toEqual([1]);
+  expect(found("age<=0.1")).toEqual([1]);
+  expect(found("age:0.1")).toEqual([1]);
+});
+
+test("dates are compared as dates", () => {
+  expect(found("born>=2000-06-01")).toEqual([1, 3]);
+  expect(found("born<1985-01-01")).toEqual([2]);
+});
+
+test("# asks for a row by where it stands in the user's data", () => {
+  expect(found("#102")).toEqual([2]);
+  expect(found("#2")).toEqual([]);
+});
+
+test("gaps of a category hold nothing", () => {
+  expect(found('-"home town":b')).toEqual([1]);
+});
+
+test("a query that cannot be meant says what is there or what was wanted", () => {
+  expect(() => search("weight>3", people)).toThrow(QueryError);
+  expect(() => search("weight>3", people)).toThrow("There is no column “weight”. There are: name, age, home town, born.");
+  expect(() => search("weight>3", data(1))).toThrow("There are: none.");
+  expect(() => search("age>old", people)).toThrow("A number was wanted after age>, not “old”.");
+  expect(() => search("born<soon", people)).toThrow("A date was wanted after born<, not “soon”.");
+});

@@ -1,0 +1,38 @@
+// A small table of rows as the page holds it, with everything about it known.
+
+import type { Column, Data } from "../src/data";
+
+/** Rows with these parts; where nothing is said, all lie at the middle of the map and have no columns. */
+export function data(n: number, parts: Partial<Data> = {}): Data {
+  return {
+    title: "Sample",
+    n,
+    t: 0.5,
+    axes: { names: ["PCA 1", "PCA 2"], center: [0, 0], half: [1, 1] },
+    x: new Float32Array(n),
+    y: new Float32Array(n),
+    g: new Uint16Array(n),
+    l: new Uint16Array(n),
+    id: (row) => 100 + row, // not the row itself: they must not be mixed up
+    columns: [],
+    kind: "",
+    itemColumn: "",
+    asks: false,
+    ...parts,
+  };
+}
+
+export const numbers = (name: string, values: number[]): Column =>
+  ({ name, kind: "number", values: Float32Array.from(values), text: (row) => String(values[row]) });
+
+export const dates = (name: string, days: string[]): Column =>
+  ({ name, kind: "date", values: Float64Array.from(days, (day) => Date.parse(day)), text: (row) => days[row] });
+
+export const texts = (name: string, values: string[]): Column => ({ name, kind: "text", text: (row) => values[row] });
+
+/** Codes count from 1; "" is a gap. */
+export function categories(name: string, values: string[]): Column {
+  const levels = [...new Set(values)].filter(Boolean);
+  const codes = Uint8Array.from(values, (value) => levels.indexOf(value) + 1);
+  return { name, kind: "category", values: codes, levels, text: (row) => values[row] };
+}

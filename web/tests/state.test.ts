@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+
+import { beginning, readBack, type State, written } from "../src/state";
+
+const first = beginning(0.5);
+const there = (change: Partial<State>, n = 1000): State => readBack(written({ ...first, ...change }, first), first, n);
+
+test("a page as it begins needs no link", () => {
+  expect(written(first, first)).toBe("");
+  expect(readBack("", first, 10)).toEqual(first);
+});
+
+test("a link brings everything back", () => {
+  const chosen: State = {
+    t: 0.25, x: -0.125, y: 0.5, zoom: 3, colour: "=home & garden", query: '"two words" a>3', brush: [0.25, 0.75],
+    rule: "fdr", level: 0.1, list: "moves", theme: "dark", pinned: 7, selection: Uint32Array.of(0, 3, 4, 999),
+  };
+  expect(there(chosen)).toEqual(chosen);
+});
+
+test.each<Partial<State>>([
+  { t: 0 }, { x: 0.5 }, { zoom: 2 }, { rule: "share", level: 0.01 }, { pinned: 0 }, { theme: "light" },
+  { selection: Uint32Array.of(0) },
+])("and only what differs stands in it: %o", (change) => {
+  expect(there(change)).toEqual({ ...first, ...change });
+  expect(written({ ...first, ...change }, first).split("&")).toHaveLength(1);
+});
+
+test("a selection of a thousand rows fits into a link, a larger one is left out", () => {
+  const rows = (n: number) => Uint32Array.from({ length: n }, (_, k) => 3 * k);
+  expect(there({ selection: rows(1000) }, 10_000).selection).toEqual(rows(1000));
+  expect(there({ selection: rows(1001) }, 10_000).selection).toHaveLength(0);
+});
+
+test.each([
+  "t=2", "t=-1", "t=x", "at=9_0_1", "at=0_0_0", "at=1", "at=a_b_c", "brush=0.7_0.3", "brush=", "rule=mine_0.1", "rule=fdr_7",
+  "row=10", "row=-2", "row=1.5", "list=all", "theme=pink", "rows=", "strange=1",
+])("what makes no sense is left at its beginning: %s", (link) => expect(readBack(link, first, 10)).toEqual(first));
+
+test("rows that are not there are not selected", () => {
+  expect([...readBack("rows=1.2.z", first, 10).selection]).toEqual([1, 3]); // 1, 1 + 2, and 3 + 35
+});
