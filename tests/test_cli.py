@@ -67,7 +67,8 @@ def test_arrays_work_from_end_to_end(blob, tmp_path):
     assert main(["fit", str(data), "-o", str(model), "--max-steps", "9", "--noise-scale", "0.5,1"]) == 0
     assert load(model).noise_scale_ == (0.5, 1.0)
     assert main(["score", str(model), str(data), "-o", str(out), "--t", "1"]) == 0
-    assert np.load(out).shape == (600, 3)
+    scores = load(model).centrality(tables.read(data), t=1)
+    np.testing.assert_allclose(np.load(out), np.column_stack([blob, scores]), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["mahalanobis", "halfspace", "projection", "kernel_density"])

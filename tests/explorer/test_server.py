@@ -164,8 +164,13 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
 def test_an_exported_page_carries_a_bounded_number_of_pictures():
     n = PICTURES + 500
     pictures = np.random.default_rng(0).integers(0, 255, (n, 4, 4)).astype(np.uint8)
-    header, found = unpacked(pack(some_view(n, items=items_of(pictures, n)), pictures=True, reasons=True))
-    assert len(found["get"](header["items"]["embedded"]["rows"])) <= PICTURES
+    items = items_of(pictures, n)
+    header, found = unpacked(pack(some_view(n, items=items), pictures=True, reasons=True))
+    rows, ends, files = (found["get"](header["items"]["embedded"][part]) for part in ("rows", "ends", "files"))
+    assert PICTURES / 2 < len(rows) <= PICTURES
+    assert len(set(rows.tolist())) == len(rows) == len(ends)
+    assert ends[-1] == len(files)
+    assert files[ends[6] : ends[7]].tobytes() == items.picture(int(rows[7]))
 
 
 # The built front end

@@ -192,9 +192,11 @@ def test_arrays_tensors_and_sparse_rows_are_shown_too(blob):
 def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
     rng = np.random.default_rng(0)
     table = pa.table({"size": rng.normal(size=60), "colour": rng.choice(["red", "blue"], 60)})
-    view = view_of(Chain(Table(), quick()).fit(table), table, on="pca")
+    chain = Chain(Table(), quick()).fit(table)
+    view = view_of(chain, table, on="pca")
     assert view.features == ("size", "colour")
-    assert view.reasons(np.array([0])).shape == (1, 2, 2)
+    expected = [chain.explain(table.slice(7, 2), t) for t in (0, 1)]
+    np.testing.assert_allclose(view.reasons(np.array([7, 8])), np.stack(expected, axis=2), atol=1e-6)
 
     series = rng.normal(size=200)
     chain = Chain(Series(window=20, step=10), quick()).fit(series)

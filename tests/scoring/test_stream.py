@@ -110,14 +110,15 @@ def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(rows, mode
 
 
 def test_a_line_is_scored_when_it_comes_not_when_the_stream_ends(model):
+    expected = load(model).centrality(pa.table({"b": [0.0, 0.0], "a": [0.0, 5.0]}))
     command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    for a in (0.0, 5.0):
+    for a, score in zip((0.0, 5.0), expected, strict=True):
         process.stdin.write(json.dumps({"a": a, "b": 0.0}).encode() + b"\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())  # waits forever if nothing is flushed
         assert answer["a"] == a
-        assert 0 < answer["centrality_0.5"] < 1
+        assert answer["centrality_0.5"] == pytest.approx(score, abs=1e-6)
     process.stdin.close()
     assert process.wait() == 0
     process.stdout.close()
