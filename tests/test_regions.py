@@ -209,7 +209,9 @@ def test_the_dd_classifier_offers_what_its_classifier_offers():
     assert hasattr(DDClassifier(), "predict_proba")
     assert not hasattr(DDClassifier(classifier=RidgeClassifier()).fit(NORMAL, labels), "predict_proba")
     model = DDClassifier().fit(NORMAL, labels)
-    depths = np.column_stack([Mahalanobis().fit(NORMAL[labels == label]).score_samples(NORMAL) for label in model.classes_])
+    depths = np.column_stack(
+        [Mahalanobis().fit(NORMAL[labels == label]).score_samples(NORMAL) for label in model.classes_]
+    )
     np.testing.assert_allclose(model.predict_proba(NORMAL), model.classifier_.predict_proba(depths))
     np.testing.assert_allclose(model.decision_function(NORMAL), model.classifier_.decision_function(depths))
     np.testing.assert_array_equal(model.predict(NORMAL) == "odd", model.decision_function(NORMAL) > 0)

@@ -55,6 +55,7 @@ def figures(folder: Path) -> set[str]:
     return {path.stem for path in (folder / "figures").iterdir()}
 
 
+@pytest.mark.slow
 def test_contours_lead_from_one_basin_to_four_modes(tmp_path):
     found = quick("contours", tmp_path)
     for settings in ("paper", "default"):
@@ -65,8 +66,15 @@ def test_contours_lead_from_one_basin_to_four_modes(tmp_path):
     assert figures(tmp_path) == {"contours_paper", "contours_default"}
 
 
-def test_table1_has_all_methods_and_centrality_falls_with_distance(tmp_path):
-    found = quick("table1", tmp_path)
+@pytest.fixture(scope="module")
+def table1(tmp_path_factory):
+    """Table 1, measured by one process."""
+    return quick("table1", tmp_path_factory.mktemp("table1"))
+
+
+@pytest.mark.slow
+def test_table1_has_all_methods_and_centrality_falls_with_distance(table1):
+    found = table1
     methods = {method for dataset, method, metric, _ in found if metric == "Kendall"}
     assert methods == {"Global", "Local", "KDE", "MAH", "POT", "PRO", "SPA", "SPA, not whitened", "Tukey"}
     for (dataset, method, metric, settings), value in found.items():
@@ -267,14 +275,13 @@ def test_the_command_says_what_it_measured(tmp_path, capsys):
     assert "All 12 cells are known" in capsys.readouterr().out
 
 
-def test_workers_find_what_one_process_finds(tmp_path):
-    found = []
-    for workers in ("1", "2"):
-        assert main(["reproduce", "table1", "--quick", "--workers", workers, "-o", str(tmp_path / workers)]) == 0
-        rows = lab.read(tmp_path / workers / "results" / "table1.csv")
-        found.append({lab._where(row): float(row["value"]) for row in rows if row["metric"] in ("Spearman", "Kendall")})
-    assert found[0]
-    assert found[1] == pytest.approx(found[0], abs=1e-4)
+@pytest.mark.slow
+def test_workers_find_what_one_process_finds(table1, tmp_path):
+    assert main(["reproduce", "table1", "--quick", "--workers", "2", "-o", str(tmp_path)]) == 0
+    metrics = ("Spearman", "Kendall")
+    rows = [row for row in lab.read(tmp_path / "results" / "table1.csv") if row["metric"] in metrics]
+    found = {lab._where(row): float(row["value"]) for row in rows}
+    assert found == pytest.approx({key: value for key, value in table1.items() if key[2] in metrics}, abs=1e-4)
 
 
 def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, capsys):

@@ -74,12 +74,19 @@ def test_what_cannot_be_a_series_is_said(make, message):
         make()
 
 
-def test_a_flat_series_gets_the_usual_value_where_a_feature_has_none():
-    series = Series().fit(WAVES)
-    own = np.array(pycatch22.catch22_all([1.0] * 50)["values"])
-    usual = np.median(series.transform(WAVES), axis=0)
-    assert np.isnan(own).any()
-    np.testing.assert_allclose(series.transform([np.ones(50)])[0], np.where(np.isnan(own), usual, own))
+def test_a_series_gets_the_usual_value_where_a_feature_has_none(monkeypatch):
+    """Other versions of pycatch22 than today's say NaN of a flat series."""
+    real = pycatch22.catch22_all
+
+    def with_gaps(values, catch24=False):
+        found = real(values, catch24=catch24)
+        return found | {"values": [np.nan, *found["values"][1:]]} if np.ptp(values) == 0 else found
+
+    monkeypatch.setattr(pycatch22, "catch22_all", with_gaps)
+    series = Series().fit([*WAVES, np.zeros(50)])
+    expected = np.array(real([1.0] * 50)["values"])
+    expected[0] = np.median([real(list(wave))["values"][0] for wave in WAVES])
+    np.testing.assert_allclose(series.transform([np.ones(50)])[0], expected)
 
 
 def test_a_broken_stretch_of_a_long_series_scores_lowest_in_the_terminal_too(tmp_path):

@@ -112,6 +112,7 @@ def test_a_map_keeps_the_two_widest_directions():
     assert maps.embed(two) is two
 
 
+@pytest.mark.slow
 def test_umap_keeps_clusters_apart():
     rng = np.random.default_rng(0)
     Z = np.concatenate([rng.normal(size=(40, 10)), rng.normal(30, 1, size=(40, 10))])

@@ -76,6 +76,7 @@ def test_an_empty_file_among_others_is_no_unit(rows, folder, tmp_path):
     assert [Path(unit.source).stem for unit in units.plan(folder, tmp_path / "out")] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_workers_and_parts_give_the_same_bits_as_one_process(model, folder, rows, tmp_path):
     alone = scored(model, folder, tmp_path / "alone", "--t", "0,1")
     script = "import sys\nfrom centrality.cli import main\nmain(sys.argv[1:])\nprint('torch' in sys.modules)"
@@ -92,6 +93,7 @@ def test_workers_and_parts_give_the_same_bits_as_one_process(model, folder, rows
     np.testing.assert_array_equal(together["centrality_1"].to_numpy(), expected)
 
 
+@pytest.mark.slow
 def test_a_chain_and_its_notes_travel_to_the_workers(tmp_path, capsys):
     rng = np.random.default_rng(0)
     (tmp_path / "in").mkdir()
@@ -221,6 +223,7 @@ def test_only_what_killed_processes_left_is_swept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([left[1], *stay])
 
 
+@pytest.mark.slow
 def test_killed_while_writing_then_finished_with_no_trace(model, rows, tmp_path):
     """Workers of the real command are killed one after another while they score."""
     (tmp_path / "in").mkdir()
