@@ -1,6 +1,5 @@
 """Scores beside the rows: in bounded batches, on streams, whole or not at all."""
 
-import io
 import json
 import os
 import select
@@ -95,9 +94,10 @@ def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
 def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(
     rows, model, expected, tmp_path, monkeypatch, capfdbinary, kind
 ):
-    content = in_bytes(rows, kind, tmp_path)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
-    assert main(["score", str(model), "-", "--t", "0,1"]) == 0
+    (tmp_path / "in").write_bytes(in_bytes(rows, kind, tmp_path))
+    with (tmp_path / "in").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["score", str(model), "-", "--t", "0,1"]) == 0
     done = capfdbinary.readouterr()
     assert b"Scored 2,000 rows" in done.err
     if kind == "arrow":
