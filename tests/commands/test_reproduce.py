@@ -87,6 +87,7 @@ def test_table1_has_all_methods_and_centrality_falls_with_distance(table1):
     assert normal["MAH"] < normal["Global"]
 
 
+@pytest.mark.slow
 def test_runtime_times_every_method_and_draws_a_figure_for_each_distribution(tmp_path):
     found = quick("runtime", tmp_path)
     times = {(method, metric): v for (_, method, metric, _), v in found.items() if metric.startswith("µs")}
@@ -266,6 +267,7 @@ def test_every_figure_in_the_repository_is_small():
 # The command.
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_measured(tmp_path, capsys):
     assert main(["reproduce", "runtime", "--quick", "-o", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -293,6 +295,7 @@ def test_an_interrupted_command_says_that_it_can_go_on(tmp_path, monkeypatch, ca
     assert "interrupted, what was measured is kept: the same command goes on" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
     monkeypatch.delenv("CENTRALITY_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

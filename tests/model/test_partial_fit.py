@@ -15,6 +15,7 @@ def test_the_first_call_is_a_fit(blob):
     np.testing.assert_array_equal(first.raw(blob), second.raw(blob))
 
 
+@pytest.mark.slow
 def test_new_rows_become_typical_and_old_ones_stay_so(blob):
     model = FUSE(random_state=0, max_steps=600).fit(blob)
     elsewhere = np.random.default_rng(1).normal(6, 0.5, size=(600, 2))

@@ -67,6 +67,9 @@ def test_scores_of_windows_go_back_to_their_moments():
         (lambda: Series().fit([WAVES[:2].T, WAVES[0]]), "Series of 2 channels were wanted, but series 1 has 1"),
         (lambda: Series(window=90).fit(WAVES[0]), "A window of 90 moments was asked for, but the series has only 80"),
         (lambda: Series(window=3).fit(WAVES[0]), "window must be a whole number of at least 10, got 3"),
+        (lambda: Series().fit(np.zeros((3, 20, 2, 2))), r"series 0 has shape \(20, 2, 2\)"),
+        (lambda: Series().starts(80), r"This needs windows: Series\(window=...\)"),
+        (lambda: Series(window=20).spread(np.zeros(3), 80), "80 moments has 7 windows, got 3 scores"),
     ],
 )
 def test_what_cannot_be_a_series_is_said(make, message):

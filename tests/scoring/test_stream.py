@@ -181,6 +181,11 @@ def test_drift_on_a_stream_is_said_once_for_each_window_of_rows(rows, model, tmp
     drift = json.loads(shown.out)["drift"]
     assert len(drift) == 2
     assert drift[0]["effect"] < -0.5
+    assert main([*arguments, "--watch-drift", "--drift-window", "2500"]) == 0  # the rest of a stream counts as well
+    assert [line.split(":")[1] for line in capsys.readouterr().err.splitlines()] == [
+        " drift in rows 1 to 2,500",
+        " drift in rows 2,501 to 4,000",
+    ]
 
 
 def test_fetching_ahead_changes_neither_order_nor_errors():
