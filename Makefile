@@ -1,4 +1,4 @@
-# make demo   a newcomer's first look         make test   everything CI checks
+# make demo   a newcomer's first look    make quick   the inner loop    make test   everything CI checks
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # Development data lives beside the checkout here and in CI; nowhere else is it needed.
@@ -7,13 +7,23 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo test lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
+.PHONY: demo quick test coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
 test: .venv/.test lint test-web chromium java
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(PYTEST)
+
+# While one writes: what takes seconds, a browser, a cluster or data sets is left to `make test`.
+quick: .venv/.test
+	$(PYTEST) -m "not (slow or browser or cluster or spark or data)"
+
+# Lines and branches that no test reaches, processes that tests start included.
+coverage: .venv/.test chromium java
+	$(PYTEST) --cov --cov-report=term
 
 lint: .venv/.test lint-web
 	$(BIN)/ruff check $(SOURCES)
@@ -87,7 +97,7 @@ detection: .venv/.test
 	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
-	rm -rf .venv build dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv build dist web/node_modules .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

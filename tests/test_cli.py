@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +66,8 @@ def test_arrays_work_from_end_to_end(blob, tmp_path):
     assert main(["fit", str(data), "-o", str(model), "--max-steps", "9", "--noise-scale", "0.5,1"]) == 0
     assert load(model).noise_scale_ == (0.5, 1.0)
     assert main(["score", str(model), str(data), "-o", str(out), "--t", "1"]) == 0
-    assert np.load(out).shape == (600, 3)
+    scores = load(model).centrality(tables.read(data), t=1)
+    np.testing.assert_allclose(np.load(out), np.column_stack([blob, scores]), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["mahalanobis", "halfspace", "projection", "kernel_density"])
@@ -196,35 +196,38 @@ def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_the
     assert not (tmp_path / "s.npz").exists()
 
 
+TELLS_WHEN_IT_TRAINS = """
+import sys, threading, time
+
+def frames():
+    for frame in list(sys._current_frames().values()):
+        while frame is not None:
+            yield frame.f_code
+            frame = frame.f_back
+
+def watch():
+    while not any("/centrality/training/" in c.co_filename and c.co_name != "<module>" for c in frames()):
+        time.sleep(0.01)
+    print("It trains.", flush=True)
+
+threading.Thread(target=watch, daemon=True).start()
+"""
+
+
+@pytest.mark.slow
 def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
     np.save(tmp_path / "rows.npy", blob)
-    command = [
-        sys.executable,
-        "-m",
-        "centrality.cli",
-        "fit",
-        "rows.npy",
-        "-o",
-        "m.safetensors",
-        "--max-steps",
-        "1000000",
-    ]
-    ready = tmp_path / "ready"
-    (tmp_path / "sitecustomize.py").write_text(
-        # tells the test that training has begun, from inside the real program
-        "import threading, time, sys\n"
-        "def watch():\n"
-        "    while not hasattr(sys.modules.get('centrality.training.schedules'), 'train'): time.sleep(0.01)\n"
-        "    time.sleep(0.5)\n"
-        f"    open({str(ready)!r}, 'w').close()\n"
-        "threading.Thread(target=watch, daemon=True).start()\n"
+    (tmp_path / "sitecustomize.py").write_text(TELLS_WHEN_IT_TRAINS)  # from inside the real program
+    arguments = ["fit", "rows.npy", "-o", "m.safetensors", "--max-steps", "1000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "centrality.cli", *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
     )
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment)
-    for _ in range(600):
-        if ready.exists():
-            break
-        time.sleep(0.1)
+    assert process.stdout.readline() == "It trains.\n"
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130

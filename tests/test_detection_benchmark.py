@@ -21,6 +21,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PEERS)
 def test_every_peer_that_learns_from_clean_rows_finds_plain_outliers(folder, method):
     result = run(Cell("one-class", "one", method, 0), folder)

@@ -21,6 +21,7 @@ from tests.conftest import quick
 
 # Ray leaves sockets and files of its own to the garbage collector, and says so of parts of Python that it still uses.
 pytestmark = [
+    pytest.mark.cluster,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),

@@ -135,7 +135,8 @@ def test_huge_finite_values_are_not_taken_for_infinite_and_never_score_nan():
     big = X.copy()
     big[:, 0] *= 1e150
     assert np.isfinite(quick().fit(big).heads(big)).all()
-    assert np.isfinite(quick().fit(X).heads(np.full((1, 3), 1e308))).all()
+    model = quick().fit(X)
+    assert (model.heads(np.full((1, 3), 1e308)) < model.heads(X).min(0)).all()
     big[0, 1] = 1e308
     with pytest.raises(ValueError, match="values of column 1 are so large that their variance overflows"):
         quick().fit(big)

@@ -185,6 +185,7 @@ class Gated(nn.Module):
         return self.layer(x) if x.sum() > 0 else self.layer(-x)
 
 
+@pytest.mark.slow
 def test_an_encoder_of_ones_own_goes_along(tmp_path):
     encoder = nn.Sequential(nn.Linear(5, 8), nn.LayerNorm(8), nn.Dropout(0.2), nn.SiLU(), nn.Linear(8, 4))
     model = quick(encoder=encoder, ensemble=2).fit(X)

@@ -185,6 +185,7 @@ def test_it_ends_a_pipeline(rows):
     assert roc_auc_score(y_test, scores) > 0.95
 
 
+@pytest.mark.slow
 def test_without_pyod_the_message_says_how_to_get_it():
     """In a process that cannot find PyOD."""
     script = (

@@ -205,10 +205,16 @@ def test_the_dd_classifier_tells_a_ring_from_its_centre():
 
 
 def test_the_dd_classifier_offers_what_its_classifier_offers():
-    labels = np.arange(120) % 2
+    labels = np.where(np.arange(120) % 2, "odd", "even")
     assert hasattr(DDClassifier(), "predict_proba")
     assert not hasattr(DDClassifier(classifier=RidgeClassifier()).fit(NORMAL, labels), "predict_proba")
-    assert DDClassifier().fit(NORMAL, labels).predict_proba(NORMAL).shape == (120, 2)
+    model = DDClassifier().fit(NORMAL, labels)
+    depths = np.column_stack(
+        [Mahalanobis().fit(NORMAL[labels == label]).score_samples(NORMAL) for label in model.classes_]
+    )
+    np.testing.assert_allclose(model.predict_proba(NORMAL), model.classifier_.predict_proba(depths))
+    np.testing.assert_allclose(model.decision_function(NORMAL), model.classifier_.decision_function(depths))
+    np.testing.assert_array_equal(model.predict(NORMAL) == "odd", model.decision_function(NORMAL) > 0)
 
 
 def test_a_class_of_one_row_is_an_error_that_counts_the_classes():

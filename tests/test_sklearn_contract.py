@@ -27,15 +27,18 @@ def test_a_pipeline_scores_like_its_steps(blob):
 
 def test_heads_are_features_for_what_follows(blob):
     union = make_union(StandardScaler(), quick()).fit(blob)
-    assert union.transform(blob).shape == (600, 4)
+    expected = np.column_stack([StandardScaler().fit_transform(blob), quick().fit(blob).heads(blob)])
+    np.testing.assert_array_equal(union.transform(blob), expected)
     assert union.get_feature_names_out().tolist()[-2:] == ["fuse__global", "fuse__local"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_set_output_gives_named_columns_in_a_frame(blob, kind):
-    frame = quick().set_output(transform=kind).fit(blob).transform(blob[:5])
+    model = quick().set_output(transform=kind).fit(blob)
+    frame = model.transform(blob[:5])
     assert type(frame).__module__.startswith(kind)
     assert list(frame.columns) == ["global", "local"]
+    np.testing.assert_array_equal(frame.to_numpy(), model.heads(blob[:5]))
 
 
 def test_a_grid_search_can_turn_the_dial(blob):

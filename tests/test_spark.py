@@ -13,6 +13,7 @@ from tests.conftest import quick
 
 # Spark's own: sockets and processes left to the garbage collector, and what it still calls in pandas and Python.
 pytestmark = [
+    pytest.mark.spark,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: apt install openjdk-17-jre-headless"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -17,6 +17,13 @@ def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = No
     """(n, 2) a map of the rows of Z: their two principal components, or UMAP, which keeps neighbours together.
 
     Columns are taken as they are; rows of two columns are their own map.
+
+    >>> embed([[1.0], [2.0]])  # one column lies on a line
+    array([[1., 0.],
+           [2., 0.]])
+    >>> points = embed([[0.0, 0.0, 5.0], [0.0, 0.0, 7.0], [3.0, 0.0, 6.0], [-3.0, 0.0, 6.0]])
+    >>> abs(points[:, 0]).round(6).tolist()  # the widest direction comes first: what is 3 there, up to its sign
+    [0.0, 0.0, 3.0, 3.0]
     """
     Z = np.asarray(Z, dtype=np.float64)
     if method not in METHODS:
@@ -62,7 +69,15 @@ def _between(Z: NDArray[np.float64], chosen: NDArray[np.intp], places: NDArray[n
 
 
 def grid(model: Any, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:
-    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it."""
+    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it.
+
+    >>> class Ring:
+    ...     def centrality(self, Q, t):
+    ...         return np.stack([np.exp(-(Q**2).sum(1)) for _ in t], axis=1)
+    >>> x, y, f = grid(Ring(), np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]), (0.0, 1.0), size=5)
+    >>> x.round(6).tolist(), f.shape
+    ([-1.2, -0.6, 0.0, 0.6, 1.2], (5, 5, 2))
+    """
     centre = np.median(points, axis=0)
     reach = 1.2 * np.quantile(np.abs(points - centre), 0.995)
     x, y = (np.linspace(centre[k] - reach, centre[k] + reach, size) for k in (0, 1))

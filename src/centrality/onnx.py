@@ -30,6 +30,20 @@ class Scorer:
     t : the model's own dial.
     width : how many columns a row has.
     feature_names : their names, or None if the model was fitted on bare arrays.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from centrality import FUSE
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = FUSE(random_state=0, max_steps=20).fit(X)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.to_onnx(f"{folder}/model.onnx")
+    ...     scorer = Scorer(f"{folder}/model.onnx")
+    >>> scorer.width
+    2
+    >>> bool(abs(scorer.centrality(X, t=[0, 1]) - model.centrality(X, t=[0, 1])).max() < 1e-5)
+    True
     """
 
     def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:

@@ -35,6 +35,10 @@ def median(model: Any, X: Any, *, steps: int = 50) -> Array:
 
     The steps lie along differences of deep rows, so that the search has the data's own shape. Where many points are
     equally deep, their average is taken, if it is as deep as they are.
+
+    >>> X = [[-1.0], [0.0], [1.0], [4.0]]
+    >>> median(Mahalanobis().fit(X), X).round(6)  # the mean, where Mahalanobis depth is 1
+    array([1.])
     """
     rows = _rows(X)
     scores = _scores(model, rows)
@@ -55,7 +59,12 @@ def median(model: Any, X: Any, *, steps: int = 50) -> Array:
 
 
 def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
-    """(d,) the mean of the rows without the share `trim` of them that is least deep."""
+    """(d,) the mean of the rows without the share `trim` of them that is least deep.
+
+    >>> X = [[-1.0], [0.0], [1.0], [9.0]]
+    >>> trimmed_mean(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), X, trim=0.25)
+    array([0.])
+    """
     if not 0 <= trim < 1:
         raise ValueError(f"trim must be a share of the rows in [0, 1), got {trim!r}.")
     rows = _rows(X)
@@ -64,7 +73,12 @@ def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
 
 @dataclass(frozen=True)
 class CentralRegion:
-    """Everything at least as central as `level`; `inside` says which of the rows it was made from are."""
+    """Everything at least as central as `level`; `inside` says which of the rows it was made from are.
+
+    >>> half = central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-2.0], [-1.0], [0.0], [1.0]], mass=0.75)
+    >>> half.contains([[0.5], [1.5]])
+    array([ True, False])
+    """
 
     model: Any
     level: float
@@ -76,7 +90,11 @@ class CentralRegion:
 
 
 def central_region(model: Any, X: Any, *, mass: float = 0.5) -> CentralRegion:
-    """The smallest central region that holds the share `mass` of the rows of X; rows tied at its border all belong."""
+    """The smallest central region that holds the share `mass` of the rows of X; rows tied at its border all belong.
+
+    >>> central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-3.0], [0.0], [0.5], [2.0]], mass=0.5).inside
+    array([False,  True,  True, False])
+    """
     if not 0 < mass <= 1:
         raise ValueError(f"mass must be a share of the rows in (0, 1], got {mass!r}.")
     scores = _scores(model, X)
@@ -99,7 +117,14 @@ class DDPlot:
 
 
 def dd_plot(model: Any, X: Any, Y: Any) -> DDPlot:
-    """Depth of all rows in the sample X against their depth in the sample Y, by clones of `model`."""
+    """Depth of all rows in the sample X against their depth in the sample Y, by clones of `model`.
+
+    >>> depths = dd_plot(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[9.0], [10.0], [11.0]])
+    >>> depths.of_first
+    array([ True,  True,  True, False, False, False])
+    >>> depths.in_first.round(6)  # 1 / (1 + x²)
+    array([0.5     , 1.      , 0.5     , 0.012195, 0.009901, 0.008197])
+    """
     first, second = _two_samples(X, Y)
     both = np.concatenate([first, second])
     of_first = np.arange(len(both)) < len(first)
@@ -124,6 +149,13 @@ def two_sample_test(
     the distributions agree; less if Y is shifted or wider, more if it is narrower. It fits a clone of `model` for
     each permutation. "wilcoxon" is the same with all depths taken in both samples together, so one fit is enough;
     it sees differences in scale best.
+
+    >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
+    >>> far = two_sample_test(Mahalanobis(), X, [[97.0], [98.0], [99.0]], permutations=99, random_state=0)
+    >>> far.statistic  # no row of X is as far out as theirs are
+    0.0
+    >>> far.p_value < 0.1
+    True
     """
     if statistic not in STATISTICS:
         raise ValueError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
@@ -153,6 +185,10 @@ def rank_interval(
     """How sure each row of Q can be of its rank: the share of X that is no deeper, with a bootstrap interval.
 
     A clone of `model` is fitted to each resample of the rows of X.
+
+    >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
+    >>> rank_interval(Mahalanobis(), X, [[0.0], [99.0]], random_state=0).rank
+    array([1., 0.])
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
@@ -186,6 +222,12 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
     classes_ : the labels.
     depths_ : one fitted depth per class.
     classifier_ : the fitted classifier of depths.
+
+    Examples
+    --------
+    >>> X = [[-2.0], [-1.0], [0.0], [8.0], [9.0], [10.0]]
+    >>> DDClassifier().fit(X, ["low", "low", "low", "high", "high", "high"]).predict([[-1.5], [9.5]]).tolist()
+    ['low', 'high']
     """
 
     def __init__(self, *, depth: Any = None, classifier: Any = None) -> None:

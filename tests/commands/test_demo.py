@@ -6,6 +6,8 @@ from sklearn.datasets import load_digits
 from centrality import load
 from centrality.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):

@@ -129,6 +129,15 @@ def test_raw_files_become_arrays(tmp_path):
     series = published._series([tmp_path / "train", tmp_path / "test"])
     np.testing.assert_array_equal(series["X_test"], [[0.5, 2], [3, 4]])
     np.testing.assert_array_equal(series["y_train"], [-1, 1])
+    np.savez(tmp_path / "outliers.npz", X=np.array([[1, 2], [3, 4]], dtype=np.int16), y=np.array([[0.0], [1.0]]))
+    for build, number, label in (
+        (published._outliers, np.float64, np.uint8),
+        (published._embedded_outliers, np.float32, np.int64),
+    ):
+        made = build([tmp_path / "outliers.npz"])
+        assert (made["X"].dtype, made["y"].dtype) == (number, label)
+        np.testing.assert_array_equal(made["X"], [[1, 2], [3, 4]])
+        np.testing.assert_array_equal(made["y"], [0, 1])
 
 
 @pytest.mark.data

@@ -39,4 +39,7 @@ def test_components_are_equally_likely_and_of_variance_one():
     corner = X[(X > 0).all(1)]
     assert len(corner) / len(X) == pytest.approx(0.25, abs=0.01)
     np.testing.assert_allclose(corner.mean(0), 3, atol=0.05)
-    assert datasets.random_clusters(5, 7, random_state=0).means.shape == (5, 7)
+    means = datasets.random_clusters(500, 7, random_state=0).means
+    assert means.shape == (500, 7)
+    assert means.mean() == pytest.approx(0, abs=4 / np.sqrt(3500))
+    assert means.std() == pytest.approx(1, abs=4 / np.sqrt(2 * 3500))

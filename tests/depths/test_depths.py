@@ -1,11 +1,8 @@
 """Every depth as an estimator: scikit-learn's checks, degenerate rows, precision, blocks, wrong parameters."""
 
-import doctest
-import re
 import subprocess
 import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from centrality import depths, metrics
+from centrality import depths
 from centrality.depths import (
     BY_NAME,
     Halfspace,
@@ -24,12 +21,6 @@ from centrality.depths import (
     Simplicial,
     Spatial,
     Zonoid,
-    distance_based,
-    halfspace,
-    mahalanobis,
-    projection,
-    simplicial,
-    zonoid,
 )
 
 EVERY_DEPTH = [
@@ -50,8 +41,14 @@ def cloud(n, d, seed=0):
     return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
 
 
-@parametrize_with_checks([type(depth)(**depth.get_params()) for depth in EVERY_DEPTH])
+@parametrize_with_checks([clone(depth) for depth in EVERY_DEPTH if not isinstance(depth, Zonoid)])
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow  # a linear programme for each row
+@parametrize_with_checks([Zonoid()])
+def test_scikit_learn_finds_nothing_to_object_to_in_zonoid_depth(estimator, check):
     check(estimator)
 
 
@@ -220,21 +217,6 @@ def test_memory_stays_bounded_however_many_queries(depth, d):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6  # all distances or projections at once would be 80 MB
-
-
-def test_docstring_examples_are_true():
-    for module in (distance_based, halfspace, mahalanobis, projection, simplicial, zonoid, metrics):
-        result = doctest.testmod(module)
-        assert result.attempted > 0
-        assert result.failed == 0
-
-
-def test_the_pages_python_runs():
-    page = Path(__file__).parents[2] / "docs" / "depths.md"
-    names: dict[str, object] = {}
-    for code in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(code, page.name, "exec"), names)
-    assert "depth" in names
 
 
 def test_depths_do_not_import_torch():

@@ -14,6 +14,8 @@ from centrality.explorer.view import View
 from centrality.scores.calibration import blend
 from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, turn
 
+pytestmark = pytest.mark.browser
+
 # Without a mouse, and in either light
 
 

@@ -23,6 +23,8 @@ from tests.explorer.pages import (
     turn,
 )
 
+pytestmark = pytest.mark.browser
+
 # The map and the dial
 
 

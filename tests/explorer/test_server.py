@@ -66,7 +66,8 @@ def test_the_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
         assert ask(server, "/", cookie=False, Cookie=cookie.partition(";")[0]).status == 200
-        assert ask(server, "/", cookie=False, Cookie=f"{server.cookie}=wrong").status == 403
+        for wrong in (f"{server.cookie}=wrong", "no cookie at all", 'a="\\400'):
+            assert ask(server, "/", cookie=False, Cookie=wrong).status == 403
 
 
 def test_only_this_machines_own_names_are_answered_whatever_the_port():
@@ -96,6 +97,8 @@ def test_nothing_but_the_pages_own_parts_is_served(tmp_path):
             assert status == 404, path
         assert ask(server, "/picture/0").body[:2] in (b"\x89P", b"\xff\xd8")
         (tmp_path / "a.png").unlink()
+        assert ask(server, "/picture/0").status == 404
+    with serving(some_view()) as server:  # rows without pictures
         assert ask(server, "/picture/0").status == 404
 
 
@@ -164,8 +167,13 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
 def test_an_exported_page_carries_a_bounded_number_of_pictures():
     n = PICTURES + 500
     pictures = np.random.default_rng(0).integers(0, 255, (n, 4, 4)).astype(np.uint8)
-    header, found = unpacked(pack(some_view(n, items=items_of(pictures, n)), pictures=True, reasons=True))
-    assert len(found["get"](header["items"]["embedded"]["rows"])) <= PICTURES
+    items = items_of(pictures, n)
+    header, found = unpacked(pack(some_view(n, items=items), pictures=True, reasons=True))
+    rows, ends, files = (found["get"](header["items"]["embedded"][part]) for part in ("rows", "ends", "files"))
+    assert PICTURES / 2 < len(rows) <= PICTURES
+    assert len(set(rows.tolist())) == len(rows) == len(ends)
+    assert ends[-1] == len(files)
+    assert files[ends[6] : ends[7]].tobytes() == items.picture(int(rows[7]))
 
 
 # The built front end

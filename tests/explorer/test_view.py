@@ -99,8 +99,10 @@ def test_items_are_told_by_what_they_are(tmp_path):
     assert items_of([np.zeros(5), np.zeros(9)], 2).kind == "series"
     with pytest.raises(ValueError, match="one thing for each of the 3 rows, got 2"):
         items_of(["a", "b"], 3)
-    with pytest.raises(TypeError, match="items must be images"):
+    with pytest.raises(TypeError, match=r"items must be images.* got a list of dict"):
         items_of([{"a": 1}], 1)
+    with pytest.raises(TypeError, match=r"items must be images.* got an array of shape \(1, 2, 2, 2, 2\)"):
+        items_of(np.zeros((1, 2, 2, 2, 2)), 1)
 
 
 def test_pictures_are_made_small_and_keep_their_shape(tmp_path):
@@ -120,6 +122,7 @@ def test_a_curve_goes_from_its_smallest_to_its_largest_value_and_bridges_gaps():
     heights = curve(np.array([0.0, np.nan, 10.0]))
     assert (heights[0], heights[-1]) == (0, 255)
     assert abs(int(heights[32]) - 128) < 4
+    assert set(curve(np.full(5, np.nan))) == {128}  # nothing to draw: a line through the middle
 
 
 def test_the_rows_at_both_ends_are_told_first():
@@ -177,6 +180,25 @@ def test_what_cannot_be_shown_is_said(mixed, options, message):
         view_of(model, table, **({"on": "pca"} | options))
 
 
+def test_more_rows_than_a_page_can_show_are_refused(mixed, monkeypatch):
+    model, table = mixed
+    monkeypatch.setattr("centrality.explorer.view.MOST_ROWS", 299)
+    with pytest.raises(ValueError, match="The explorer shows up to 299 rows, got 300: take a sample"):
+        view_of(model, table, on="pca")
+
+
+def test_items_given_as_a_table_are_the_columns_to_show(mixed):
+    model, table = mixed
+    view = view_of(model, table.drop_columns(["name"]), on="pca", items=table.select(["name"]))
+    assert [column.name for column in view.columns] == ["name"]
+
+
+def test_of_a_handful_of_rows_the_map_is_pca(mixed):
+    model, table = mixed
+    few = table.slice(0, 15)
+    assert view_of(model, few).axes == view_of(model, few, on="pca").axes == ("PCA 1", "PCA 2")
+
+
 def test_arrays_tensors_and_sparse_rows_are_shown_too(blob):
     import torch
     from scipy import sparse
@@ -189,12 +211,15 @@ def test_arrays_tensors_and_sparse_rows_are_shown_too(blob):
         assert [column.name for column in view.columns] == ["x0", "x1", "x2"]
 
 
+@pytest.mark.slow
 def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
     rng = np.random.default_rng(0)
     table = pa.table({"size": rng.normal(size=60), "colour": rng.choice(["red", "blue"], 60)})
-    view = view_of(Chain(Table(), quick()).fit(table), table, on="pca")
+    chain = Chain(Table(), quick()).fit(table)
+    view = view_of(chain, table, on="pca")
     assert view.features == ("size", "colour")
-    assert view.reasons(np.array([0])).shape == (1, 2, 2)
+    expected = [chain.explain(table.slice(7, 2), t) for t in (0, 1)]
+    np.testing.assert_allclose(view.reasons(np.array([7, 8])), np.stack(expected, axis=2), atol=1e-6)
 
     series = rng.normal(size=200)
     chain = Chain(Series(window=20, step=10), quick()).fit(series)

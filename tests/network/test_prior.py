@@ -93,10 +93,12 @@ def test_its_gradient_is_what_autograd_finds(n, p):
     ],
     ids=["duplicates", "two rows", "an offset"],
 )
-def test_odd_rows_get_a_finite_one(z):
+def test_odd_rows_get_one_that_falls_with_the_distance_and_stays_finite(z):
     prior = fitted(z).float()
-    for q in (z, z + 1e15):
-        assert prior(torch.from_numpy(q).float()).isfinite().all()
+    here, near, far = (prior(torch.from_numpy(z + by).float()) for by in (0.0, 100.0, 1e15))
+    assert (here.min(0).values > near.max(0).values).all()
+    assert (near.min(0).values > far.max(0).values).all()
+    assert far.isfinite().all()
 
 
 def test_wide_rows_get_fewer_centres(monkeypatch):

@@ -1,5 +1,7 @@
 """Images as vectors: paths, bytes, arrays and PIL; damage, cache, CLIP's loading code, and EfficientNet on CIFAR."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from PIL import Image
 from centrality import Chain, load
 from centrality.representations import Images
 from centrality.representations._base import DataNote
+from centrality.representations._vision import _vectors
 from centrality.tables import TableError
 from tests.conftest import quick
 
@@ -55,6 +58,35 @@ def test_paths_bytes_arrays_and_pil_images_are_the_same_images(files):
         np.testing.assert_array_equal(images.transform(items), expected)
     of_frame = own(column="path").fit(frame)
     np.testing.assert_array_equal(of_frame.transform(frame), expected)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: own(corrupt="ignore").fit(PIXELS), ValueError, "corrupt must be one of refuse, skip, got 'ignore'"),
+        (lambda: own(corrupt="skip").fit([b"no", b"image"]), ValueError, "none of 2 could be read"),
+        (lambda: Images(One(), size=8).fit(PIXELS), ValueError, r"must give one vector an image, got shape \(1, 3\)"),
+        (lambda: own().fit(pd.DataFrame({"a": ["x"], "b": ["y"]})), TableError, "Say which column to read, column="),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::centrality.representations._base.DataNote")
+def test_what_cannot_be_a_vector_is_said(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+class One(Colours):
+    """A module that forgets how many images it was given."""
+
+    def forward(self, x):
+        return x.mean((0, 2, 3))[None]
+
+
+def test_of_tokens_the_first_stands_for_the_image():
+    tokens = torch.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(_vectors(SimpleNamespace(last_hidden_state=tokens)), tokens[:, 0])
+    maps = torch.arange(16.0).reshape(1, 4, 2, 2)
+    np.testing.assert_array_equal(_vectors(SimpleNamespace(last_hidden_state=maps)), [[1.5, 5.5, 9.5, 13.5]])
 
 
 def test_grey_and_transparent_images_become_rgb():

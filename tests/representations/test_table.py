@@ -66,6 +66,43 @@ def test_no_row_is_dropped_and_every_used_column_has_about_one_unit_of_variance(
         )  # a tenth missing adds .1 * .9, less what it hides
 
 
+def test_categories_by_number_are_those_by_name(people):
+    by_name = people[["city", "height"]]
+    by_number = by_name.assign(city=by_name["city"].astype("category"))
+    expected = Table().fit(by_name)
+    found = Table().fit(by_number)
+    assert found.describe() == expected.describe()
+    np.testing.assert_array_equal(found.transform(by_number), expected.transform(by_name))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (pa.array([float("nan")] * 3), "left out: every value is missing"),
+        (pa.array([None] * 3, pa.string()), "left out: every value is missing"),
+        (pa.array([None] * 3, pa.timestamp("s")), "left out: every value is missing"),
+        (pa.array(["Oslo"] * 3), "left out: every value is 'Oslo'"),
+    ],
+)
+def test_a_column_that_says_nothing_is_left_out(values, said):
+    table = Table().fit(pa.table({"x": [1.0, 2.0, 4.0], "empty": values}))
+    assert table.describe()["empty"] == said
+    assert table.columns_ == ["x"]
+
+
+def test_values_whose_variance_overflows_are_refused():
+    with pytest.raises(TableError, match="Column 'x': the values are so large that their variance overflows"):
+        Table().fit(pa.table({"x": [1e300, -1e300, 0.0]}))
+
+
+def test_a_missing_date_is_average_and_marked():
+    days = pa.array([0, 40, None, 400, 800], pa.int32()).cast(pa.date32())
+    table = Table().fit(pa.table({"day": days}))
+    Z = table.transform(pa.table({"day": days}))
+    assert (Z[2, :-1] == 0).all()
+    assert (Z[2, -1], Z[0, -1]) == pytest.approx((0.8, -0.2))  # 1 of 5 is missing: marks of mean zero
+
+
 def test_a_gap_is_marked_and_otherwise_average(people, fitted_table):
     Z = fitted_table.transform(people)
     names = list(fitted_table.get_feature_names_out())

@@ -10,6 +10,7 @@ import torch
 
 from centrality import Chain, load
 from centrality.representations import Text
+from centrality.representations._weights import pretrained
 from tests.conftest import quick
 
 TEXTS = ["a good film", "a bad film", "the weather", "good good bad", "", "film weather film weather the"]
@@ -117,6 +118,7 @@ def test_a_saved_chain_finds_its_folder_again_and_refuses_another_encoder(folder
         moved.heads(TEXTS)
 
 
+@pytest.mark.slow
 def test_naming_the_class_imports_neither_torch_nor_transformers():
     script = "import sys; from centrality.representations import Text, Images, Table, Series; Text(); Images()\n"
     script += "print(sorted({'torch', 'transformers', 'PIL', 'skrub', 'pycatch22'} & set(sys.modules)))"
@@ -138,3 +140,15 @@ def test_minilm_on_tweets_gives_the_stored_vectors(data):
     assert got.shape == (40, 384)
     cosine = (got * stored).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(stored, axis=1)
     assert cosine.min() > 0.99
+
+
+def test_weights_that_are_to_be_downloaded_are_asked_for_twice_and_the_failure_is_told():
+    asked = []
+
+    def load(name, **options):
+        asked.append(options)
+        raise OSError("no such host")
+
+    with pytest.raises(FileNotFoundError, match=r"a/b.* Downloading it failed: no such host"):
+        pretrained(load, "a/b", True, "Text")
+    assert asked == [{"local_files_only": True}, {}]

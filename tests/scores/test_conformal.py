@@ -92,6 +92,7 @@ def test_the_threshold_by_contamination_cuts_off_that_share():
     assert (scores < threshold_by_contamination(scores, 0.1)).sum() == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
 def test_over_500_repetitions_the_false_discovery_rate_is_at_most_what_was_asked_for(blob, t):
     """Theory: on average a share fdr · π₀ of the discoveries is false; π₀ = .9 is the share of inliers tested."""
@@ -114,6 +115,7 @@ def test_over_500_repetitions_the_false_discovery_rate_is_at_most_what_was_asked
         assert np.mean(found[fdr]) > 0.5
 
 
+@pytest.mark.slow
 def test_on_average_no_more_false_positives_than_expected(blob):
     """All 200 rows are inliers and 3 false positives allowed: their number has mean <= 3, here judged by 500 draws."""
     rng = np.random.default_rng(3)

@@ -151,6 +151,7 @@ def test_sketches_of_parts_put_together_are_as_good_as_one(folder):
             assert rank == pytest.approx(level, abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_command_makes_a_second_pass_with_workers(folder, tmp_path, capsys):
     path = fit(folder, tmp_path / "m.safetensors", "--sample", "2000", "--second-pass")
     model = load(path)

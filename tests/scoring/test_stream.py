@@ -80,11 +80,6 @@ def test_a_folder_of_files_becomes_a_folder_of_scores(rows, model, expected, tmp
     np.testing.assert_array_equal(tables.read(tmp_path / "out")["centrality_1"].to_numpy(), expected[:, 1])
 
 
-def on_stdin(model, content: bytes, *options: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-", *options]
-    return subprocess.run(command, input=content, capture_output=True, check=False)
-
-
 def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
     if kind != "arrow":
         tables.write(rows, tmp_path / f"t.{kind}")
@@ -96,33 +91,41 @@ def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "arrow"])
-def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(rows, model, expected, tmp_path, kind):
-    done = on_stdin(model, in_bytes(rows, kind, tmp_path), "--t", "0,1")
-    assert done.returncode == 0
-    assert b"Scored 2,000 rows" in done.stderr
+def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(
+    rows, model, expected, tmp_path, monkeypatch, capfdbinary, kind
+):
+    (tmp_path / "in").write_bytes(in_bytes(rows, kind, tmp_path))
+    with (tmp_path / "in").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["score", str(model), "-", "--t", "0,1"]) == 0
+    done = capfdbinary.readouterr()
+    assert b"Scored 2,000 rows" in done.err
     if kind == "arrow":
-        scored = pa.ipc.open_stream(done.stdout).read_all()
+        scored = pa.ipc.open_stream(done.out).read_all()
     else:
-        (tmp_path / f"out.{kind}").write_bytes(done.stdout)
+        (tmp_path / f"out.{kind}").write_bytes(done.out)
         scored = tables.read(tmp_path / f"out.{kind}")
     np.testing.assert_array_equal(scored["centrality_0"].to_numpy(), expected[:, 0])
     assert scored["id"].to_pylist() == rows["id"].to_pylist()
 
 
+@pytest.mark.slow
 def test_a_line_is_scored_when_it_comes_not_when_the_stream_ends(model):
+    expected = load(model).centrality(pa.table({"b": [0.0, 0.0], "a": [0.0, 5.0]}))
     command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    for a in (0.0, 5.0):
+    for a, score in zip((0.0, 5.0), expected, strict=True):
         process.stdin.write(json.dumps({"a": a, "b": 0.0}).encode() + b"\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())  # waits forever if nothing is flushed
         assert answer["a"] == a
-        assert 0 < answer["centrality_0.5"] < 1
+        assert answer["centrality_0.5"] == pytest.approx(score, abs=1e-6)
     process.stdin.close()
     assert process.wait() == 0
     process.stdout.close()
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_ends_the_stream_quietly(rows, model, tmp_path):
     tables.write(pa.concat_tables([rows] * 100), tmp_path / "t.jsonl")
     shell = f"'{sys.executable}' -m centrality.cli score '{model}' - < '{tmp_path}/t.jsonl' | head -n 1"
@@ -131,6 +134,7 @@ def test_a_reader_that_leaves_early_ends_the_stream_quietly(rows, model, tmp_pat
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_rows_that_nobody_takes_are_not_read_either(model):
     """Back-pressure: a producer can be ahead of the consumer by what pipes and a few batches hold, not by a stream."""
     command = [sys.executable, "-m", "centrality.cli", "score", str(model), "-"]
@@ -177,6 +181,11 @@ def test_drift_on_a_stream_is_said_once_for_each_window_of_rows(rows, model, tmp
     drift = json.loads(shown.out)["drift"]
     assert len(drift) == 2
     assert drift[0]["effect"] < -0.5
+    assert main([*arguments, "--watch-drift", "--drift-window", "2500"]) == 0  # the rest of a stream counts as well
+    assert [line.split(":")[1] for line in capsys.readouterr().err.splitlines()] == [
+        " drift in rows 1 to 2,500",
+        " drift in rows 2,501 to 4,000",
+    ]
 
 
 def test_fetching_ahead_changes_neither_order_nor_errors():

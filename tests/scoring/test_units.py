@@ -76,6 +76,7 @@ def test_an_empty_file_among_others_is_no_unit(rows, folder, tmp_path):
     assert [Path(unit.source).stem for unit in units.plan(folder, tmp_path / "out")] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_workers_and_parts_give_the_same_bits_as_one_process(model, folder, rows, tmp_path):
     alone = scored(model, folder, tmp_path / "alone", "--t", "0,1")
     script = "import sys\nfrom centrality.cli import main\nmain(sys.argv[1:])\nprint('torch' in sys.modules)"
@@ -92,6 +93,7 @@ def test_workers_and_parts_give_the_same_bits_as_one_process(model, folder, rows
     np.testing.assert_array_equal(together["centrality_1"].to_numpy(), expected)
 
 
+@pytest.mark.slow
 def test_a_chain_and_its_notes_travel_to_the_workers(tmp_path, capsys):
     rng = np.random.default_rng(0)
     (tmp_path / "in").mkdir()
@@ -221,6 +223,7 @@ def test_only_what_killed_processes_left_is_swept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([left[1], *stay])
 
 
+@pytest.mark.slow
 def test_killed_while_writing_then_finished_with_no_trace(model, rows, tmp_path):
     """Workers of the real command are killed one after another while they score."""
     (tmp_path / "in").mkdir()
@@ -247,3 +250,34 @@ def test_killed_while_writing_then_finished_with_no_trace(model, rows, tmp_path)
 def test_what_scoring_a_unit_says_is_its_rows(model, folder, tmp_path):
     job = Job(load(model), [0.5])
     assert [score_unit(job, unit) for unit in units.plan(folder, tmp_path / "out")] == [2000] * 3
+
+
+def test_a_file_that_is_no_parquet_is_one_unit_and_a_folder_without_parquet_none(model, rows, folder, tmp_path):
+    tables.write(rows, tmp_path / "t.csv")
+    (unit,) = units.plan(tmp_path / "t.csv", tmp_path / "out")
+    assert (Path(unit.target).name, unit.groups) == ("t.csv", None)
+    expected = load(model).centrality(rows.select(["x0", "x1", "x2"]))
+    assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", f"{tmp_path}/out/"]) == 0
+    np.testing.assert_array_equal(tables.read(tmp_path / "out" / "t.csv")["centrality_0.5"].to_numpy(), expected)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").touch()
+    with pytest.raises(tables.TableError, match=r"\.parquet files were wanted for a folder of scores"):
+        units.plan(tmp_path / "pictures", tmp_path / "out")
+
+
+def test_resume_does_a_damaged_file_again(model, folder, tmp_path):
+    done = scored(model, folder, tmp_path / "out")
+    (tmp_path / "out" / "b.parquet").write_bytes(b"half a file")
+    assert scored(model, folder, tmp_path / "out", "--resume") == done
+
+
+def test_ctrl_c_between_files_says_how_many_are_whole_and_how_to_go_on(folder, tmp_path):
+    every = units.plan(folder, tmp_path / "out")
+
+    def work(unit):
+        if unit is every[1]:
+            raise KeyboardInterrupt
+        return unit.rows
+
+    with pytest.raises(KeyboardInterrupt, match="1 of 3 files are whole; --resume does the others"):
+        units.do_all(work, every)

@@ -18,6 +18,7 @@ from centrality.cli import main
 from tests.conftest import quick
 from tests.served import ARROW, JSON, Server, arrow, wait_for
 
+pytestmark = pytest.mark.slow  # each waits for a process that imports torch
 ROUNDING = 1e-6  # of float32: rows scored alone or with others
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])

@@ -18,13 +18,36 @@ def test_each_scheme_compares_as_many_pairs_an_epoch_as_the_supplement_says(sche
     assert model.history_["step"] == [pairs // 2 + 30 // 2]
 
 
-def test_the_papers_presets_are_its_settings():
-    for experiment, width in {"synthetic": 32, "real": 64, "outlier": 128}.items():
-        model = FUSE.as_in_paper(experiment)
-        assert model.hidden == (width, width)
-        assert (model.epochs, model.batch_size, model.learning_rate, model.weight_decay) == (30, 128, 1e-3, 0.0)
-        assert (model.anchors, model.resamples, model.noise_scale, model.scheme) == (64, 8, 1.0, 1)
-        assert (model.scaling, model.calibration, model.shared_encoder) == ("none", "clip", True)
-    assert FUSE.as_in_paper("outlier", noise_scale=0.5).noise_scale == 0.5
+@pytest.mark.parametrize(("experiment", "width"), [("synthetic", 32), ("real", 64), ("outlier", 128)])
+def test_the_papers_presets_train_what_the_paper_describes(blob, experiment, width):
+    X = 40 * blob[:150]
+    model = FUSE.as_in_paper(experiment, random_state=0).fit(X)
+    # One trunk of two layers and a projection, all equally wide, under two heads of one number each.
+    layers = [(2, width), (width, width), (width, width), (width, 1), (width, 1)]
+    assert sum(p.numel() for p in model.network_.parameters()) == sum((rows + 1) * wide for rows, wide in layers)
+    # 30 epochs: 150 // 3 pairs fit into one batch of 128, the noised rows take two, eight times.
+    each = 1 + 8 * 2
+    assert model.history_["step"] == [each * epoch for epoch in range(1, 31)]
+    assert model.noise_scale_ == (1.0,)
+    # Rows as they are: in another unit they are other rows.
+    other = FUSE.as_in_paper(experiment, random_state=0).fit(X / 40)
+    assert np.abs(other.heads(X / 40) - model.heads(X)).max() > 0.1
+    # Clipped at the 1st and 99th percentile: a row or two at either end, and no other, tie.
+    local = model.heads(X)[:, 1]
+    assert [(local == end).sum() for end in (0.0, 1.0)] == [2, 2]
+
+
+def test_the_papers_first_step_is_one_of_adam_at_its_rate(blob):
+    still, moved = (
+        FUSE.as_in_paper("real", max_steps=1, random_state=0, **rate).fit(blob).network_.trunks.parameters()
+        for rate in ({"learning_rate": 1e-30}, {})
+    )
+    change = [(a - b).abs().max().item() for a, b in zip(still, moved, strict=True)]
+    # Whatever the gradient, but for its sign; a comparison has none for the last bias, which both candidates share.
+    assert change == pytest.approx([1e-3] * 5 + [0], rel=1e-3)
+
+
+def test_a_preset_of_the_paper_can_be_changed_and_an_unknown_one_is_named(blob):
+    assert FUSE.as_in_paper("outlier", noise_scale=0.5, epochs=1).fit(blob).noise_scale_ == (0.5,)
     with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
         FUSE.as_in_paper("table 3")

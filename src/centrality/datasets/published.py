@@ -39,6 +39,11 @@ def fetch(name: str) -> Path:
 
     Looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file whose content is not what was
     published is an error. `names()` tells which there are.
+
+    >>> fetch("brestw")
+    Traceback (most recent call last):
+    ...
+    ValueError: There is no data set called 'brestw'; there are: breastw, ionosphere, ...
     """
     if name not in SETS:
         raise ValueError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")
@@ -65,7 +70,11 @@ def rows(name: str) -> NDArray[Any]:
 
 
 def names() -> list[str]:
-    """The data sets that `fetch` knows."""
+    """The data sets that `fetch` knows.
+
+    >>> names()[:2]
+    ['breastw', 'ionosphere']
+    """
     return list(SETS)
 
 

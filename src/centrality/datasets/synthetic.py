@@ -12,25 +12,45 @@ Array = NDArray[np.float64]
 
 
 def normal(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
-    """N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`."""
+    """N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`.
+
+    >>> normal(100, 3, random_state=0).shape
+    (100, 3)
+    """
     rng = np.random.default_rng(random_state)
     covariance = make_spd_matrix(d, random_state=int(rng.integers(2**31)))
     return rng.multivariate_normal(np.zeros(d), covariance, size=n)
 
 
 def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Any = None) -> Array:
-    """Independent coordinates, each Student-t with `df` degrees of freedom."""
+    """Independent coordinates, each Student-t with `df` degrees of freedom.
+
+    >>> x = student_t(20_000, 1, df=10, random_state=0)
+    >>> bool(abs(x.var() - 10 / (10 - 2)) < 0.1)
+    True
+    """
     return np.random.default_rng(random_state).standard_t(df, size=(n, d))
 
 
 def uniform(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
-    """Uniform on the cube [-2, 2]^d."""
+    """Uniform on the cube [-2, 2]^d.
+
+    >>> bool(abs(uniform(1000, 2, random_state=0)).max() < 2)
+    True
+    """
     return np.random.default_rng(random_state).uniform(-2, 2, size=(n, d))
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing."""
+    """Equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing.
+
+    >>> line = Mixture(np.array([[0.0]]))
+    >>> line.log_density(np.array([[0.0], [2.0]]))  # -x² / 2
+    array([ 0., -2.])
+    >>> line.log_density(np.array([[2.0]]), noise=1.0)  # -x² / (2 + 2)
+    array([-1.])
+    """
 
     means: Array  # (k, d)
 
@@ -47,10 +67,20 @@ class Mixture:
 
 
 def four_clusters() -> Mixture:
-    """The paper's two-dimensional mixture of four components."""
+    """The paper's two-dimensional mixture of four components.
+
+    >>> mixture = four_clusters()
+    >>> between, mode = mixture.log_density(np.array([[0.0, 0.0], [3.0, 3.0]]))
+    >>> bool(between < mode)
+    True
+    """
     return Mixture(np.array([[-3.0, -3.0], [-3.0, 3.0], [3.0, -3.0], [3.0, 3.0]]))
 
 
 def random_clusters(k: int = 5, d: int = 64, *, random_state: Any = None) -> Mixture:
-    """k components whose means are drawn from N(0, I)."""
+    """k components whose means are drawn from N(0, I).
+
+    >>> random_clusters(5, 64, random_state=0).means.shape
+    (5, 64)
+    """
     return Mixture(np.random.default_rng(random_state).normal(size=(k, d)))

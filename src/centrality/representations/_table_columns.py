@@ -58,7 +58,8 @@ class Numbers:
         if len(there) == 0:
             return Left("every value is missing")
         missing = 1 - len(there) / len(x)
-        deviation = float(there.std())
+        with np.errstate(over="ignore"):
+            deviation = float(there.std())
         if not np.isfinite(deviation):
             raise TableError(f"Column {name!r}: the values are so large that their variance overflows.")
         if deviation == 0 and missing == 0:

@@ -33,6 +33,15 @@ class Images(Embedding):
     Attributes
     ----------
     skipped_ : the images that the last `transform` could not read.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from centrality.representations import Images
+    >>> pictures = [np.full((8, 8, 3), grey, dtype=np.uint8) for grey in (0, 100, 200)]
+    >>> colours = Images(nn.AvgPool2d(8), size=8, device="cpu").fit(pictures)  # a module of one's own: mean colours
+    >>> colours.transform(pictures).shape
+    (3, 3)
     """
 
     kind = "images"

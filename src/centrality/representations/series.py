@@ -34,6 +34,18 @@ class Series(Representation):
     features : "catch22", or "catch24", which adds mean and deviation: for when level and spread matter.
     window, step : length of the windows over one long series, and from one to the next (default: half a window).
     column : with `window`, the columns of a table that hold the values: a name or several.
+
+    Examples
+    --------
+    >>> from centrality.representations import Series
+    >>> windows = Series(window=20, step=10)
+    >>> windows.starts(45)  # the last one ends with the series
+    array([ 0, 10, 20, 25])
+    >>> Z = windows.fit_transform(np.sin(np.arange(45.0)))
+    >>> Z.shape
+    (4, 22)
+    >>> windows.spread(np.array([1.0, 0.0, 0.0, 0.0]), 45)[[0, 15, 30]]  # moment 15 lies in two windows
+    array([1. , 0.5, 0. ])
     """
 
     kind = "series"

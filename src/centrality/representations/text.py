@@ -30,6 +30,13 @@ class Text(Embedding):
     download : fetch weights that are not on disk.
     device : "auto", "cpu", "cuda", ...
     progress : show a bar.
+
+    Examples
+    --------
+    >>> from centrality.representations import Text
+    >>> Text(pooling="cls").get_params()["model"]
+    'distilbert-base-uncased-finetuned-sst-2-english'
+    >>> vectors = Text("all-MiniLM-L6-v2", column="review", download=True).fit_transform(table)  # doctest: +SKIP
     """
 
     kind = "text"
