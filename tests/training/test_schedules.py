@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE
+from centrality.training.losses import Autograd
 from tests.conftest import quick
 
 
@@ -52,7 +53,7 @@ def test_global_generators_are_left_as_they_were(blob, encoder):
 
 def test_the_written_out_gradients_learn_step_by_step_what_autograd_learns(blob, monkeypatch):
     ours = quick().fit(blob)
-    monkeypatch.setattr("centrality.training.schedules.ClosedForm", Autograd)
+    monkeypatch.setattr("centrality.training.learner.ClosedForm", Autograd)
     theirs = quick().fit(blob)
     for head in ("global", "local"):
         # 1e-7, float32's rounding, is what they differ by here; a wrong gradient shows in the second line.
