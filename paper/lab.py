@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 
 COLUMNS = ("item", "dataset", "method", "metric", "settings", "paper", "value", "std")
 TIME, COUNT = "seconds of measuring", "cells measured"
@@ -66,7 +66,7 @@ def measure(kept: Path, cell: Cell) -> None:
     start = perf_counter()
     found = cell.measure()
     found["seconds"] = perf_counter() - start
-    with written_whole(kept / cell.file) as beside:
+    with write_atomically(kept / cell.file) as beside:
         np.savez_compressed(beside, **{_key(name): value for name, value in found.items()})
 
 
@@ -92,7 +92,7 @@ def save(task: Task, folder: Path) -> list[Row]:
         (old | new).values(),
         key=lambda row: order.index(row["dataset"]) if row["dataset"] in order else len(order),
     )
-    with written_whole(path) as beside, beside.open("w", newline="") as file:
+    with write_atomically(path) as beside, beside.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(merged)

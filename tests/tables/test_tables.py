@@ -178,13 +178,13 @@ def test_an_empty_folder_says_what_was_wanted(tmp_path):
 def test_a_quoted_line_break_at_the_edge_of_a_block_splits_no_record():
     import io
 
-    from centrality.tables import text
+    from centrality.tables import records
 
     content = b"a,b\n" + b'1,"two\nlines"\n' * 9
     for size in range(1, 40):
-        blocks = list(text.blocks(io.BufferedReader(io.BytesIO(content)), quoted=True, live=False, size=size))
+        blocks = list(records.Blocks(io.BufferedReader(io.BytesIO(content)), b",", size=size))
         assert b"".join(blocks) == content
-        assert sum(len(text.records(block, quoted=True)) for block in blocks) == 10
+        assert sum(len(records.split_records(block, b",")) for block in blocks) == 10
 
 
 def test_a_number_that_becomes_text_later_names_column_and_row(tmp_path):

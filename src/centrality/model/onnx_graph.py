@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.onnx_encoder import nodes_of
 from centrality.network.layers import Copies, Linear
@@ -59,7 +59,7 @@ def write(fuse: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted FUSE to `path`, whole or not at all."""
     check_is_fitted(fuse)
     content = model_of(fuse).SerializeToString()
-    with written_whole(path) as beside:
+    with write_atomically(path) as beside:
         beside.write_bytes(content)
 
 

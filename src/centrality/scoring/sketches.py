@@ -51,7 +51,7 @@ def second_pass(model: Any, data: str | Path, engine: Engine = units.in_turn, *,
 
 
 def of_unit(model: Any, unit: Unit) -> list[bytes]:
-    """Sketches of what the model makes of one unit's rows."""
+    """Return sketches of what the model makes of one unit's rows."""
     sketches = [optional("datasketches", "scale").kll_doubles_sketch(SIZE) for _ in range(SKETCHED)]
     with unit.open() as source:
         reader = reader_of(model, source.schema)
