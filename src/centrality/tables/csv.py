@@ -42,8 +42,8 @@ class CsvDialect(Dialect):
             raise TableError(f"{self.name}: column names must differ, but {twice[0]!r} comes twice.")
         return block[end:]
 
-    def split(self, block: bytes, count: int) -> list[bytes]:
-        return split_records(block, self.mark.encode(), count=count)
+    def split(self, block: bytes) -> list[bytes]:
+        return split_records(block, self.mark.encode())
 
     def extended_header(self, names: Sequence[str]) -> bytes:
         return header_line([*self._names, *names], self.mark)

@@ -22,7 +22,7 @@ class JsonDialect(Dialect):
 
     kind = ".jsonl"
 
-    def split(self, block: bytes, count: int) -> list[bytes]:
+    def split(self, block: bytes) -> list[bytes]:
         return split_lines(block)
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:

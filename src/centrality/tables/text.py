@@ -9,6 +9,7 @@ import gzip
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,8 +59,8 @@ class Dialect:
         self.rows += table.num_rows
         return table
 
-    def split(self, block: bytes, count: int) -> list[bytes]:
-        """Return the block's records, `count` of them if the block is sound."""
+    def split(self, block: bytes) -> list[bytes]:
+        """Return the block's records."""
         raise NotImplementedError
 
     def extended_header(self, names: Sequence[str]) -> bytes:
@@ -132,16 +133,16 @@ class TextSource(Source):
             for block in self._blocks:
                 blocks.append(block)
                 parts.append(self._dialect.infer(block))
-            together = _in_common_types(parts)
-            if together is None:
+            schema = common_schema(parts)
+            if schema is None:
                 self._dialect.rows = 0
-                together = self._dialect.infer(b"".join(blocks))
-            return together
+                return self._dialect.infer(b"".join(blocks))
+            return pa.concat_tables(map(partial(self._in_types, schema), parts, blocks))
 
     def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
         require(self.schema.names, columns)
         for table, block in self._tables(columns, types, strict=False):
-            records = self._dialect.split(block, table.num_rows)
+            records = self._dialect.split(block)
             if len(records) != table.num_rows:
                 raise TableError(
                     f"{self.name} cannot be read as {self.kind}: {len(records)} lines hold {table.num_rows} rows, "
@@ -162,18 +163,18 @@ class TextSource(Source):
     def _tables(self, names: Sequence[str], types: Types | None, *, strict: bool) -> Iterator[tuple[pa.Table, bytes]]:
         """Yield each block parsed, and the block."""
         schema = with_types(pa.schema([self.schema.field(name) for name in names]), types)
-        yield self._first_in(schema, strict=strict), self._first
+        yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
         self._first_table = None  # its memory is free again
         for block in self._blocks:
             yield self._dialect.parse(block, schema, strict=strict), block
 
-    def _first_in(self, schema: pa.Schema, *, strict: bool) -> pa.Table:
-        """Return the first block's rows in these types: as they were parsed, if that can be said of them."""
-        table = as_if_parsed(self._first_table, schema)
-        if table is None:
-            self._dialect.rows = 0
-            table = self._dialect.parse(self._first, schema, strict=strict)
-        return table
+    def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
+        """Return a block's rows in these types: as they were parsed, unless only the text can tell."""
+        fitting = as_if_parsed(table, schema)
+        if fitting is None:
+            self._dialect.rows -= table.num_rows
+            return self._dialect.parse(block, schema, strict=strict)
+        return fitting
 
 
 def open_text(path: Path, dialect: Callable[[str], Dialect]) -> TextSource:
@@ -206,21 +207,20 @@ def _as_if_parsed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray
     return None
 
 
-def _in_common_types(parts: Sequence[pa.Table]) -> pa.Table | None:
-    """Put tables of the same columns together, in types that suit all; None if only the text can tell which."""
-    if any(set(part.column_names) != set(parts[0].column_names) for part in parts):
+def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
+    """Return the types that Arrow would guess of all tables together; None if only their text can tell."""
+    names = parts[0].column_names
+    if any(set(part.column_names) != set(names) for part in parts):
         return None
-    kinds = {name: _common_type([part[name] for part in parts]) for name in parts[0].column_names}
-    if any(kind is None for kind in kinds.values()):
-        return None
-    schema = pa.schema(list(kinds.items()))
-    fitted = [as_if_parsed(part, schema) for part in parts]
-    return None if any(part is None for part in fitted) else pa.concat_tables(fitted)
+    kinds = [_common_type([part[name] for part in parts]) for name in names]
+    return None if any(kind is None for kind in kinds) else pa.schema(list(zip(names, kinds, strict=True)))
 
 
 def _common_type(columns: Sequence[pa.ChunkedArray]) -> pa.DataType | None:
-    """Return the type of all columns that hold something: whole numbers among others are numbers."""
+    """Return the type of all columns that hold something: numbers if some are whole, text if some are text."""
     kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
+    if pa.string() in kinds:
+        return pa.string()
     if kinds == {pa.int64(), pa.float64()}:
         return pa.float64()
     return kinds.pop() if len(kinds) == 1 else None
