@@ -26,6 +26,8 @@ PART = re.compile(r"(.+)\.\d{5}(\.parquet)")  # how a part of a file is called: 
 
 @dataclass(frozen=True)
 class Unit:
+    """Names some rows to read and the place where their scores go."""
+
     source: str  # a file, by its path or address
     target: str  # where its scores go; empty if it is only read
     rows: int | None = None  # None: nobody can tell

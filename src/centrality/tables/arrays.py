@@ -15,7 +15,7 @@ from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
 
 class ArraySource(Source):
-    """The rows of a .npy or .npz file; columns are called x0, x1, ..."""
+    """Reads the rows of a .npy or .npz file; columns are called x0, x1, ..."""
 
     def __init__(self, path: Path) -> None:
         self.name, self.kind = str(path), path.suffix.lower()
@@ -56,7 +56,7 @@ class ArraySource(Source):
 
 
 class PublishedSource(ArraySource):
-    """The rows of a published data set by its name, wherever it is found."""
+    """Reads a published data set by its name, wherever it lies."""
 
     def _array(self, path: Path) -> NDArray[Any]:
         return published.rows(str(path))

@@ -15,7 +15,7 @@ STREAM_BEGINS = b"\xff\xff\xff\xff"  # as every message of an IPC stream does
 
 
 class ArrowSource(Source):
-    """The rows of an Arrow IPC file or stream."""
+    """Reads an Arrow IPC file or stream."""
 
     kind = ".arrow"
 

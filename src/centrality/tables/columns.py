@@ -12,7 +12,7 @@ TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which
 
 
 class TableError(ValueError):
-    """A file or a column that cannot be used; the message says what was wanted."""
+    """Says that a file or a column cannot be used, and what was wanted."""
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:

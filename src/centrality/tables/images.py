@@ -11,7 +11,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".ti
 
 
 class ImageFolder(Source):
-    """The paths of the images below a folder, one a row."""
+    """Gives the paths of the images below a folder, one a row."""
 
     kind = "images"
     schema = pa.schema([("path", pa.string())])

@@ -38,7 +38,7 @@ class Footer:
 
 
 class ParquetSource(Source):
-    """The rows of Parquet files that agree in their schema; of a single one, perhaps only of some row groups."""
+    """Reads Parquet files that agree in their schema; of a single one, perhaps only some row groups."""
 
     kind = ".parquet"
 
@@ -111,6 +111,7 @@ def open_file(file: str, places: Any = None) -> Any:
 
 
 def read_footer(file: str) -> Footer:
+    """Read what the end of a file says about it."""
     try:
         with open_file(file) as there:
             schema, places = there.schema_arrow, there.metadata

@@ -94,9 +94,9 @@ def last_record_end(text: bytes, separator: bytes | None) -> int:
 
 def record_ends(text: bytes, separator: bytes) -> Iterator[int]:
     """Yield the place after each line break outside quoted fields; the text begins with a record."""
-    for found in _quoted_field_or_line_break(separator).finditer(text):
-        if text[found.start()] in b"\r\n":
-            yield found.end()
+    for match in _quoted_field_or_line_break(separator).finditer(text):
+        if text[match.start()] in b"\r\n":
+            yield match.end()
 
 
 @cache

@@ -16,7 +16,7 @@ Types = dict[str, pa.DataType]
 
 
 class StoredFile(Protocol):
-    """One of the files a source consists of, where each says how many rows it holds and can be read by itself."""
+    """Describes one of the files a source consists of, which knows how many rows it holds and can be read alone."""
 
     @property
     def file(self) -> str:
@@ -108,7 +108,7 @@ MakeSink = Callable[[Any, pa.Schema], Sink]  # for an open binary file and the s
 
 @dataclass(frozen=True)
 class Format:
-    """How files of one ending are read and written."""
+    """Says how files of one ending are read and written."""
 
     read: Callable[[Path], Source]
     write: MakeSink

@@ -85,7 +85,7 @@ class Dialect:
 
 
 class TextSource(Source):
-    """The rows of a text table; `size` is that of the file, if it is known."""
+    """Reads a text table; `size` is that of the file, if it is known."""
 
     keeps_records = True
 
