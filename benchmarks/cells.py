@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality.scoring import workers
 
 
@@ -74,7 +74,7 @@ class Files:
 
     def keep(self, cell: Any, found: dict[Any, Any]) -> None:
         arrays = {"|".join(name) if isinstance(name, tuple) else name: value for name, value in found.items()}
-        with written_whole(self.path(cell)) as beside:
+        with write_atomically(self.path(cell)) as beside:
             np.savez_compressed(beside, **arrays)
 
     def read(self, cell: Any) -> dict[Any, Any]:

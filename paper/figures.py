@@ -4,7 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 
 
 def save(figure: Any, path: Path, dpi: int = 110) -> None:
@@ -12,5 +12,5 @@ def save(figure: Any, path: Path, dpi: int = 110) -> None:
 
     drawn = BytesIO()
     figure.savefig(drawn, dpi=dpi, format="png")
-    with Image.open(drawn) as picture, written_whole(path) as beside:
+    with Image.open(drawn) as picture, write_atomically(path) as beside:
         picture.convert("RGB").quantize(256, kmeans=1).save(beside, optimize=True)

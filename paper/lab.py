@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from benchmarks.cells import Files
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 
 COLUMNS = ("item", "dataset", "method", "metric", "settings", "paper", "value", "std")
 TIME, COUNT = "seconds of measuring", "cells measured"
@@ -91,7 +91,7 @@ def save(task: Task, folder: Path) -> list[Row]:
         (old | new).values(),
         key=lambda row: order.index(row["dataset"]) if row["dataset"] in order else len(order),
     )
-    with written_whole(path) as beside, beside.open("w", newline="") as file:
+    with write_atomically(path) as beside, beside.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(merged)

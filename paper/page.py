@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from paper import ITEMS
 from paper.lab import COUNT, TIME, Row, read
 from paper.models import SETTINGS
@@ -57,7 +57,7 @@ def write(folder: Path) -> list[Path]:
     """Put both pages into the folder."""
     pages = made(folder)
     for path, text in pages.items():
-        with written_whole(path) as beside:
+        with write_atomically(path) as beside:
             beside.write_text(text)
     return list(pages)
 

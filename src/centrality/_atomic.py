@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes `path`'s place only if the block succeeds.
 
     A full disk, an error or Ctrl-C inside the block leaves an older file at `path` untouched.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 
 FORMAT = (1, 0)  # a reader understands every minor version of its own major version
 KEY = "centrality"
@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     body = {"format": ".".join(map(str, FORMAT)), **header}
     sealed = {"header": body, "checksum": _checksum(body, arrays)}
-    with written_whole(path) as beside:
+    with write_atomically(path) as beside:
         save_file(arrays, beside, metadata={KEY: json.dumps(sealed, allow_nan=False)})
 
 

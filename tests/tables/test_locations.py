@@ -45,7 +45,7 @@ def bucket():
 def address(bucket, rows, request):
     """A folder of two Parquet files in the bucket, one in a folder below, beside what is no data."""
     address = bucket.replace("FOLDER", request.node.name[:40])
-    filesystem, path = locations.found(address)
+    filesystem, path = locations.filesystem_and_path(address)
     for name, part in (("1", rows.slice(0, 500)), ("deep/2", rows.slice(500))):
         parquet.write_table(part, f"{path}/{name}.parquet", filesystem=filesystem, row_group_size=100)
     for name in ("_SUCCESS.parquet", ".hidden.parquet", "readme.txt"):
@@ -55,10 +55,10 @@ def address(bucket, rows, request):
 
 
 def test_names_below_an_address_keep_its_options(address):
-    assert locations.below(address, (".parquet",)) == ["1.parquet", "deep/2.parquet"]
+    assert locations.files_below(address, (".parquet",)) == ["1.parquet", "deep/2.parquet"]
     base, _, options = address.partition("?")
-    assert locations.joined(address, "deep/2.parquet") == f"{base}/deep/2.parquet?{options}"
-    assert locations.name_of(locations.joined(address, "1.parquet")).name == "1.parquet"
+    assert locations.join(address, "deep/2.parquet") == f"{base}/deep/2.parquet?{options}"
+    assert locations.name_of(locations.join(address, "1.parquet")).name == "1.parquet"
 
 
 def test_a_folder_on_a_store_is_read_and_sampled_like_one_here(address, rows):
@@ -74,29 +74,29 @@ def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     assert main(arguments) == 0
     scored = tables.read(out)
     np.testing.assert_array_equal(scored["centrality_1"], load(model).centrality(rows.select(["a", "b"]), t=1))
-    one, other = (locations.joined(out, name) for name in ("1.parquet", "deep/2.parquet"))
-    filesystem, path = locations.found(one)
+    one, other = (locations.join(out, name) for name in ("1.parquet", "deep/2.parquet"))
+    filesystem, path = locations.filesystem_and_path(one)
     filesystem.delete_file(path)
-    before = locations.modified(other)
+    before = locations.modified_at(other)
     assert main([*arguments, "--resume"]) == 0
-    assert locations.modified(other) == before
+    assert locations.modified_at(other) == before
     assert tables.read(out).equals(scored)
 
 
 def test_a_file_is_written_to_a_store_whole_or_not_at_all(address):
-    place = locations.joined(address, "new.txt")
+    place = locations.join(address, "new.txt")
 
     def half(error):
-        with locations.whole(place) as here:
+        with locations.write_atomically(place) as here:
             here.write_text("half")
             raise error
 
     with pytest.raises(OSError, match="disk full"):
         half(OSError("disk full"))
-    assert locations.modified(place) is None
-    with locations.whole(place) as here:
+    assert locations.modified_at(place) is None
+    with locations.write_atomically(place) as here:
         here.write_text("whole")
-    filesystem, path = locations.found(place)
+    filesystem, path = locations.filesystem_and_path(place)
     assert filesystem.open_input_stream(path).read() == b"whole"
 
 
@@ -108,11 +108,9 @@ def test_addresses_of_files_here_are_their_paths(rows, model, tmp_path):
 
 
 def test_what_a_store_cannot_give_is_said(address, model, tmp_path, capsys):
-    text = locations.joined(address, "rows.csv")
+    text = locations.join(address, "rows.csv")
     for data, message in ((text, "from a store, .parquet files were wanted, got .csv"), ("s4://x/y", "no address")):
         assert main(["score", str(model), data, "-o", str(tmp_path / "s.parquet")]) == 2
         assert message in capsys.readouterr().err
-    assert (
-        main(["score", str(model), locations.joined(address, "none.parquet"), "-o", str(tmp_path / "s.parquet")]) == 2
-    )
+    assert main(["score", str(model), locations.join(address, "none.parquet"), "-o", str(tmp_path / "s.parquet")]) == 2
     assert "none.parquet" in capsys.readouterr().err

@@ -49,6 +49,8 @@ def require_folder(path: Path) -> None:
 
 
 def names(text: str) -> list[str]:
+    if not text.strip():
+        raise ValueError("Names of columns were wanted, separated by commas, got none.")
     return [name.strip() for name in text.split(",")]
 
 

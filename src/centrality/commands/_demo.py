@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from centrality import maps, plots
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality.datasets import four_clusters
 from centrality.explorer import page
 from centrality.explorer.view import view_of
@@ -59,5 +59,5 @@ def _table(heading: str, rows: Any, labels: Any, heads: Any, score: Any) -> str:
 
 
 def _save(figure: Any, path: Path) -> None:
-    with written_whole(path) as beside:
+    with write_atomically(path) as beside:
         figure.savefig(beside)

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     tables.kind_of(arguments.output)
     require_folder(arguments.output)
     table = tables.read(arguments.data)
-    rows = tables.numbers(tables.select(table, names(arguments.columns)) if arguments.columns else table)
+    rows = tables.numbers(table if arguments.columns is None else tables.select(table, names(arguments.columns)))
     model = BY_NAME[arguments.name]()
     if "random_state" in model.get_params():
         model.set_params(random_state=arguments.random_state)

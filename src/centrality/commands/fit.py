@@ -94,18 +94,16 @@ def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
     from centrality import tables
     from centrality.scoring import sampling
 
-    columns = names(arguments.columns) if arguments.columns else None
-    whole_series = arguments.window is not None
-    if arguments.data != "-" and not whole_series:
-        with tables.open_rows(arguments.data) as source:
-            total, width = source.rows or 0, len(columns or source.schema.names)
-        size = arguments.sample or sampling.enough(width)
+    columns = None if arguments.columns is None else names(arguments.columns)
+    with tables.open_rows(arguments.data) as source:
+        size = arguments.sample or sampling.enough(len(columns or source.schema.names))
+        total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else MANY * size):
             import numpy as np
 
             rng = np.random.default_rng(arguments.random_state)
-            return sampling.sample(arguments.data, size, rng, columns), total
-    table = tables.read(arguments.data)
+            return sampling.sample(source, size, rng, columns), total
+        table = source.table()
     return tables.select(table, columns) if columns else table, table.num_rows
 
 

@@ -25,7 +25,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from centrality._atomic import written_whole
+    from centrality._atomic import write_atomically
 
     require_folder(arguments.output)
     model, rows = loaded(arguments), None
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
         figure, rows = _of_rows(arguments, model)
-    with written_whole(arguments.output) as beside:
+    with write_atomically(arguments.output) as beside:
         figure.savefig(beside)
     return {"figure": str(arguments.output), **({} if rows is None else {"rows": rows})}
 

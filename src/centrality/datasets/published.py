@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality._optional import optional
 
 Arrays = dict[str, NDArray[Any]]
@@ -115,7 +115,7 @@ def _download(name: str, known: Published) -> Path:
             f"The data set {name} ({known.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not be "
             f"downloaded from {', '.join(known.urls)}: {error}"
         ) from error
-    with written_whole(target) as beside:
+    with write_atomically(target) as beside:
         np.savez_compressed(beside, **known.build(parts))  # type: ignore[arg-type]
         if digest(beside) != known.digest:
             for part in parts:

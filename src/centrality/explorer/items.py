@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from centrality._optional import optional
 from centrality.explorer.columns import shortened
-from centrality.tables.sources import IMAGES
+from centrality.tables.images import IMAGE_SUFFIXES as IMAGES
 
 SIDE = 96  # pixels of a thumbnail, at most
 MOMENTS = 64  # points of a curve

@@ -7,7 +7,7 @@ import os
 from functools import cache
 from importlib.resources import files
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality.explorer.payload import pack
 from centrality.explorer.view import View
 
@@ -76,7 +76,7 @@ def alone(view: View) -> str:
 def export(view: View, path: str | os.PathLike[str]) -> int:
     """Write the page to one file, whole or not at all; its size in bytes."""
     text = alone(view).encode()
-    with written_whole(path) as beside:
+    with write_atomically(path) as beside:
         beside.write_bytes(text)
     return len(text)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from centrality import __version__
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
 from centrality.model.onnx_encoder import nodes_of
@@ -58,7 +58,7 @@ class Graph:
 def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
     """Write a fitted model to `path`, whole or not at all; t is the dial it is scored with where none is given."""
     content = model_of(fitted, t).SerializeToString()
-    with written_whole(path) as beside:
+    with write_atomically(path) as beside:
         beside.write_bytes(content)
 
 

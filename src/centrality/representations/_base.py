@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from centrality.tables.columns import TableError, require, some
+from centrality.tables.columns import TableError, first_few, require
 
 Arrays = dict[str, NDArray[Any]]
 State = dict[str, Any]
@@ -104,7 +104,7 @@ def chosen_column(X: Any, column: str | None) -> tuple[str | None, Sequence[Any]
     table = as_arrow(X)
     if column is None:
         if table.num_columns != 1:
-            raise TableError(f"Say which column to read, column=...: there are {some(table.column_names)}.")
+            raise TableError(f"Say which column to read, column=...: there are {first_few(table.column_names)}.")
         column = table.column_names[0]
     require(table.column_names, [column])
     return column, table[column].to_pylist()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from centrality._optional import optional
 from centrality.representations._base import Arrays, DataNote
-from centrality.tables.columns import TableError, some
+from centrality.tables.columns import TableError, first_few
 
 RARE = 0.005  # categories below this share of the rows are taken together
 COMPONENTS = 30  # numbers that stand for a column of words
@@ -116,7 +116,7 @@ class Categories:
         if codes.null_count and OTHER not in self.levels:
             new = texts.filter(pc.is_null(codes)).unique().to_pylist()
             _note(
-                f"Column {name!r}: {some(sorted(new), 3)} did not occur in fitting; "
+                f"Column {name!r}: {first_few(sorted(new), 3)} did not occur in fitting; "
                 f"such rows are taken as the rarest category, {self.levels[unseen]!r}."
             )
         shares = np.array(self.shares)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._atomic import written_whole
+from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.representations._base import DataNote
 from centrality.representations._weights import absent, fingerprint, pretrained
-from centrality.tables.columns import TableError, some
+from centrality.tables.columns import TableError, first_few
 
 CLIP = "openai/clip-vit-base-patch32"
 
@@ -42,7 +42,7 @@ class Unreadable:
 
     def report(self) -> None:
         if self.names:
-            warnings.warn(f"{len(self.names)} images could not be read and have no score: {some(self.names)}.",
+            warnings.warn(f"{len(self.names)} images could not be read and have no score: {first_few(self.names)}.",
                           DataNote, stacklevel=5)  # fmt: skip
 
 
@@ -64,7 +64,7 @@ class Cache:
         if self.folder is not None:
             path = self._path(key)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(path) as beside:
+            with write_atomically(path) as beside:
                 np.save(beside, vector, allow_pickle=False)
 
     def _path(self, key: str) -> Path:

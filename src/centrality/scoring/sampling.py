@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality.scoring import units
 from centrality.scoring.units import Engine, Unit
-from centrality.tables.parquet import ParquetSource
 
 ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
 VALUES = 50_000_000  # of wide tables fewer rows: 400 MB at most
@@ -25,25 +24,25 @@ FEWEST = 20_000
 
 
 def enough(width: int) -> int:
-    """How many rows of this width a fit needs to see."""
+    """Return how many rows of this width a fit needs to see."""
     return min(ROWS, max(FEWEST, VALUES // max(width, 1)))
 
 
 def sample(
-    data: str | Path,
+    data: str | Path | tables.Source,
     size: int,
     rng: np.random.Generator,
     columns: Sequence[str] | None = None,
     engine: Engine = units.in_turn,
 ) -> pa.Table:
-    """`size` rows of the data, or all if there are fewer, in their order there; these columns."""
-    with tables.open_rows(data) as source:
+    """Return these columns of `size` rows of the data, or of all if there are fewer, in their order there."""
+    with data if isinstance(data, tables.Source) else tables.open_rows(data) as source:
         names = source.schema.names if columns is None else list(columns)
         tables.require(source.schema.names, names)
         schema = pa.schema([source.schema.field(name) for name in names])
-        if not isinstance(source, ParquetSource):
+        if not source.files:
             return pa.Table.from_batches(_smallest_lots(source.batches(names), size, rng), schema)
-    every = units.plan(data, None)
+        every = units.of_files(source.files)
     total = sum(unit.rows or 0 for unit in every)
     chosen = np.sort(rng.choice(total, min(size, total), replace=False))
     parts = sorted(engine(partial(_taken, names), _shares(every, chosen)), key=lambda done: done[0].place)
@@ -52,7 +51,7 @@ def sample(
 
 @dataclass(frozen=True)
 class Share:
-    """The rows of one unit that were drawn."""
+    """Holds which rows of one unit were drawn."""
 
     place: int
     unit: Unit
@@ -82,22 +81,22 @@ def _taken(names: Sequence[str], share: Share) -> pa.Table:
 
 
 def _smallest_lots(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.Generator) -> list[pa.RecordBatch]:
-    """The rows with the `size` smallest lots, in their order; about twice as many wait in memory at most."""
-    kept: list[pa.RecordBatch] = []
+    """Return the rows with the `size` smallest lots, in order; about twice as many wait in memory at most."""
+    chosen: list[pa.RecordBatch] = []
     lots, highest = np.empty(0), 1.0
     for batch in batches:
         drawn = rng.random(batch.num_rows)
         low = np.flatnonzero(drawn < highest)
-        kept.append(batch.take(pa.array(low)))
+        chosen.append(batch.take(pa.array(low)))
         lots = np.concatenate([lots, drawn[low]])
         if len(lots) > 2 * size:
-            kept, lots = _smallest(kept, lots, size)
+            chosen, lots = _smallest(chosen, lots, size)
             highest = float(lots.max())
-    return _smallest(kept, lots, size)[0] if len(lots) > size else kept
+    return _smallest(chosen, lots, size)[0] if len(lots) > size else chosen
 
 
 def _smallest(
-    kept: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
+    chosen: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
 ) -> tuple[list[pa.RecordBatch], NDArray[np.float64]]:
     best = np.sort(np.argpartition(lots, size)[:size])
-    return pa.Table.from_batches(kept).take(pa.array(best)).combine_chunks().to_batches(), lots[best]
+    return pa.Table.from_batches(chosen).take(pa.array(best)).combine_chunks().to_batches(), lots[best]

@@ -13,14 +13,14 @@ from centrality.scores.calibration import checked_t
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
-from centrality.tables import locations, sinks
-from centrality.tables.sources import TEXT, TextSource
+from centrality.tables import formats, locations
+from centrality.tables.parquet import NOTE
 
 T = TypeVar("T")
 
 
 def score(job: Job, data: str | Path, output: str | Path) -> int:
-    """Add the scores to the rows of `data` and write them to `output`, whole or not at all; the number of rows.
+    """Add the scores to the rows of `data` and write them to `output`, whole or not at all; return how many rows.
 
     `output` may be "-": stdout, as the rows come.
     """
@@ -32,7 +32,7 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
 
 
 def score_unit(job: Job, unit: units.Unit) -> int:
-    """Score one unit of work into its place, whole or not at all; the number of rows."""
+    """Score one unit of work into its place, whole or not at all; return the number of rows."""
     checked_t(job.ts)
     if job.resume and units.is_done(unit, job.note):
         assert unit.rows is not None  # it was compared with the rows that are there
@@ -50,21 +50,20 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
-    kind = _kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
-    as_lines = (
-        isinstance(source, TextSource)
+    kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
+    as_records = (
+        source.keeps_records
         and kind == source.kind
         and not adapter.one_series
         and not set(job.names) & set(source.schema.names)
     )
-    if adapter.one_series and getattr(source, "in_part", False):
+    if adapter.one_series and source.in_part:
         raise tables.TableError(
             f"{source.name} is one series to this model, so it cannot be cut: score without --split."
         )
-    with sinks.opened(output) as file:
-        if as_lines:
-            assert isinstance(source, TextSource)
-            rows = _score_lines(job, source, adapter, file)
+    with formats.open_output(output) as file:
+        if as_records:
+            rows = _score_records(job, source, adapter, file)
         else:
             rows = _score_batches(job, source, adapter, file, kind, str(output) == "-")
     if job.watch is not None:
@@ -72,25 +71,22 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     return rows
 
 
-def _score_lines(job: Job, source: TextSource, adapter: Adapter, file: Any) -> int:
-    """Text in and text of the same kind out: each record keeps what was written and gets the scores at its end."""
-    rows, drop = 0, 1 if source.kind == ".jsonl" else 0
-    if source.header is not None:
-        file.write(sinks.header_line(source.kind, source.header + job.names))
-    blocks = source.lines(adapter.columns, adapter.types)
+def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: Any) -> int:
+    """Write text as text of the same kind: each record keeps what was written and gets the scores at its end."""
+    rows = 0
+    file.write(source.extended_header(job.names))
+    blocks = source.records(adapter.columns, adapter.types)
     with _bar(job, source) as bar:
         for table, records in blocks if source.live else ahead(blocks):
-            ends = sinks.as_text(source.kind, job.scored(adapter, table))
-            kept = (record.rstrip()[:-1] if drop else record for record in records)
-            file.write(b"".join(record + end for record, end in zip(kept, ends, strict=True)))
+            file.write(b"".join(source.extended_records(records, job.scored(adapter, table))))
             file.flush()
             rows += table.num_rows
             bar.update(table.num_rows)
     return rows
 
 
-def _score_batches(job: Job, source: Any, adapter: Adapter, file: Any, kind: str, stream: bool) -> int:
-    live = stream or getattr(source, "live", False)
+def _score_batches(job: Job, source: tables.Source, adapter: Adapter, file: Any, kind: str, stream: bool) -> int:
+    live = stream or source.live
     rows, sink = 0, None
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
     if adapter.one_series:
@@ -100,8 +96,8 @@ def _score_batches(job: Job, source: Any, adapter: Adapter, file: Any, kind: str
         for table in batches if live or adapter.one_series else ahead(batches):
             scored = with_scores(job, adapter, table)
             if sink is None:
-                schema = scored.schema if kind != ".parquet" else scored.schema.with_metadata({"centrality": job.note})
-                sink = sinks.make(kind, file, schema, stream=stream)
+                note = {NOTE: job.note} if formats.FORMATS[kind].keeps_note else None
+                sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded
             writing = pool.submit(sink.write, scored)
@@ -119,7 +115,7 @@ def _score_batches(job: Job, source: Any, adapter: Adapter, file: Any, kind: str
 
 
 def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
-    """The table with the job's columns at its end, those of the same name replaced."""
+    """Return the table with the job's columns at its end, those of the same name replaced."""
     new = job.scored(adapter, table)
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
@@ -128,7 +124,7 @@ def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
 
 
 def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
-    """The same items, the next ones fetched by a thread while the last one is used."""
+    """Yield the same items, the next ones fetched by a thread while the last one is used."""
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
@@ -137,11 +133,7 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
             yield item  # type: ignore[misc]
 
 
-def _kind_on_stdout(kind: str) -> str:
-    return kind if kind in (*TEXT, ".arrow") else ".csv"
-
-
-def _bar(job: Job, source: Any) -> Any:
+def _bar(job: Job, source: tables.Source) -> Any:
     from tqdm import tqdm
 
     return tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress)

@@ -18,7 +18,7 @@ from centrality.scoring.adapter import Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
 from centrality.service._rows import Rows, count
-from centrality.tables.text import TextFormat
+from centrality.tables import jsonl
 
 EXPLAINED = 1024  # rows explained together: that takes many passes through the network
 NUMBERS = {int, float, bool}
@@ -163,11 +163,7 @@ class Represented(Served):
         named = [self._named(row, i) for i, row in enumerate(rows)]
         tables.require(list({name: None for row in named for name in row}), self.columns)
         lines = b"\n".join(map(orjson.dumps, named))
-        text = TextFormat(".jsonl", "rows")  # as `centrality score` reads them
-        _, schema = text.begin(lines)
-        types = self.reading.types
-        wanted = pa.schema([(name, types.get(name, schema.field(name).type)) for name in self.columns])
-        return text.parse(lines, wanted, strict=False)
+        return jsonl.parse_rows(lines, self.columns, self.reading.types, "rows")
 
     def from_arrow(self, table: pa.Table) -> Rows:
         if self.columns is None:

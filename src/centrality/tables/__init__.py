@@ -15,9 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.tables.columns import TableError, numbers, require, select
-from centrality.tables.sinks import write
+from centrality.tables.formats import SUFFIXES, kind_of, open_location, open_stream, write
 from centrality.tables.source import Source
-from centrality.tables.sources import SUFFIXES, kind_of, of_place, of_stream
 
 __all__ = [
     "SUFFIXES",
@@ -35,25 +34,23 @@ __all__ = [
 
 
 def open_rows(path: str | os.PathLike[str]) -> Source:
-    """The rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`."""
-    return of_stream(sys.stdin.buffer) if str(path) == "-" else of_place(path)  # type: ignore[arg-type]
+    """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`."""
+    return open_stream(sys.stdin.buffer) if str(path) == "-" else open_location(path)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
-    """All rows as one Arrow table. Columns of bare arrays are called x0, x1, ..."""
-    if str(path) == "-":
-        return open_rows(path).table()
-    return of_place(path, whole=True).table()
+    """Read all rows as one Arrow table. Columns of bare arrays are called x0, x1, ..."""
+    return open_rows(path).table()
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
-    """The pandas, polars or Arrow table with these columns at its end; one of the same name is replaced."""
+    """Return the pandas, polars or Arrow table with these columns at its end; one of the same name is replaced."""
     frame = nw.from_native(table, eager_only=True)
-    kept = frame.drop([name for name in new if name in frame.columns])
+    others = frame.drop([name for name in new if name in frame.columns])
     added = (nw.new_series(name, values, backend=frame.implementation) for name, values in new.items())
     if frame.implementation.is_pandas():  # columns are matched by the rows' labels: give the new ones the same
         import pandas as pd
 
         index = table.index
         added = (nw.from_native(pd.Series(v, index=index, name=n), series_only=True) for n, v in new.items())
-    return kept.with_columns(*added).to_native()
+    return others.with_columns(*added).to_native()

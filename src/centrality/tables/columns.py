@@ -8,35 +8,36 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-TURNED = 4096  # rows turned from columns into rows together, in the processor's cache: a quarter of the time
+TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which takes a quarter of the time
 
 
 class TableError(ValueError):
-    """A file or a column that cannot be used; the message says what was wanted."""
+    """Says that a file or a column cannot be used, and what was wanted."""
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:
-    """These columns in this order, of a table or a batch; a missing one is named, with the nearest there is."""
+    """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is."""
     require(table.schema.names, columns)
     return table.select(list(columns))
 
 
 def require(there: Sequence[str], columns: Sequence[str]) -> None:
     """Raise if one of the columns is not there."""
-    missing = [name for name in columns if name not in there]
+    known = set(there)
+    missing = [name for name in columns if name not in known]
     if missing:
         near = difflib.get_close_matches(missing[0], there, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {some(there)}.")
+        raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {first_few(there)}.")
 
 
-def numbers(table: Any) -> NDArray[Any]:
-    """(n, p) array of a table or batch whose columns are all numbers; missing values become NaN."""
+def numbers(table: Any) -> NDArray[Any]:  # (n, p)
+    """Return a table or batch whose columns are all numbers as an array; missing values become NaN."""
     other = [field.name for field in table.schema if not is_number(field.type)]
     if other:
         numeric = [field.name for field in table.schema if is_number(field.type)]
         raise TableError(
-            f"Numbers were wanted, but these columns hold something else: {some(other)}. "
+            f"Numbers were wanted, but these columns hold something else: {first_few(other)}. "
             f"Choose columns of numbers, for example: {','.join(numeric[:8]) or 'there are none'}; "
             "or take text, dates and gaps as they are: --represent table"
         )
@@ -46,8 +47,8 @@ def numbers(table: Any) -> NDArray[Any]:
     end = 0
     for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
         columns = [_array(column) for column in batch.columns]
-        for start in range(0, batch.num_rows if columns else 0, TURNED):
-            block = np.stack([column[start : start + TURNED] for column in columns])
+        for start in range(0, batch.num_rows if columns else 0, TRANSPOSED_TOGETHER):
+            block = np.stack([column[start : start + TRANSPOSED_TOGETHER] for column in columns])
             matrix[end : end + block.shape[1]] = block.T
             end += block.shape[1]
     return matrix
@@ -63,7 +64,7 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
-    """A few of the names, for a message."""
+def first_few(names: Sequence[str], most: int = 8) -> str:
+    """List the first of the names, for a message, and say how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more

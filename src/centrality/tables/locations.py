@@ -10,20 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from centrality._atomic import written_whole
+from centrality import _atomic
 
-MARK = "://"
-WHOLE_WHEN_CLOSED = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
+AFTER_SCHEME = "://"
+ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
 
 
 def is_remote(place: Any) -> bool:
-    return MARK in str(place) and not str(place).startswith("file" + MARK)
+    return AFTER_SCHEME in str(place) and not str(place).startswith("file" + AFTER_SCHEME)
 
 
-def found(place: Any) -> tuple[Any, str]:
-    """The file system (None: this machine's) and the path in it."""
+def filesystem_and_path(place: Any) -> tuple[Any, str]:
+    """Return the file system (None: this machine's) and the path in it."""
     if not is_remote(place):
-        return None, str(place).removeprefix("file" + MARK)
+        return None, str(place).removeprefix("file" + AFTER_SCHEME)
     from pyarrow import ArrowInvalid, fs
 
     try:
@@ -34,20 +34,20 @@ def found(place: Any) -> tuple[Any, str]:
 
 
 def name_of(place: Any) -> Path:
-    """As a path, for its name and ending alone."""
-    return Path(str(place).partition("?")[0] if is_remote(place) else found(place)[1])
+    """Return the place as a path that is good for its name and ending alone."""
+    return Path(str(place).partition("?")[0] if is_remote(place) else filesystem_and_path(place)[1])
 
 
-def joined(folder: Any, name: str) -> str:
-    """The place of this name in the folder."""
+def join(folder: Any, name: str) -> str:
+    """Return the place of this name in the folder."""
     if not is_remote(folder):
-        return str(Path(found(folder)[1]) / name)
+        return str(Path(filesystem_and_path(folder)[1]) / name)
     base, mark, options = str(folder).partition("?")
     return f"{base.rstrip('/')}/{name}{mark}{options}"
 
 
 def is_folder(place: Any) -> bool:
-    filesystem, path = found(place)
+    filesystem, path = filesystem_and_path(place)
     if filesystem is None:
         return Path(path).is_dir()
     from pyarrow import fs
@@ -55,9 +55,9 @@ def is_folder(place: Any) -> bool:
     return bool(filesystem.get_file_info(path).type == fs.FileType.Directory)
 
 
-def below(folder: Any, suffixes: Sequence[str]) -> list[str]:
-    """Names, from the folder on, of the files of these endings anywhere below it; hidden ones and _ones left out."""
-    filesystem, path = found(folder)
+def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
+    """List the files of these endings anywhere below a folder, by their names from there, without .these and _these."""
+    filesystem, path = filesystem_and_path(folder)
     if filesystem is None:
         files = (file for file in Path(path).rglob("*") if file.suffix.lower() in suffixes and file.is_file())
         names = [file.relative_to(path) for file in files]
@@ -70,9 +70,9 @@ def below(folder: Any, suffixes: Sequence[str]) -> list[str]:
     return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
 
 
-def modified(place: Any) -> float | None:
-    """When the file was last written, in seconds; None if there is none."""
-    filesystem, path = found(place)
+def modified_at(place: Any) -> float | None:
+    """Return when the file was last written, in seconds; None if there is none."""
+    filesystem, path = filesystem_and_path(place)
     if filesystem is None:
         return Path(path).stat().st_mtime if Path(path).is_file() else None
     info = filesystem.get_file_info(path)
@@ -80,23 +80,23 @@ def modified(place: Any) -> float | None:
 
 
 @contextmanager
-def whole(place: Any) -> Iterator[Path]:
+def write_atomically(place: Any) -> Iterator[Path]:
     """Yield a path to write to; the file takes its place only if the block succeeds."""
-    filesystem, path = found(place)
+    filesystem, path = filesystem_and_path(place)
     if filesystem is None:
-        with written_whole(path) as beside:
+        with _atomic.write_atomically(path) as beside:
             yield beside
         return
     with tempfile.TemporaryDirectory(prefix="centrality-") as folder:
         here = Path(folder) / PurePosixPath(path).name
         yield here
-        _bring(here, filesystem, path)
+        _upload(here, filesystem, path)
 
 
-def _bring(here: Path, filesystem: Any, path: str) -> None:
+def _upload(here: Path, filesystem: Any, path: str) -> None:
     from pyarrow import fs
 
-    if filesystem.type_name in WHOLE_WHEN_CLOSED:
+    if filesystem.type_name in ATOMIC_STORES:
         fs.copy_files(str(here), path, fs.LocalFileSystem(), filesystem)
         return
     filesystem.create_dir(str(PurePosixPath(path).parent), recursive=True)

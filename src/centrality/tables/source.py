@@ -1,6 +1,9 @@
-"""What every source of rows has: a schema known first, then Arrow batches."""
+"""What every format has: rows to read (`Source`), a place to write them (`Sink`), and both by its ending (`Format`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 from zipfile import BadZipFile
 
 import pyarrow as pa
@@ -12,16 +15,39 @@ BATCH = 32_768  # rows read together, where the format lets us choose
 Types = dict[str, pa.DataType]
 
 
+class StoredFile(Protocol):
+    """Describes one of the files a source consists of, which knows how many rows it holds and can be read alone."""
+
+    @property
+    def file(self) -> str:
+        """Return the file's path or address."""
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Return the number of rows in each piece that can be read alone."""
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows in all pieces."""
+
+    def open(self, groups: tuple[int, int] | None = None) -> "Source":
+        """Open its rows, or those of the pieces from the first number up to the second."""
+
+
 class Source:
-    """Rows to come: `schema` is known, `rows` is their number or an estimate of it, None if nobody can tell."""
+    """Gives rows: `schema` is known first; `rows` is their number or an estimate of it, None if nobody can tell."""
 
     name: str
-    kind: str
+    kind: str  # the ending of such files
     schema: pa.Schema
     rows: int | None = None
+    live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
+    in_part = False  # these are only some of a file's rows
+    files: Sequence[StoredFile] = ()  # empty where rows are not counted file by file
+    keeps_records = False  # whether `records` and what extends them can be called
 
     def batches(self, columns: Sequence[str] | None = None, types: Types | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, a bounded number at a time: these columns, text formats read in these types."""
+        """Yield the rows in order, a bounded number at a time: these columns, text formats read in these types."""
         names = self.schema.names if columns is None else list(columns)
         require(self.schema.names, names)
         try:
@@ -34,9 +60,21 @@ class Source:
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def table(self) -> pa.Table:
-        """All rows at once."""
+        """Read all rows at once; formats without types decide on them by all rows."""
         with self:
             return pa.Table.from_batches(list(self.batches()), self.schema)
+
+    def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
+        """Yield these columns of some rows, and the same rows byte for byte as they were written."""
+        raise NotImplementedError
+
+    def extended_header(self, names: Sequence[str]) -> bytes:
+        """Return what stands before the records once they have these new columns at their end."""
+        raise NotImplementedError
+
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        """Return the records with a new value for each new column at their end."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Let go of the file."""
@@ -53,3 +91,27 @@ class Source:
     def _require_rows(self) -> None:
         if self.rows == 0 or len(self.schema) == 0:
             raise TableError(f"{self.name} is empty: it has {self.rows or 0} rows and {len(self.schema)} columns.")
+
+
+class Sink:
+    """Takes tables in order; `close` ends the file."""
+
+    def write(self, table: pa.Table) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Write what only the end knows."""
+
+
+MakeSink = Callable[[Any, pa.Schema], Sink]  # for an open binary file and the schema of the tables to come
+
+
+@dataclass(frozen=True)
+class Format:
+    """Says how files of one ending are read and written."""
+
+    read: Callable[[Path], Source]
+    write: MakeSink
+    write_stream: MakeSink | None = None  # onto stdout, as the rows come; None: nobody could read that as it comes
+    is_text: bool = False  # such files may also be packed, and then end in .gz
+    keeps_note: bool = False  # whether the schema's metadata can be found again without reading the rows

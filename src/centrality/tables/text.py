@@ -1,180 +1,226 @@
-"""Text tables, .csv .tsv and .jsonl, cut into blocks of whole records: from a file, from gzip, or as stdin brings them.
+"""Text tables, of a file, of gzip, or as stdin brings them: read in blocks, each parsed once.
 
-A block is parsed by Arrow, and its records are kept as they were written, so that columns nobody asked about
-travel on to the output byte for byte.
+The first block is parsed as Arrow guesses its types, and what comes of it is kept: it says what the columns are, and
+it is the first of the rows. Records are kept as they were written, so that columns nobody asked about travel on to the
+output byte for byte.
 """
 
-import io
-import re
-import select
-from collections.abc import Iterator
-from io import BufferedReader
-from typing import Any
+import gzip
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from centrality.tables.columns import TableError
+from centrality.tables import arrow_messages
+from centrality.tables.columns import TableError, require
+from centrality.tables.records import Blocks
+from centrality.tables.source import BATCH, Source, Types
 
-BLOCK = 4 << 20  # bytes parsed together: some ten thousand rows
-PIECES = 16  # of a pipe's 64 kB, at most so many together: a busy stream is parsed in blocks of 1 MB
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-BOM = b"\xef\xbb\xbf"
-
-
-def blocks(file: BufferedReader, *, quoted: bool, live: bool, size: int = BLOCK) -> Iterator[bytes]:
-    """Whole records, about `size` bytes at a time (-1 means all); a live stream gives what has come as soon as it has.
-
-    With `quoted`, a line break inside quotation marks ends no record.
-    """
-    rest = b""
-    while piece := _waiting(file) if live else file.read(size):
-        rest = rest + piece if rest else piece.removeprefix(BOM)
-        end = rest.rfind(b"\n") + 1
-        if quoted and rest.count(b'"', 0, end) % 2:
-            end = 0  # the last line break may lie inside quotation marks: wait for more
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-    if rest.strip():
-        yield rest
+LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at once: work for many threads
 
 
-def _waiting(file: BufferedReader) -> bytes:
-    """What has come on a stream; waits only if that is nothing."""
-    pieces = [file.read1(1 << 16)]
-    while pieces[-1] and len(pieces) < PIECES and select.select([file], [], [], 0)[0]:
-        pieces.append(file.read1(1 << 16))
-    return b"".join(pieces)
+class Dialect:
+    """Knows how one kind of text table is parsed and extended; `name` is only for messages."""
 
+    kind: str
+    separator: bytes | None = None  # of fields, where they may be quoted
 
-def records(block: bytes, *, quoted: bool) -> list[bytes]:
-    """The block's records, without line ends and without empty ones."""
-    lines = block.splitlines()
-    if quoted and b'"' in block:
-        lines = list(_rejoined(block.splitlines(keepends=True)))
-    return [line for line in lines if line.strip()]
-
-
-def _rejoined(lines: list[bytes]) -> Iterator[bytes]:
-    """Lines put together again where a quoted value spans several."""
-    record = b""
-    for line in lines:
-        record += line
-        if record.count(b'"') % 2 == 0:
-            yield record.rstrip(b"\r\n")
-            record = b""
-    if record:
-        yield record
-
-
-class TextFormat:
-    """How one kind of text table is parsed; `name` is only for messages."""
-
-    def __init__(self, kind: str, name: str) -> None:
-        self.kind, self.name = kind, name
-        self.quoted = kind in SEPARATORS
-        self.header: list[str] | None = None
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.rows = 0  # parsed so far, for the row number in a message
 
-    def begin(self, block: bytes) -> tuple[bytes, pa.Schema]:
-        """The first block without its header line, and the schema its rows suggest."""
-        if not self.quoted:
-            return block, self._parsed(block, None, True).schema
-        lines = records(block, quoted=True)
-        if not lines:
-            raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
-        self.header = _fields(lines[0], SEPARATORS[self.kind])
-        twice = sorted({name for name in self.header if self.header.count(name) > 1})
-        if twice:
-            raise TableError(f"{self.name}: column names must differ, but {twice[0]!r} comes twice.")
-        body = b"\n".join(lines[1:]) + b"\n"
-        if len(lines) == 1:
-            return b"", pa.schema([(name, pa.string()) for name in self.header])
-        guess, text = self._parsed(body, None, True), self._parsed(body, {n: pa.string() for n in self.header}, True)
-        return body, pa.schema([(f.name, _kept(f.type, text[f.name])) for f in guess.schema])
+    def without_header(self, block: bytes) -> bytes:
+        """Return a file's first block without what stands before its rows, and remember that."""
+        return block
 
-    def parse(self, block: bytes, schema: pa.Schema, strict: bool) -> pa.Table:
-        """The columns of `schema`, in its types. `strict` refuses JSON keys that it does not name."""
-        table = self._parsed(block, {field.name: field.type for field in schema}, not strict)
-        self.rows += int(table.num_rows)
+    def names(self) -> list[str]:
+        """Return the names in the header; none if there is no header."""
+        return []
+
+    def infer(self, block: bytes) -> pa.Table:
+        """Parse the block in the types that its values suggest."""
+        try:
+            table = self._infer(block)
+        except pa.ArrowInvalid as error:
+            raise TableError(self._complaint(error)) from None
+        self.rows += table.num_rows
         return table
 
-    def _parsed(self, block: bytes, types: dict[str, Any] | None, lenient: bool) -> pa.Table:
+    def parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
+        """Parse these columns in these types. `strict` refuses names in the block that the schema does not have."""
         try:
-            return self._csv(block, types, True) if self.quoted else _json(block, types, lenient)
+            table = self._parse(block, schema, strict=strict)
         except pa.ArrowInvalid as error:
-            raise TableError(self._explained(error, block, types)) from None
+            raise TableError(self._complaint(error)) from None
+        self.rows += table.num_rows
+        return table
 
-    def _csv(self, block: bytes, types: dict[str, Any] | None, threads: bool) -> pa.Table:
-        from pyarrow import csv
+    def split(self, block: bytes) -> list[bytes]:
+        """Return the block's records."""
+        raise NotImplementedError
 
-        return csv.read_csv(
-            io.BytesIO(block),
-            read_options=csv.ReadOptions(column_names=self.header, use_threads=threads),
-            parse_options=csv.ParseOptions(delimiter=SEPARATORS[self.kind], newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(types) if types else None, strings_can_be_null=True
-            ),
-        )
+    def extended_header(self, names: Sequence[str]) -> bytes:
+        return b""
 
-    def _explained(self, error: Exception, block: bytes, types: dict[str, Any] | None) -> str:
-        text = str(error)
-        if self.quoted:
-            try:
-                self._csv(block, types, False)  # one thread knows the row's number
-            except pa.ArrowInvalid as same:
-                text = str(same)
-        if "UTF8" in text or "UTF-8" in text:
-            return (
-                f"{self.name} is not UTF-8 throughout: {text}. Convert it first, "
-                "for example: iconv -f latin1 -t utf-8 old > new"
-            )
-        # Blocks are parsed without the header line, so that Arrow's row 1 is the first row of values.
-        text = re.sub(r"Row #(\d+)", lambda found: f"row {int(found[1]) + self.rows}", text)
-        if header := self.header or []:
-            text = re.sub(r"In CSV column #(\d+)", lambda found: f"column {header[int(found[1])]!r}", text)
-        text = re.sub(r"Column\(/(.*?)\)", r"column '\1'", text)  # as Arrow's JSON reader has it, rows from 0
-        text = re.sub(r"in row (\d+)", lambda found: f"in row {int(found[1]) + self.rows + 1}", text)
-        if types and "conversion error" in text:
-            text += ". Earlier rows, or the rows the model was fitted on, held something else there"
-        return f"{self.name} cannot be read as {self.kind}: {text}"
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        raise NotImplementedError
+
+    def _infer(self, block: bytes) -> pa.Table:
+        raise NotImplementedError
+
+    def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
+        raise NotImplementedError
+
+    def _complaint(self, error: Exception) -> str:
+        message = arrow_messages.explained(str(error), self.names(), self.rows)
+        if message.startswith("not UTF-8"):
+            return f"{self.name} is {message}"
+        if arrow_messages.is_about_a_value(message):
+            message += ". Earlier rows, or the rows the model was fitted on, held something else there"
+        return f"{self.name} cannot be read as {self.kind}: {message}"
 
 
-def _json(block: bytes, types: dict[str, Any] | None, lenient: bool) -> pa.Table:
-    from pyarrow import json
+class TextSource(Source):
+    """Reads a text table; `size` is that of the file, if it is known."""
 
-    schema = None if types is None else pa.schema(list(types.items()))
-    unexpected = "infer" if types is None else "ignore" if lenient else "error"
-    return json.read_json(
-        io.BytesIO(block),
-        read_options=json.ReadOptions(block_size=len(block) + 1),
-        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
-    )
+    keeps_records = True
+
+    def __init__(self, dialect: Dialect, file: BinaryIO, *, live: bool = False, size: int | None = None) -> None:
+        self.name, self.kind, self.live = dialect.name, dialect.kind, live
+        self._dialect, self._file = dialect, file
+        self._reader = Blocks(file, dialect.separator, live=live)
+        self._blocks = self._guarded(iter(self._reader))
+        try:
+            self._begin(size)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, size: int | None) -> None:
+        block = next(self._blocks, b"")
+        if not block.strip():
+            raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
+        self._first = self._dialect.without_header(block)
+        while not self._first.strip(b"\r\n"):  # on a stream, rows may come later than the line above them
+            self._first = next(self._blocks, b"")
+            if not self._first:
+                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self._dialect.names())} columns.")
+        self._first_table = self._dialect.infer(self._first)
+        self.schema = self._first_table.schema
+        if size is not None:
+            rows = self._first_table.num_rows
+            self.rows = rows if size <= len(block) else int(rows * size / len(block))
+
+    def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from blocks
+        except (EOFError, OSError) as error:  # gzip cut short
+            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
+
+    def close(self) -> None:
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
+
+    def table(self) -> pa.Table:
+        """Read all rows at once, in types that suit all of them: a later block may change what the first suggests."""
+        with self:
+            self._reader.size = LARGE_BLOCK
+            blocks, parts = [self._first], [self._first_table]
+            for block in self._blocks:
+                blocks.append(block)
+                parts.append(self._dialect.infer(block))
+            schema = common_schema(parts)
+            if schema is None:
+                self._dialect.rows = 0
+                return self._dialect.infer(b"".join(blocks))
+            return pa.concat_tables(map(partial(self._in_types, schema), parts, blocks))
+
+    def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
+        require(self.schema.names, columns)
+        for table, block in self._tables(columns, types, strict=False):
+            records = self._dialect.split(block)
+            if len(records) != table.num_rows:
+                raise TableError(
+                    f"{self.name} cannot be read as {self.kind}: {len(records)} lines hold {table.num_rows} rows, "
+                    "one line for each was wanted."
+                )
+            yield table, records
+
+    def extended_header(self, names: Sequence[str]) -> bytes:
+        return self._dialect.extended_header(names)
+
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        return self._dialect.extended_records(records, values)
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        for table, _ in self._tables(names, types, strict=len(names) == len(self.schema)):
+            yield from table.to_batches(max_chunksize=BATCH)
+
+    def _tables(self, names: Sequence[str], types: Types | None, *, strict: bool) -> Iterator[tuple[pa.Table, bytes]]:
+        """Yield each block parsed, and the block."""
+        schema = with_types(pa.schema([self.schema.field(name) for name in names]), types)
+        yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
+        self._first_table = None  # its memory is free again
+        for block in self._blocks:
+            yield self._dialect.parse(block, schema, strict=strict), block
+
+    def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
+        """Return a block's rows in these types: as they were parsed, unless only the text can tell."""
+        fitting = as_if_parsed(table, schema)
+        if fitting is None:
+            self._dialect.rows -= table.num_rows
+            return self._dialect.parse(block, schema, strict=strict)
+        return fitting
 
 
-def _fields(line: bytes, separator: str) -> list[str]:
-    import csv
-
-    try:
-        return next(csv.reader([line.decode("utf-8")], delimiter=separator))
-    except UnicodeDecodeError as error:
-        raise TableError(
-            f"The column names are not UTF-8: {error}. Convert the file first, "
-            "for example: iconv -f latin1 -t utf-8 old > new"
-        ) from None
+def open_text(path: Path, dialect: Callable[[str], Dialect]) -> TextSource:
+    """Open a text file, packed or not, or a named pipe."""
+    is_packed, is_pipe = path.suffix.lower() == ".gz", stat.S_ISFIFO(path.stat().st_mode)
+    file: Any = gzip.open(path) if is_packed else path.open("rb")  # noqa: SIM115 (closed when all is read)
+    size = None if is_packed or is_pipe else path.stat().st_size
+    return TextSource(dialect(str(path)), file, live=is_pipe, size=size)
 
 
-def _kept(kind: pa.DataType, text: Any) -> pa.DataType:
-    """The type a column is read in: text where a number would lose its leading zeros, or where nothing is known."""
-    from pyarrow import compute
-
-    if pa.types.is_null(kind):
-        return pa.string()
-    padded = pa.types.is_integer(kind) and compute.any(compute.match_substring_regex(text, r"^[+-]?0\d")).as_py()
-    return pa.string() if padded else kind
-
-
-def wanted(schema: pa.Schema, types: dict[str, Any] | None) -> pa.Schema:
-    """`schema` with these columns in these types."""
+def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
+    """Return the schema with these columns in these types."""
     types = types or {}
-    return pa.schema([(f.name, types.get(f.name, f.type)) for f in schema])
+    return pa.schema([(field.name, types.get(field.name, field.type)) for field in schema])
+
+
+def as_if_parsed(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
+    """Return the columns of `schema` in its types, as if text had been parsed so; None if only the text can tell."""
+    columns = [_as_if_parsed(table[field.name], field.type) for field in schema]
+    return None if any(column is None for column in columns) else pa.table(columns, schema=schema)
+
+
+def _as_if_parsed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+    if column.type == kind:
+        return column
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    if pa.types.is_integer(column.type) and pa.types.is_float64(kind):
+        return column.cast(kind, safe=False)  # both round to the nearest number
+    return None
+
+
+def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
+    """Return the types that Arrow would guess of all tables together; None if only their text can tell."""
+    names = parts[0].column_names
+    if any(set(part.column_names) != set(names) for part in parts):
+        return None
+    kinds = [_common_type([part[name] for part in parts]) for name in names]
+    return None if any(kind is None for kind in kinds) else pa.schema(list(zip(names, kinds, strict=True)))
+
+
+def _common_type(columns: Sequence[pa.ChunkedArray]) -> pa.DataType | None:
+    """Return the type of all columns that hold something: numbers if some are whole, text if some are text."""
+    kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
+    if pa.string() in kinds:
+        return pa.string()
+    if kinds == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return kinds.pop() if len(kinds) == 1 else None

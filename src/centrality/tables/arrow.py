@@ -1,0 +1,69 @@
+"""Arrow's own format: an IPC file (also called Feather), memory-mapped, or an IPC stream."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from centrality.tables.columns import TableError
+from centrality.tables.source import BATCH, Format, Sink, Source, Types
+
+FILE_BEGINS = b"ARROW1"
+STREAM_BEGINS = b"\xff\xff\xff\xff"  # as every message of an IPC stream does
+
+
+class ArrowSource(Source):
+    """Reads an Arrow IPC file or stream."""
+
+    kind = ".arrow"
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name = name
+        try:
+            self._open(file)
+        except (pa.ArrowException, OSError) as error:
+            raise TableError(f"{name} cannot be read as an Arrow file or stream: {error}") from None
+        self.schema = self._reader.schema.remove_metadata()
+        self._require_rows()
+
+    def _open(self, file: Any) -> None:
+        if isinstance(file, pa.MemoryMappedFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
+            self._reader = pa.ipc.open_file(file)
+            self.rows = sum(batch.num_rows for batch in self._stored())
+            return
+        if isinstance(file, pa.MemoryMappedFile):
+            file.seek(0)
+        self._reader = pa.ipc.open_stream(file)
+
+    def close(self) -> None:
+        self._reader = None
+
+    def _stored(self) -> Iterator[pa.RecordBatch]:
+        return (self._reader.get_batch(i) for i in range(self._reader.num_record_batches))
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        for stored in self._reader if self.rows is None else self._stored():
+            for start in range(0, stored.num_rows, BATCH):
+                yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
+
+
+class ArrowSink(Sink):
+    """Writes an IPC file, or a stream that can be read as it comes."""
+
+    def __init__(self, file: Any, schema: pa.Schema, *, stream: bool = False) -> None:
+        self._writer = (pa.ipc.new_stream if stream else pa.ipc.new_file)(file, schema)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _open(path: Path) -> ArrowSource:
+    return ArrowSource(str(path), pa.memory_map(str(path)))
+
+
+ARROW = Format(_open, ArrowSink, partial(ArrowSink, stream=True))

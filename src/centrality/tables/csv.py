@@ -1,0 +1,206 @@
+"""CSV and TSV: fields between separators, below a line of names."""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from centrality.tables import arrow_messages
+from centrality.tables.columns import TableError
+from centrality.tables.records import record_ends, split_records
+from centrality.tables.source import Format, Sink, Types
+from centrality.tables.text import Dialect, open_text
+
+SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
+HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
+LEADING_ZERO = r"^[+-]?0\d"
+
+
+class CsvDialect(Dialect):
+    """Parses CSV or TSV. A column of whole numbers is text if one of them would lose its leading zeros."""
+
+    def __init__(self, name: str, kind: str = ".csv", separator: str = ",") -> None:
+        super().__init__(name)
+        self.kind, self.mark, self.separator = kind, separator, separator.encode()
+        self._names: list[str] = []
+        self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros
+
+    def names(self) -> list[str]:
+        return self._names
+
+    def without_header(self, block: bytes) -> bytes:
+        block = block.lstrip(b"\r\n")
+        end = next(record_ends(block, self.mark.encode()), len(block))
+        self._names = self._fields(block[:end].rstrip(b"\r\n"))
+        twice = sorted(name for name, times in Counter(self._names).items() if times > 1)
+        if twice:
+            raise TableError(f"{self.name}: column names must differ, but {twice[0]!r} comes twice.")
+        return block[end:]
+
+    def split(self, block: bytes) -> list[bytes]:
+        return split_records(block, self.mark.encode())
+
+    def extended_header(self, names: Sequence[str]) -> bytes:
+        return header_line([*self._names, *names], self.mark)
+
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        columns = [[_field(value, self.mark) for value in column.tolist()] for column in values.values()]
+        shape = (self.mark + "%s") * len(columns) + "\n"
+        return [
+            record + (shape % row).encode() for record, row in zip(records, zip(*columns, strict=True), strict=True)
+        ]
+
+    def _infer(self, block: bytes) -> pa.Table:
+        if self.rows == 0 and count_leading_zeros(block, self.mark):
+            self._note_padded_at_head(block)
+        table = self._parsed(block, self._text(self._padded))
+        if broken := [field.name for field in table.schema if pa.types.is_binary(field.type)]:
+            self._parsed(block, self._text(broken), only=broken)  # says where it is not UTF-8
+        if any(pa.types.is_integer(field.type) for field in table.schema):
+            table = self._with_padded_as_text(table, block)
+        for place, field in enumerate(table.schema):
+            if pa.types.is_null(field.type):
+                table = table.set_column(place, field.name, pa.nulls(table.num_rows, pa.string()))
+        return table
+
+    def _note_padded_at_head(self, block: bytes) -> None:
+        """Find them in the first rows, so that the block need not be parsed again because of them."""
+        head = block[: block.find(b"\n", HEAD) + 1] or block
+        if b'"' not in head:  # otherwise it may end inside a record; then the whole block tells
+            self._note_padded(head, self._parsed(head, {}))
+
+    def _with_padded_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
+        """Take the text of whole numbers with leading zeros instead, if there are any that the table has no text of."""
+        zeros = count_leading_zeros(block, self.mark)
+        if zeros and zeros != _count_padded(table):
+            padded = self._note_padded(block, table)
+            texts = self._parsed(block, self._text(padded), only=padded) if padded else table
+            for name in padded:
+                table = table.set_column(table.schema.get_field_index(name), name, texts[name])
+        return table
+
+    def _note_padded(self, block: bytes, table: pa.Table) -> list[str]:
+        """Remember which columns of whole numbers have leading zeros in this block; return the new ones."""
+        from pyarrow import compute
+
+        whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+        if not whole:
+            return []
+        texts = self._parsed(block, self._text(whole), only=whole)
+        padded = [
+            name for name in whole if compute.any(compute.match_substring_regex(texts[name], LEADING_ZERO)).as_py()
+        ]
+        self._padded.update(padded)
+        return padded
+
+    def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
+        return self._parsed(block, {field.name: field.type for field in schema}, only=schema.names)
+
+    def _parsed(self, block: bytes, types: Types, only: Sequence[str] | None = None) -> pa.Table:
+        try:
+            return self._read(block, types, only)
+        except pa.ArrowInvalid:
+            return self._read(block, types, only, threads=False)  # fails again: one thread knows the row's number
+
+    def _read(self, block: bytes, types: Types, only: Sequence[str] | None, *, threads: bool = True) -> pa.Table:
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.read_csv(
+            pa.BufferReader(block),
+            read_options=arrow_csv.ReadOptions(column_names=self._names, use_threads=threads),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.mark, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types, include_columns=only, strings_can_be_null=True
+            ),
+        )
+
+    def _fields(self, line: bytes) -> list[str]:
+        try:
+            return next(csv.reader([line.decode("utf-8")], delimiter=self.mark), [])
+        except UnicodeDecodeError as error:
+            raise TableError(f"The column names are not UTF-8: {error}. {arrow_messages.how_to_convert()}") from None
+
+    @staticmethod
+    def _text(names: Sequence[str] | set[str]) -> Types:
+        return dict.fromkeys(names, pa.string())
+
+
+def count_leading_zeros(block: bytes, separator: str) -> int:
+    """Count the fields that begin with a zero before another digit, after a sign or not.
+
+    What looks so inside a quoted text is counted too.
+    """
+    count, padding = 0, np.zeros(3, np.uint8)
+    text = np.concatenate([np.frombuffer(b"\n", np.uint8), np.frombuffer(block, np.uint8), padding])
+    for start in range(0, len(block) + 1, SCANNED):
+        part = text[start : start + SCANNED + 3]
+        begins = (part == ord(separator)) | (part == ord("\n")) | (part == ord("\r")) | (part == ord('"'))
+        zero, digit = part == ord("0"), part - np.uint8(ord("0")) < 10  # below zero, unsigned bytes are large
+        padded = zero[:-1] & digit[1:]
+        signed = (part == ord("-")) | (part == ord("+"))
+        count += int(np.count_nonzero(begins[:-3] & (padded[1:-1] | signed[1:-2] & padded[2:])))
+    return count
+
+
+def _count_padded(table: pa.Table) -> int:
+    """Count the texts that begin as a number with leading zeros does."""
+    from pyarrow import compute
+
+    texts = [table[field.name] for field in table.schema if pa.types.is_string(field.type)]
+    return sum(compute.sum(compute.match_substring_regex(text, LEADING_ZERO)).as_py() or 0 for text in texts)
+
+
+class CsvSink(Sink):
+    """Writes CSV or TSV; lists and records, which it cannot hold, become JSON."""
+
+    def __init__(self, file: Any, schema: pa.Schema, separator: str = ",") -> None:
+        from pyarrow import csv as arrow_csv
+
+        self._options = arrow_csv.WriteOptions(delimiter=separator, include_header=False)
+        file.write(header_line(schema.names, separator))
+        self._file = file
+
+    def write(self, table: pa.Table) -> None:
+        from pyarrow import csv as arrow_csv
+
+        held = pa.BufferOutputStream()
+        arrow_csv.write_csv(_flat(table), held, self._options)
+        self._file.write(held.getvalue())
+
+
+def header_line(names: Sequence[str], separator: str) -> bytes:
+    """Return the first line of a CSV file, without quotation marks where a name needs none, as people write them."""
+    return (separator.join(_quoted(name, separator) for name in names) + "\n").encode()
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            text = [None if value is None else json.dumps(value, default=str) for value in table[place].to_pylist()]
+            table = table.set_column(place, field.name, pa.array(text, pa.string()))
+    return table
+
+
+def _field(value: Any, separator: str) -> str:
+    if isinstance(value, str):
+        return _quoted(value, separator)
+    return "" if value != value else repr(value)  # NaN: this row has no such value
+
+
+def _quoted(text: str, separator: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in f'{separator}"\r\n') else text
+
+
+def _format(kind: str, separator: str) -> Format:
+    dialect = partial(CsvDialect, kind=kind, separator=separator)
+    write = partial(CsvSink, separator=separator)
+    return Format(partial(open_text, dialect=dialect), write, write, is_text=True)
+
+
+CSV = _format(".csv", ",")
+TSV = _format(".tsv", "\t")

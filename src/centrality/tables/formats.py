@@ -1,0 +1,130 @@
+"""The table of formats by their endings, and what is opened or written by it.
+
+A new format is a file beside this one that makes a `Format` (reading: a `Source`; writing: a `Sink`), a line in
+`FORMATS`, and a test.
+"""
+
+import gzip
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from centrality.datasets import published
+from centrality.tables import locations
+from centrality.tables.arrays import NPY, NPZ, PublishedSource
+from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
+from centrality.tables.columns import TableError
+from centrality.tables.csv import CSV, TSV, CsvDialect
+from centrality.tables.images import IMAGE_SUFFIXES, ImageFolder
+from centrality.tables.jsonl import JSONL, JsonDialect
+from centrality.tables.parquet import PARQUET, open_files
+from centrality.tables.records import BYTE_ORDER_MARK
+from centrality.tables.source import Format, Sink, Source
+from centrality.tables.text import TextSource
+
+FORMATS: dict[str, Format] = {
+    ".csv": CSV,
+    ".tsv": TSV,
+    ".jsonl": JSONL,
+    ".parquet": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".npy": NPY,
+    ".npz": NPZ,
+}
+SUFFIXES = tuple(FORMATS)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return the ending that says how a file is read and written, without .gz."""
+    path = locations.name_of(path)
+    is_packed = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
+    if suffix not in FORMATS or (is_packed and not FORMATS[suffix].is_text):
+        endings = f"{', '.join(SUFFIXES)} (text also with .gz)"
+        raise TableError(f"{path}: a file ending in {endings} was wanted, got {suffix or 'no ending'}.")
+    return suffix
+
+
+def open_location(place: str | os.PathLike[str]) -> Source:
+    """Open the rows of a file or folder, here or on a store, or of a published data set by its name."""
+    if locations.is_folder(place):
+        return _open_folder(place)
+    if locations.is_remote(place):
+        return _open_on_store(str(place))
+    path = Path(locations.filesystem_and_path(place)[1])
+    if path.exists():
+        return FORMATS[kind_of(path)].read(path)
+    if str(path) in published.SETS:
+        return PublishedSource(path)
+    kind_of(path)  # a wrong ending is said first
+    raise FileNotFoundError(f"There is no file at {path}.")
+
+
+def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
+    """Open the rows on a stream: an Arrow IPC stream, JSON lines or CSV, told apart by the first bytes."""
+    first = file.peek(4)
+    if first.startswith(STREAM_BEGINS):
+        return ArrowSource(name, file)
+    is_json = first.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
+    return TextSource(JsonDialect(name) if is_json else CsvDialect(name), file, live=True)
+
+
+def kind_on_stdout(kind: str) -> str:
+    """Return the kind in which rows of this kind go to stdout: the same, if it can be read as it comes."""
+    return kind if kind in FORMATS and FORMATS[kind].write_stream is not None else ".csv"
+
+
+def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:
+    """Make a sink of this kind into an open binary file, which can be read as it is written if it is a stream."""
+    write_stream = FORMATS[kind].write_stream if stream else None
+    return (write_stream or FORMATS[kind].write)(file, schema)
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[Any]:
+    """Open a binary file that takes the place of `path` only if the block succeeds; "-" is stdout."""
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    kind_of(path)
+    with locations.write_atomically(path) as beside, beside.open("wb") as file:
+        if locations.name_of(path).suffix.lower() == ".gz":
+            with gzip.open(file, "wb", compresslevel=6) as packed:
+                yield packed
+        else:
+            yield file
+
+
+def write(table: pa.Table, path: str | Path) -> None:
+    """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column."""
+    kind = kind_of(path)
+    with open_output(path) as file:
+        sink = make_sink(kind, file, table.schema)
+        sink.write(table)
+        sink.close()
+
+
+def _open_on_store(address: str) -> Source:
+    if kind_of(address) != ".parquet":
+        raise TableError(
+            f"{address}: from a store, .parquet files were wanted, got {kind_of(address)}. Copy it here first."
+        )
+    return open_files(address, [address])
+
+
+def _open_folder(folder: str | os.PathLike[str]) -> Source:
+    if names := locations.files_below(folder, (".parquet",)):
+        return open_files(str(folder), [locations.join(folder, name) for name in names])
+    images = locations.files_below(folder, IMAGE_SUFFIXES)
+    if not images or locations.is_remote(folder):
+        raise TableError(f"{folder}: a folder of .parquet files or of images was wanted, but it holds neither.")
+    here = Path(locations.filesystem_and_path(folder)[1])
+    return ImageFolder(here, [here / name for name in images])

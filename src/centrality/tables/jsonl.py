@@ -1,0 +1,108 @@
+"""JSON lines: an object of named values on every line."""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from centrality.tables.columns import TableError
+from centrality.tables.records import split_lines
+from centrality.tables.source import Format, Sink, Types
+from centrality.tables.text import Dialect, as_if_parsed, open_text, with_types
+
+DEEPEST = 200  # lists and objects inside each other: Arrow's parser calls itself for each, until the stack ends
+
+
+class JsonDialect(Dialect):
+    """Parses JSON lines."""
+
+    kind = ".jsonl"
+
+    def split(self, block: bytes) -> list[bytes]:
+        return split_lines(block)
+
+    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        columns = [list(map(_value, column.tolist())) for column in values.values()]
+        shape = ", ".join(f"{json.dumps(name).replace('%', '%%')}: %s" for name in values) + "}\n"
+        return [
+            _open_for_more(record) + (shape % row).encode()
+            for record, row in zip(records, zip(*columns, strict=True), strict=True)
+        ]
+
+    def _infer(self, block: bytes) -> pa.Table:
+        return self._read(block, None, "infer")
+
+    def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
+        return self._read(block, schema, "error" if strict else "ignore")
+
+    def _read(self, block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
+        from pyarrow import json as arrow_json
+
+        self._require_flat_enough(block)
+        return arrow_json.read_json(
+            pa.BufferReader(block),
+            read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
+            parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+        )
+
+    def _require_flat_enough(self, block: bytes) -> None:
+        brackets = block.count(b"[") + block.count(b"{")
+        if brackets - block.count(b"\n") <= DEEPEST:  # as in flat records, which have one a line
+            return
+        for row, line in enumerate(block.split(b"\n"), self.rows + 1):
+            if line.count(b"[") + line.count(b"{") > DEEPEST and depth(line) > DEEPEST:
+                raise TableError(
+                    f"{self.name} cannot be read as {self.kind}: row {row}: at most {DEEPEST} lists and objects "
+                    "inside each other were wanted, but there are more."
+                )
+
+
+def parse_rows(lines: bytes, columns: Sequence[str], types: Types, name: str) -> pa.Table:
+    """Parse these columns of JSON lines, in these types where they are given, as a file of such lines is read."""
+    dialect = JsonDialect(name)
+    guessed = dialect.infer(lines)
+    schema = with_types(pa.schema([guessed.schema.field(column) for column in columns]), types)
+    dialect.rows = 0
+    table = as_if_parsed(guessed, schema)
+    return dialect.parse(lines, schema, strict=False) if table is None else table
+
+
+def depth(line: bytes) -> int:
+    """Return how many lists and objects lie inside each other, at most."""
+    brackets = np.frombuffer(re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{}"]+', b"", line), np.uint8)
+    opens = (brackets == ord("[")) | (brackets == ord("{"))
+    return int(np.cumsum(np.where(opens, 1, -1)).max(initial=0))
+
+
+class JsonSink(Sink):
+    """Writes an object a row."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        self._file = file
+
+    def write(self, table: pa.Table) -> None:
+        lines = (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in table.to_pylist())
+        self._file.write(("\n".join(lines) + "\n").encode())
+
+
+def _open_for_more(record: bytes) -> bytes:
+    """Return an object without its closing bracket, ready for another name and value."""
+    record = record.rstrip()[:-1]
+    return record if record.strip() == b"{" else record + b", "
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    return "null" if value != value else repr(value)  # JSON knows no NaN: such a number is missing
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
+
+
+JSONL = Format(partial(open_text, dialect=JsonDialect), JsonSink, JsonSink, is_text=True)

@@ -1,0 +1,112 @@
+"""CSV and TSV: names, leading zeros, empty fields and odd quotation marks."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality import tables
+from centrality.cli import main
+from centrality.tables import TableError
+from centrality.tables.csv import count_leading_zeros
+from tests.conftest import quick
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.safetensors"
+    quick().fit(pa.table({"a": np.arange(50.0), "b": np.arange(50.0) % 7})).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "zeros"),
+    [
+        ("007,1\n", 1),
+        ("1,007\n", 1),
+        ("-01,+02\n", 2),
+        ('"007","-08"\n', 2),
+        ("1\r\n01\r02\n", 2),
+        ("0,0.5,10,1e05,-0,2024-01-05,-\n", 0),
+        ("0", 0),
+        ("", 0),
+    ],
+)
+def test_fields_with_leading_zeros_are_counted(text, zeros):
+    assert count_leading_zeros(text.encode(), ",") == zeros
+
+
+def test_leading_zeros_are_counted_wherever_parts_of_a_block_end(monkeypatch):
+    text = b"1,007,-08\n" * 20
+    for size in range(4, 40):
+        monkeypatch.setattr("centrality.tables.csv.SCANNED", size)
+        assert count_leading_zeros(text, ",") == 40
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["007", "12"], pa.string()),
+        (["1"] * 5000 + ["007"], pa.string()),  # far from the first lines
+        (['"007"', "12"], pa.string()),
+        (["-07", "1"], pa.string()),
+        (["0", "10"], pa.int64()),
+        (["0.5", "00.5"], pa.float64()),
+        (["1"], pa.int64()),
+        (["08:30:00", "12:00:00"], pa.time32("s")),
+    ],
+)
+def test_whole_numbers_that_would_lose_leading_zeros_are_text(tmp_path, values, kind):
+    (tmp_path / "t.csv").write_text("note,a,n\n" + "".join(f"0151-22,{value},4\n" for value in values))
+    table = tables.read(tmp_path / "t.csv")
+    assert table.schema.types == [pa.string(), kind, pa.int64()]
+    if kind == pa.string():
+        assert table["a"].to_pylist() == [value.strip('"') for value in values]
+
+
+@pytest.mark.parametrize(("suffix", "mark"), [(".csv", ","), (".tsv", "\t")])
+def test_rows_with_no_value_in_any_field_are_rows(tmp_path, suffix, mark):
+    lines = [mark.join(["1", "x"])] * 20 + [mark] + [mark.join(["2", "y"])] * 19 + [mark]
+    (tmp_path / f"t{suffix}").write_text(f"a{mark}b\n" + "\n".join(lines))
+    assert tables.read(tmp_path / f"t{suffix}").num_rows == 41
+    with tables.open_rows(tmp_path / f"t{suffix}") as source:
+        [(table, records)] = source.records(["a"])
+    assert table.num_rows == len(records) == 41
+    assert [record.decode() for record in records] == lines
+
+
+def test_an_inch_is_no_quotation_mark_and_41_rows_in_are_41_out(model, tmp_path):
+    lines = [f"{i},{i % 7},plain" for i in range(41)]
+    lines[7], lines[30] = '7,0,5" pipe', '30,2,"quoted\nin ""two"" lines"'
+    (tmp_path / "t.csv").write_text("a,b,what\n" + "\n".join(lines) + "\n")
+    assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", str(tmp_path / "s.csv")]) == 0
+    scored = tables.read(tmp_path / "s.csv")
+    assert scored.num_rows == 41
+    assert scored["what"][7].as_py() == '5" pipe'
+    assert scored["what"][30].as_py() == 'quoted\nin "two" lines'
+    written = (tmp_path / "s.csv").read_text()
+    assert all("\n" + line + "," in written for line in lines)
+
+
+def test_names_are_compared_once_each_however_many(tmp_path):
+    names = [f"c{i}" for i in range(30_000)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 30_000) + "\n")
+    assert tables.read(tmp_path / "t.csv").column_names == names
+    (tmp_path / "t.csv").write_text(",".join([*names, "c7"]) + "\n" + ",".join(["1"] * 30_001) + "\n")
+    with pytest.raises(TableError, match="column names must differ, but 'c7' comes twice"):
+        tables.read(tmp_path / "t.csv")
+
+
+def test_names_in_quotation_marks_may_hold_line_breaks_and_separators(tmp_path):
+    (tmp_path / "t.csv").write_text('\n"a, b","two\nlines"\n1,2\n')
+    table = tables.read(tmp_path / "t.csv")
+    assert table.to_pydict() == {"a, b": [1], "two\nlines": [2]}
+    tables.write(table, tmp_path / "u.csv")
+    assert tables.read(tmp_path / "u.csv").equals(table)
+
+
+@pytest.mark.parametrize("command", ["fit", "depth mahalanobis"])
+def test_no_names_of_columns_are_an_error_not_all_columns(tmp_path, capsys, command):
+    tables.write(pa.table({"a": [1.0, 2.0]}), tmp_path / "t.csv")
+    arguments = [*command.split(), str(tmp_path / "t.csv"), "-o", str(tmp_path / "out.csv"), "--columns", ""]
+    assert main(arguments) == 2
+    assert "Names of columns were wanted, separated by commas, got none." in capsys.readouterr().err
