@@ -10,11 +10,12 @@ from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers
 if TYPE_CHECKING:
     from centrality.model.fitted import Fitted
     from centrality.model.interface import CentralityModel
+    from centrality.representations._base import Representation
 
 MANY = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
 HELP = f"learn from rows: {DATA}"
-REPRESENTATIONS = ("table", "text:COLUMN", "images:COLUMN", "series", "series:COLUMN")
+OF_REPRESENTATIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")  # options by their names
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -124,30 +125,21 @@ def _second_pass(model: "CentralityModel", data: str) -> None:
     sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=sys.stderr.isatty())
 
 
-def _representation(arguments: argparse.Namespace) -> Any:
+def _representation(arguments: argparse.Namespace) -> "Representation | None":
     """The transformer that --represent names, or None for numbers as they are."""
     if arguments.represent is None:
         return None
-    kind, _, column = arguments.represent.partition(":")
-    encoder = {} if arguments.encoder is None else {"model": arguments.encoder}
-    run = {"download": arguments.download, "device": arguments.device, "progress": sys.stderr.isatty()}
-
     from centrality import representations
 
-    if kind == "table" and not column:
-        return representations.Table()
-    if kind == "text" and column:
-        return representations.Text(column=column, pooling=arguments.pooling, **encoder, **run)
-    if kind == "images":
-        return representations.Images(
-            column=column or "path", corrupt=arguments.corrupt, cache=arguments.cache, **encoder, **run
-        )
-    if kind == "series":
-        if column and arguments.window is None:
-            raise ValueError("A column that holds one long series needs windows: --window N")
-        columns = names(column) if column else None
-        return representations.Series(window=arguments.window, step=arguments.step, column=columns)
-    raise ValueError(f"--represent must be one of {', '.join(REPRESENTATIONS)}, got {arguments.represent!r}.")
+    kind, _, column = arguments.represent.partition(":")
+    by_kind = {known.kind: known for known in representations.every_one()}
+    spelled = f"{kind}:COLUMN" if column else kind
+    if kind not in by_kind or spelled not in by_kind[kind].spellings:
+        spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
+        raise ValueError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
+    options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
+    options |= {name: getattr(arguments, name) for name in OF_REPRESENTATIONS}
+    return by_kind[kind].asked_for(column, options)
 
 
 def _summary(fitted: "Fitted") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from centrality.representations._base import Representation
     from centrality.representations.images import Images as Images
     from centrality.representations.series import Series as Series
     from centrality.representations.table import Table as Table
@@ -23,6 +24,11 @@ def __getattr__(name: str) -> Any:
     if name in HOMES:
         return getattr(import_module(f"centrality.representations.{HOMES[name]}"), name)
     raise AttributeError(f"module 'centrality.representations' has no attribute {name!r}")
+
+
+def every_one() -> "list[type[Representation]]":
+    """Return all representations there are."""
+    return [getattr(import_module(f"centrality.representations.{home}"), name) for name, home in HOMES.items()]
 
 
 def __dir__() -> list[str]:

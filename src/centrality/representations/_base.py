@@ -1,6 +1,6 @@
 """What every representation shares: which columns it reads, what it says of itself, and how it is saved."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -23,10 +23,18 @@ class Representation(TransformerMixin, BaseEstimator):
     """Turns rows of something into rows of numbers. A subclass brings `fit`, `transform` and its state."""
 
     kind: str  # what it reads: "table", "text", "images" or "series"
+    spellings: tuple[str, ...]  # what `--represent` may say for it
     scaled = False  # True: the numbers are already in units that can be compared
     rows_at_once = 4096  # how many rows are best turned into vectors together
     windowed = False  # True: all rows are one series, and the vectors are those of its windows
     columns_: list[str] | None  # the columns of a table it reads; None: what it was given was no table
+
+    @classmethod
+    def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
+        """Return what `--represent KIND:COLUMN` asks for, with those of the command's options that it knows."""
+        given = {"column": column or None, **options}
+        known = cls._get_param_names()
+        return cls(**{name: value for name, value in given.items() if name in known and value is not None})
 
     def types(self) -> dict[str, pa.DataType]:
         """How the columns should be read from text files."""

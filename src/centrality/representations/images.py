@@ -1,6 +1,6 @@
 """Images as vectors, by a vision model that somebody else trained."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,6 +45,12 @@ class Images(Embedding):
     """
 
     kind = "images"
+    spellings = ("images", "images:COLUMN")
+
+    @classmethod
+    def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
+        """Return what `--represent images` asks for: without a column, the paths of a folder's images are read."""
+        return super().asked_for(column or "path", options)
 
     def __init__(
         self,

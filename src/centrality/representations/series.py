@@ -1,6 +1,6 @@
 """Time series as vectors: the 22 features of catch22 for each channel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +49,15 @@ class Series(Representation):
     """
 
     kind = "series"
+    spellings = ("series", "series:COLUMN")
+
+    @classmethod
+    def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
+        """Return what `--represent series` asks for: a series in each row, or windows over the named columns."""
+        if column and options["window"] is None:
+            raise ValueError("A column that holds one long series needs windows: --window N")
+        columns = [name.strip() for name in column.split(",")] if column else None
+        return cls(window=options["window"], step=options["step"], column=columns)
 
     def __init__(
         self,

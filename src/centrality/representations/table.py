@@ -43,6 +43,7 @@ class Table(Representation):
     """
 
     kind = "table"
+    spellings = ("table",)
     scaled = True
 
     def __init__(self, *, cardinality: int = 40) -> None:

@@ -40,6 +40,7 @@ class Text(Embedding):
     """
 
     kind = "text"
+    spellings = ("text:COLUMN",)
 
     def __init__(
         self,
