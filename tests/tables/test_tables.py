@@ -1,9 +1,12 @@
+from importlib import import_module
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from centrality import tables
 from centrality.tables import TableError
+from centrality.tables.text import TextFormat
 
 TABLE = pa.table({"a": [1.5, 2.5, 3.5], "b": [1, 2, 3]})
 
@@ -235,3 +238,24 @@ def test_frames_keep_their_kind_when_columns_are_added(kind):
     more = tables.with_columns(frame, {"score": np.array([0.5, 1.0])})
     assert type(more) is type(frame)
     assert list(np.asarray(more["score"])) == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(("kind", "reads"), [(".csv", "csv.read_csv"), (".jsonl", "json.read_json")])
+def test_arrows_threads_hold_nothing_of_pythons_so_that_a_program_may_end_at_once(monkeypatch, kind, reads):
+    # A thread of Arrow's that lets go of a Python object while the interpreter ends aborts the process: exit 134.
+    block = {".csv": b"a,b\n" + b"1.5,word\n" * 50_000, ".jsonl": b'{"a": 1.5, "b": "word"}\n' * 50_000}[kind]
+    given = []
+
+    def reading(source, **options):
+        given.append((type(source), pa.total_allocated_bytes() - before))
+        return real(source, **options)
+
+    module = import_module(f"pyarrow.{reads.partition('.')[0]}")
+    real = getattr(module, reads.partition(".")[2])
+    monkeypatch.setattr(module, reads.partition(".")[2], reading)
+    before = pa.total_allocated_bytes()
+    assert TextFormat(kind, "rows").begin(block)[1].names == ["a", "b"]
+    for source, arrows in given:
+        assert issubclass(source, pa.NativeFile)
+        assert arrows > len(block) / 2  # copied: Arrow's own memory, not a view of Python's bytes
+    assert given

@@ -4,7 +4,6 @@ A block is parsed by Arrow, and its records are kept as they were written, so th
 travel on to the output byte for byte.
 """
 
-import io
 import re
 import select
 from collections.abc import Iterator
@@ -109,7 +108,7 @@ class TextFormat:
         from pyarrow import csv
 
         return csv.read_csv(
-            io.BytesIO(block),
+            _in_arrows_memory(block),
             read_options=csv.ReadOptions(column_names=self.header, use_threads=threads),
             parse_options=csv.ParseOptions(delimiter=SEPARATORS[self.kind], newlines_in_values=True),
             convert_options=csv.ConvertOptions(
@@ -146,10 +145,21 @@ def _json(block: bytes, types: dict[str, Any] | None, lenient: bool) -> pa.Table
     schema = None if types is None else pa.schema(list(types.items()))
     unexpected = "infer" if types is None else "ignore" if lenient else "error"
     return json.read_json(
-        io.BytesIO(block),
+        _in_arrows_memory(block),
         read_options=json.ReadOptions(block_size=len(block) + 1),
         parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
     )
+
+
+def _in_arrows_memory(block: bytes) -> pa.BufferReader:
+    """The block copied to where Arrow's threads can free it without the interpreter.
+
+    One of them may be the last to let go of what it has read, after the rows are back with us. If that were a Python
+    object while the program ends, the thread would be stopped inside a destructor, and the whole process aborted.
+    """
+    sink = pa.BufferOutputStream()
+    sink.write(block)
+    return pa.BufferReader(sink.getvalue())
 
 
 def _fields(line: bytes, separator: str) -> list[str]:
