@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ def reproduce(
 
     strange = [name for name in names if name not in ITEMS]
     if strange:
-        raise ValueError(f"There is no {strange[0]!r} in the paper's tables and figures: {', '.join(ITEMS)} or all.")
+        raise InputError(f"There is no {strange[0]!r} in the paper's tables and figures: {', '.join(ITEMS)} or all.")
     modules = {name: import_module(f"paper.{name}") for name in names}
     tasks = [lab.plan(n, m, folder, quick=quick, only=only, again=again) for n, m in modules.items()]
     left = sum(len(task.unknown()) for task in tasks)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import names, require_folder, show_scores
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
@@ -23,7 +24,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality.depths import BY_NAME
 
     if arguments.name not in BY_NAME:
-        raise ValueError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
+        raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
     tables.kind_of(arguments.output)
     require_folder(arguments.output)
     table = tables.read(arguments.data)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
 
     sketches.require(arguments.holdout)
     if arguments.data == "-" or arguments.window is not None:
-        raise ValueError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
+        raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
 def _second_pass(model: Any, data: str) -> None:
@@ -145,10 +146,10 @@ def _representation(arguments: argparse.Namespace) -> Any:
         )
     if kind == "series":
         if column and arguments.window is None:
-            raise ValueError("A column that holds one long series needs windows: --window N")
+            raise InputError("A column that holds one long series needs windows: --window N")
         columns = names(column) if column else None
         return representations.Series(window=arguments.window, step=arguments.step, column=columns)
-    raise ValueError(f"--represent must be one of {', '.join(REPRESENTATIONS)}, got {arguments.represent!r}.")
+    raise InputError(f"--represent must be one of {', '.join(REPRESENTATIONS)}, got {arguments.represent!r}.")
 
 
 def _summary(model: "FUSE") -> dict[str, Any]:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import loaded, model_and_data, require_folder
 
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.kind == "history":
         figure = _history(model)
     elif arguments.data is None:
-        raise ValueError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
+        raise InputError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
         figure, rows = _of_rows(arguments, model)
     with written_whole(arguments.output) as beside:
@@ -74,11 +75,11 @@ def _chosen(reader: Any, table: Any, numbers: list[int]) -> Any:
 
     beyond = [number for number in numbers if number >= table.num_rows]
     if beyond:
-        raise ValueError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
+        raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
     heads = reader.heads(table.select(reader.columns))
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
-        raise ValueError(f"Row {missing[0]} has no score to draw: it could not be represented.")
+        raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")
     return heads
 
 
@@ -88,7 +89,7 @@ def _contours(model: Any, rows: Any) -> Any:
     from centrality.scoring.adapter import without_names
 
     if isinstance(model, Chain) or model.n_features_in_ != 2:
-        raise ValueError("Contours need a model of two columns of numbers; for others, draw a map.")
+        raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
     points = tables.numbers(rows)
     return plots.contours([maps.grid(without_names(model), points, TS)], TS, points=[points])
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import count, loaded
 
 HELP = "score over HTTP"
@@ -51,5 +52,5 @@ def _quiet(model: Any) -> Any:
 def _token(file: Path | None) -> str | None:
     token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
     if file is not None and not token:
-        raise ValueError(f"{file} is empty, a token was wanted in it.")
+        raise InputError(f"{file} is empty, a token was wanted in it.")
     return token or None

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 import torch
 
+from centrality._checks import InputError
+
 
 def find_device(name: str) -> torch.device:
     """The device of this name, if this machine has it: never another one in its place."""
@@ -13,7 +15,7 @@ def find_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError):
-        raise ValueError(f"device must be auto, cpu, cuda, cuda:<number> or mps, got {name!r}.") from None
+        raise InputError(f"device must be auto, cpu, cuda, cuda:<number> or mps, got {name!r}.") from None
     there = {
         "cpu": True,
         "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
@@ -21,7 +23,7 @@ def find_device(name: str) -> torch.device:
     }
     if not there.get(device.type, False):
         has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if there["mps"] else [])]
-        raise ValueError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
+        raise InputError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
     return device
 
 

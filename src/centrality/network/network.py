@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from centrality._checks import InputError
 from centrality.network.layers import Copies, Linear, encoder_features, mlp
 from centrality.network.prior import Prior
 
@@ -100,7 +101,7 @@ def restore(
                 network.prior = Prior(width, len(centres), potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
-        raise ValueError(f"the weights do not fit the network: {error}") from None
+        raise InputError(f"the weights do not fit the network: {error}") from None
     return network.eval()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._estimator import share_of_outliers
 from centrality._optional import optional
 from centrality.scores.calibration import QUANTILES, blend
@@ -33,7 +34,7 @@ def require(holdout: float | None) -> None:
     """Say what stands in the way before the first pass, not after it."""
     optional("datasketches", "scale")
     if holdout is not None:
-        raise ValueError(
+        raise InputError(
             "The second pass would change the scores that rows held aside were given: leave out holdout, and call "
             "calibrate(C) on fresh inliers afterwards."
         )
@@ -56,7 +57,7 @@ def of_unit(model: Any, unit: Unit) -> list[bytes]:
     with unit.open() as source:
         reader = reader_of(model, source.schema)
         if reader.windowed:
-            raise ValueError("The second pass is for rows that stand by themselves, not for windows of a series.")
+            raise InputError("The second pass is for rows that stand by themselves, not for windows of a series.")
         for batch in ahead(source.batches(reader.columns, reader.types)):
             scores = _scores(reader, getattr(model, "model_", model), pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):

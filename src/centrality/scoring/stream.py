@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from centrality import tables
+from centrality._checks import InputError
 from centrality.scores.calibration import checked_t
 from centrality.scoring import units
 from centrality.scoring.adapter import Reader, reader_of
@@ -46,7 +47,7 @@ def score_unit(job: Job, unit: units.Unit) -> int:
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     reader = reader_of(job.model, source.schema)
     if job.explain and reader.reasons is None:
-        raise ValueError(
+        raise InputError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
