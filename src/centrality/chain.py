@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, fuse, model_file
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality._estimator import CentralityEstimator, unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.model import saving
@@ -112,7 +112,7 @@ class Chain(TransformerMixin, CentralityEstimator):
         parts, t = self.explain(X, t), self.t if t is None else t
         origins = self.representation_.origins()
         if origins is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self.representation_).__name__} turns items into vectors whose numbers have no names: there is "
                 "nothing to put into words. `explain` gives their contributions."
             )
@@ -206,7 +206,7 @@ def _put_together(header: Any, arrays: Any, encoder: Any, representation: Any, d
         known = kind().get_params(deep=False)
         representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
     elif type(representation) is not kind:
-        raise ValueError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
+        raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
     mark = "representation."
     learned = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
     rest = {name: array for name, array in arrays.items() if not name.startswith(mark)}

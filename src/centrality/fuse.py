@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import model_file
-from centrality._checks import positive, whole, widths
+from centrality._checks import InputError, positive, whole, widths
 from centrality._estimator import (
     CentralityEstimator,
     rows_to_fit,
@@ -181,7 +181,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
         if experiment not in PAPER_HIDDEN:
-            raise ValueError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
+            raise InputError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
         settings: dict[str, Any] = {
             "hidden": PAPER_HIDDEN[experiment],
             "shared_encoder": True,
@@ -282,7 +282,7 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
             rng = np.random.default_rng(seed)
             new, self._memory = X.shape[0], self._memory.with_new(X, rng)
             if self._memory.rows.shape[0] < 3:
-                raise ValueError(f"partial_fit needs at least 3 rows to compare, got {new}.")
+                raise InputError(f"partial_fit needs at least 3 rows to compare, got {new}.")
             self._go_on(new / self._memory.seen, rng, seed)
         return self
 
@@ -322,12 +322,12 @@ class FUSE(Scored, Conformal, Explained, TransformerMixin, CentralityEstimator):
         """
         check_is_fitted(self)
         if self._report is None:
-            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
+            raise InputError("This model's file was written before there were reports: fit it again to have one.")
         return self._report
 
     def _plan(self) -> Plan:
         if self.scheme not in SCHEMES:
-            raise ValueError(f"scheme must be 1, 2, 3 or 4, got {self.scheme!r}.")
+            raise InputError(f"scheme must be 1, 2, 3 or 4, got {self.scheme!r}.")
         steps = self.max_steps
         if steps is None and self.epochs is None:
             steps = STEPS_WHEN_CLEAN if self.novelty else STEPS

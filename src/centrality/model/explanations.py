@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality._estimator import require_finite, rows_to_score
 from centrality.model.blocks import block_by_block
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -92,11 +92,11 @@ class Explained:
 
     def _bounds(self, low: float) -> Matrix:
         if not 0 < low < 1:
-            raise ValueError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
+            raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self._inliers is not None:
             return np.asarray(np.quantile(self._inliers, low, axis=0))
         if self._training_scores is None:
-            raise ValueError("This model was saved before training scores were kept: fit it again to ask for kinds.")
+            raise InputError("This model was saved before training scores were kept: fit it again to ask for kinds.")
         return np.asarray(np.quantile(self._training_scores.quantiles, low, axis=1))
 
     def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> Matrix:
@@ -118,20 +118,20 @@ class Explained:
     def _field(self, t: float | None) -> "Field":
         dial = checked_t(self.t if t is None else t)
         if dial.ndim:
-            raise ValueError(f"Explanations are made at one t, got {t!r}; they are linear in t.")
+            raise InputError(f"Explanations are made at one t, got {t!r}; they are linear in t.")
         reach = max(self.noise_scale_) * self.n_features_in_**0.5
         return Field(self._scorer, self._calibration, reach, float(dial))
 
     def _baseline(self, baseline: Any) -> Matrix:
         if baseline is None:
             if not hasattr(self, "center_"):
-                raise ValueError("This model's file was written before explanations: fit it again to ask for them.")
+                raise InputError("This model's file was written before explanations: fit it again to ask for them.")
             return self.center_[None]
         if hasattr(baseline, "columns"):
             baseline = dense(rows_to_score(self, baseline))
         row = np.atleast_2d(np.asarray(baseline, dtype=np.float64))
         if row.shape != (1, self.n_features_in_):
-            raise ValueError(f"baseline must be one row of {self.n_features_in_} numbers, got shape {row.shape}.")
+            raise InputError(f"baseline must be one row of {self.n_features_in_} numbers, got shape {row.shape}.")
         require_finite(row, None)
         return row
 

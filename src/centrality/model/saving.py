@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from centrality import __version__
-from centrality._checks import widths
+from centrality._checks import InputError, widths
 from centrality.model.replay import Memory
 from centrality.model_file import as_json
 from centrality.network.network import restore
@@ -61,11 +61,11 @@ def put_together(
 ) -> Any:
     """The model of this kind that `parts_of` took apart; a ValueError if the parts do not fit."""
     if header["model"] != kind.__name__:
-        raise ValueError(f"a {kind.__name__} model was wanted, this one is a {header['model']}.")
+        raise InputError(f"a {kind.__name__} model was wanted, this one is a {header['model']}.")
     known = kind().get_params(deep=False)  # a file of a later minor version may know more
     parameters = {name: value for name, value in header["parameters"].items() if name in known}
     if parameters["encoder"] is not None and encoder is None:
-        raise ValueError(
+        raise InputError(
             f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
             "pass one to hold its weights, load(path, encoder=...)."
         )
@@ -103,7 +103,7 @@ def put_together(
 def _scaling(arrays: Arrays, p: int) -> Scaling:
     heavy = arrays["scaling.heavy"]
     if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
-        raise ValueError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
+        raise InputError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
     bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
     return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
 
@@ -119,5 +119,5 @@ def _training_scores(header: dict[str, Any], arrays: Arrays) -> TrainingScores |
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = arrays[name]
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
+        raise InputError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
     return array

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._estimator import rows_to_score
 from centrality.model.blocks import in_blocks
 from centrality.network.network import Network
@@ -49,7 +50,7 @@ class Scored:
         t = self.t if t is None else t
         checked_t(t)
         if (members := self.network_.members) < 2:
-            raise ValueError(
+            raise InputError(
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=5), say."
             )
 
@@ -74,7 +75,7 @@ class Scored:
         """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
         heads = self.heads(X)
         if self._training_scores is None:
-            raise ValueError("This model was saved before training scores were kept: fit it again to ask for drift.")
+            raise InputError("This model was saved before training scores were kept: fit it again to ask for drift.")
         return self._training_scores.compare(heads)
 
     def _in_blocks(self, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:

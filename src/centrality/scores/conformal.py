@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import positive
+from centrality._checks import InputError, positive
 from centrality.scores.calibration import blend, checked_t
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
@@ -51,7 +51,7 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     """The score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
     needed = int(np.ceil(1 / _share("fdr", fdr) - 1e-9)) - 1
     if len(inliers) < needed:
-        raise ValueError(
+        raise InputError(
             f"fdr={fdr:g} needs at least {needed} calibration rows, got {len(inliers)}: with fewer, no p-value can be "
             "small enough. Calibrate on more rows, or ask for a larger fdr."
         )
@@ -73,7 +73,7 @@ def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: floa
     level = positive("false_positives", expected) / len(scores)
     needed = int(np.ceil(1 / level - 1e-9)) - 1
     if len(inliers) < needed:
-        raise ValueError(
+        raise InputError(
             f"false_positives={expected:g} among {len(scores)} rows needs at least {needed} calibration rows, got "
             f"{len(inliers)}. Calibrate on more rows, or allow more false positives."
         )
@@ -160,9 +160,9 @@ class Conformal:
         rules = [f"{name}={value!r}" for name, value in given.items() if value is not None]
         if len(rules) != 1:
             came = " and ".join(rules) or "none"
-            raise ValueError(f"One of fdr, false_positives and contamination was wanted, got {came}.")
+            raise InputError(f"One of fdr, false_positives and contamination was wanted, got {came}.")
         if checked_t(t).ndim:
-            raise ValueError(f"t must be one number here, got {t!r}.")
+            raise InputError(f"t must be one number here, got {t!r}.")
         scores = blend(heads, t)
         if contamination is not None:
             return threshold_by_contamination(scores, contamination)
@@ -176,7 +176,7 @@ class Conformal:
         """(m, 2) heads of the rows kept by `calibrate` or `holdout`; an error if there are none."""
         check_is_fitted(self)
         if self._inliers is None:
-            raise ValueError(
+            raise InputError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
                 "such rows, or fit with holdout=0.2 to keep a fifth of the training rows aside for it."
             )
@@ -195,7 +195,7 @@ def set_aside(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator
     n = X.shape[0]
     count = max(1, round(_share("holdout", holdout) * n))
     if n - count < 3:
-        raise ValueError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
+        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
     order = rng.permutation(n)
     learned, aside = np.sort(order[count:]), np.sort(order[:count])
     return X[learned], X[aside], _among(dissimilarity, learned, n)
@@ -209,7 +209,7 @@ def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
         return lambda i, j: dissimilarity(index[i], index[j])
     matrix = np.asarray(dissimilarity)
     if matrix.shape != (n, n):
-        raise ValueError(
+        raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
@@ -233,5 +233,5 @@ def _below_which(inliers: Scores, level: float) -> float:
 
 def _share(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a share above 0 and below 1, got {value!r}.")
+        raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
     return float(value)

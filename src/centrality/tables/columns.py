@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 TURNED = 4096  # rows turned from columns into rows together, in the processor's cache: a quarter of the time
 
 
-class TableError(ValueError):
+class TableError(InputError):
     """A file or a column that cannot be used; the message says what was wanted."""
 
 

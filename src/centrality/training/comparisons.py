@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from centrality._checks import InputError
 from centrality.training.losses import opponents
 from centrality.training.rows import Rows, take
 from centrality.training.schemes import Index
@@ -62,7 +63,7 @@ class OfVectors:
 
     def __init__(self, rows: Rows, metric: str) -> None:
         if metric not in METRICS:
-            raise ValueError(
+            raise InputError(
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {metric!r}."
             )
         self.rows, self.metric, self.manhattan = rows, metric, metric == "manhattan"
@@ -151,12 +152,12 @@ class OfFunction(ByNumber):
         a, b = self.rows.given(rows), self.rows.given(anchors)
         distances = np.asarray(self.metric(a, b), dtype=np.float64)
         if distances.shape != (len(a), len(b)):
-            raise ValueError(
+            raise InputError(
                 f"metric must give a ({len(a)}, {len(b)}) array of dissimilarities for batches of {len(a)} and "
                 f"{len(b)} rows, got shape {distances.shape}."
             )
         if not np.isfinite(distances).all():
-            raise ValueError("metric must give finite dissimilarities, got NaN or infinity.")
+            raise InputError("metric must give finite dissimilarities, got NaN or infinity.")
         return distances
 
 
@@ -202,7 +203,7 @@ class OfRowNumbers(ByNumber):
         answer = np.asarray(self._function(rows.ravel(), anchors.ravel()), dtype=np.float64)
         if not np.isfinite(answer).all():
             k = int(np.flatnonzero(~np.isfinite(answer))[0])
-            raise ValueError(
+            raise InputError(
                 "dissimilarity must give finite numbers, "
                 f"got {answer[k]} for rows {rows.flat[k]} and {anchors.flat[k]}."
             )
@@ -232,7 +233,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
     if matrix.shape != (n, n):
-        raise ValueError(
+        raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
@@ -240,11 +241,11 @@ def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T
         if not np.isfinite(part).all() or (part < 0).any():
-            raise ValueError("dissimilarity must hold finite numbers that are not negative.")
+            raise InputError("dissimilarity must hold finite numbers that are not negative.")
         uneven = np.abs(part - mirror)
         if (uneven > 1e-6 * np.maximum(part, mirror) + 1e-12).any():
             i, j = np.unravel_index(uneven.argmax(), uneven.shape)
-            raise ValueError(
+            raise InputError(
                 f"dissimilarity must be symmetric, but the entry ({start + i}, {j}) is {part[i, j]} "
                 f"and ({j}, {start + i}) is {mirror[i, j]}."
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from centrality._checks import positive
+from centrality._checks import InputError, positive
 from centrality.training.rows import Rows
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the automatic noise scales, in units of the spacing of the rows
@@ -40,5 +40,5 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
         return tuple(rung * spacing for rung in LADDER)
     scales = np.atleast_1d(np.asarray(asked, dtype=object))
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
-        raise ValueError(f"noise_scale must be 'auto', a number or a list, got {asked!r}.")
+        raise InputError(f"noise_scale must be 'auto', a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)
