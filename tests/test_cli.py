@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 
-from centrality import commands, load, tables
+from centrality import FUSE, commands, load, tables
 from centrality.cli import main
 
 
@@ -194,6 +194,83 @@ def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_the
     assert main(["score", str(model), str(tmp_path / "rows.npy"), "-o", str(tmp_path / "s.npz"), "--p-values"]) == 2
     assert "holdout=0.2" in capsys.readouterr().err
     assert not (tmp_path / "s.npz").exists()
+
+
+BUGS = [
+    TypeError("'NoneType' object is not subscriptable"),
+    ValueError("could not broadcast"),
+    KeyError("weights"),
+    AttributeError("no attribute 'shape'"),
+    ModuleNotFoundError("No module named 'centrality.oops'"),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
+def test_a_bug_keeps_its_traceback_exits_1_and_says_how_to_report_it(monkeypatch, capsys, bug):
+    def broken(arguments):
+        raise bug
+
+    monkeypatch.setattr(commands.ALL["inspect"], "run", broken)
+    assert main(["inspect", "m.safetensors"]) == 1
+    *trace, last = capsys.readouterr().err.splitlines()
+    assert trace[0] == "Traceback (most recent call last):"
+    assert "in broken" in "".join(trace)
+    assert trace[-1] == f"{type(bug).__name__}: {bug}"
+    assert "bug" in last
+    assert "report" in last
+
+
+def test_a_result_that_cannot_be_shown_is_a_bug_too(monkeypatch, capsys):
+    monkeypatch.setattr(commands.ALL["inspect"], "run", lambda arguments: {"rows": 1})
+    assert main(["inspect", "m.safetensors"]) == 1
+    assert "KeyError: 'feature_names'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--traceback", "inspect", "none"], ["inspect", "none", "--traceback"]])
+def test_a_users_error_shows_its_traceback_when_asked(capsys, arguments):
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.splitlines()[-1] == "centrality: There is no model file at none."
+    assert main(["inspect", "none"]) == 2
+    assert capsys.readouterr().err == "centrality: There is no model file at none.\n"
+
+
+def test_a_missing_extra_is_one_line(monkeypatch, capsys):
+    from centrality._optional import optional
+
+    monkeypatch.setattr(commands.ALL["inspect"], "run", lambda arguments: optional("nonesuch", "plots"))
+    assert main(["inspect", "m.safetensors"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_scikit_learn_refuses_is_one_line_too(blob, tmp_path, capsys):
+    np.save(tmp_path / "two.npy", blob)
+    np.save(tmp_path / "three.npy", np.column_stack([blob, blob[:, 0]]))
+    model = tmp_path / "m.safetensors"
+    FUSE(max_steps=9).fit(blob).save(model)
+    assert main(["score", str(model), str(tmp_path / "three.npy"), "-o", str(tmp_path / "s.npy")]) == 2
+    said = capsys.readouterr().err
+    assert said == "centrality: X has 3 features, but FUSE is expecting 2 features as input.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "x.csv", "-o", "m.safetensors", "--random-state", "-1"], "from 0 to 4294967295 was wanted, got -1"),
+        (["serve", "m.safetensors", "--port", "65536"], "a port from 0 to 65535 was wanted, got 65536"),
+    ],
+)
+def test_numbers_out_of_range_are_wrong_usage(capsys, arguments, message):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_before_the_work(tmp_path, capsys):
+    assert main(["plot", "history", "none.safetensors", "-o", str(tmp_path / "loss.doc")]) == 2
+    assert "a file ending in .png, .svg or .pdf was wanted, got .doc" in capsys.readouterr().err
 
 
 def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):

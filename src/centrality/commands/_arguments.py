@@ -63,6 +63,18 @@ def count(text: str) -> int:
     return int(text)
 
 
+def port(text: str) -> int:
+    if not 0 <= int(text) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"a port from 0 to {(1 << 16) - 1} was wanted, got {text}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not 0 <= int(text) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {(1 << 32) - 1} was wanted, got {text}")
+    return int(text)
+
+
 def auto_or_number(text: str) -> float | str:
     return text if text == "auto" else float(text)
 

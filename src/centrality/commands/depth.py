@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from centrality._checks import InputError
-from centrality.commands._arguments import names, require_folder, show_scores
+from centrality.commands._arguments import names, require_folder, seed, show_scores
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 show = show_scores
@@ -16,7 +16,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", type=Path, metavar="DATA")
     command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
     command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes random directions repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes random directions repeatable")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder
+from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder, seed
 
 if TYPE_CHECKING:
     from centrality.fuse import FUSE
@@ -46,7 +46,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes fits repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes fits repeatable")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 

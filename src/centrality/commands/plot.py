@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from centrality._checks import InputError
-from centrality.commands._arguments import loaded, model_and_data, require_folder
+from centrality.commands._arguments import loaded, model_and_data, require_folder, seed
 
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
 MAPPED = 20_000  # rows that a picture shows at most, drawn at random
@@ -18,13 +18,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
     command.add_argument("--rows", type=row_numbers, metavar="0,17", help="of profile: which rows, counted from 0")
     command.add_argument("--method", default="pca", help="of a map: pca, or umap (default: pca)")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes a umap repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes a umap repeatable")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality._atomic import written_whole
 
     require_folder(arguments.output)
+    _require_ending(arguments.output)
     model, rows = loaded(arguments), None
     if arguments.kind == "history":
         figure = _history(model)
@@ -35,6 +36,15 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     with written_whole(arguments.output) as beside:
         figure.savefig(beside)
     return {"figure": str(arguments.output), **({} if rows is None else {"rows": rows})}
+
+
+def _require_ending(path: Path) -> None:
+    """Before the work, not after it: a kind of picture that can be written."""
+    from centrality._optional import optional
+
+    known = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in known:
+        raise InputError(f"{path}: a file ending in .png, .svg or .pdf was wanted, got {path.suffix or 'no ending'}.")
 
 
 def _history(model: Any) -> Any:

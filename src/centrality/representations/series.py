@@ -178,7 +178,10 @@ class Series(Representation):
 
 
 def _two_dimensional(item: Any, i: int) -> Item:
-    array = np.asarray(item, dtype=np.float64)
+    try:
+        array = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Series {i} cannot be read as numbers: {error}.") from None
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2:
         raise InputError(f"A series is (length,) or (length, channels), but series {i} has shape {array.shape}.")
