@@ -2,8 +2,7 @@
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -34,19 +33,25 @@ def find_device(name: str) -> torch.device:
 Undo = Callable[[], object]
 
 
-@contextmanager
-def threads(most: int) -> Iterator[int]:
-    """No more threads than `most` within the caller's torch operations; yields how many there were before.
+class threads:  # noqa: N801 (a context manager, and quicker than a generator made into one)
+    """No more threads than `most` within the caller's torch operations; gives how many there were before.
 
     `torch.set_num_threads` sets the number of the thread that calls it, and also the one that every other thread takes
     over, for good, when it first touches torch. If we lowered that, a thread that begins while another scores would
     keep one thread for ever. So the caller's own number alone is set, in the libraries below torch.
     """
-    before, undo = (_lower_mine() or EVERYBODYS.lower)(max(1, most))
-    try:
-        yield before
-    finally:
-        undo()
+
+    __slots__ = ("_most", "_undo")
+
+    def __init__(self, most: int) -> None:
+        self._most = most if most > 1 else 1
+
+    def __enter__(self) -> int:
+        before, self._undo = (_lower_mine() or EVERYBODYS.lower)(self._most)
+        return before
+
+    def __exit__(self, *_: object) -> None:
+        self._undo()
 
 
 def alone() -> None:
@@ -87,7 +92,8 @@ def _lower_mine() -> Callable[[int], tuple[int, Undo]] | None:
 def _function(name: str) -> Callable[[int], int] | None:
     """A C function from int to int, of torch's own library or of those it is linked with."""
     try:
-        library = ctypes.CDLL(str(next(Path(torch.__file__).parent.glob("lib/*torch_cpu.*"))))
+        # PyDLL: a call so short is over before the interpreter's lock could be given away.
+        library = ctypes.PyDLL(str(next(Path(torch.__file__).parent.glob("lib/*torch_cpu.*"))))
         found = getattr(library, name)
     except (StopIteration, OSError, AttributeError):
         return None
