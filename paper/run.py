@@ -33,7 +33,7 @@ def reproduce(
 
     strange = [name for name in names if name not in ITEMS]
     if strange:
-        raise ValueError(f"There is no {strange[0]!r} in the paper's tables and figures: {', '.join(ITEMS)} or all.")
+        raise InputError(f"There is no {strange[0]!r} in the paper's tables and figures: {', '.join(ITEMS)} or all.")
     modules = {name: import_module(f"paper.{name}") for name in names}
     tasks = [lab.plan(n, m, folder, quick=quick, only=only, again=again) for n, m in modules.items()]
     left = sum(len(task.unknown()) for task in tasks)

@@ -68,6 +68,13 @@ def test_a_changed_type_in_parquet_names_the_column(models, rows, tmp_path, caps
     assert not (tmp_path / "out.parquet").exists()
 
 
+def test_a_category_that_became_a_list_names_the_column(models, rows, tmp_path, capsys):
+    tables.write(rows.set_column(2, "kind", pa.array([[1, 2]] * 300)), tmp_path / "t.parquet")
+    assert score(models, "table", tmp_path / "t.parquet", tmp_path / "out.parquet") == 2
+    assert "Column 'kind' (category, 2 levels) cannot be read from list<" in capsys.readouterr().err
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_numbers_written_as_other_numbers_are_welcome(models, rows, tmp_path):
     tables.write(
         pa.table({"length": [1, 2], "width": pa.array([1, 2], pa.float32()), "kind": ["oak"] * 2}),

@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from centrality._checks import InputError, InputTypeError
+
 FEW_VALUES = 4096  # a request loop's row is looked at without ceremony
 CHECK_ROWS = 65_536  # rows looked at together when values are checked: bounds the memory that takes
 
@@ -42,7 +44,7 @@ def share_of_outliers(contamination: float | str, auto: float) -> float:
     if contamination == "auto":
         return auto
     if isinstance(contamination, str) or not 0 < contamination <= 0.5:
-        raise ValueError(f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}.")
+        raise InputError(f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}.")
     return float(contamination)
 
 
@@ -62,7 +64,7 @@ def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
     """Checked training rows, as an array or a CSR matrix; the estimator learns its feature names."""
     rows = _checked(estimator, X, reset=True)
     if rows.shape[0] < at_least:
-        raise ValueError(
+        raise InputError(
             f"{type(estimator).__name__} needs at least {at_least} rows ({why}), got n_samples={rows.shape[0]}."
         )
     return rows
@@ -83,9 +85,21 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     elif not (_is_plain(X) and X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")):
         if nw.dependencies.is_into_dataframe(X):
             _require_numbers(X)
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        X = _validated(estimator, X, reset)
     require_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def _validated(estimator: Any, X: Any, reset: bool) -> Any:
+    """The rows as scikit-learn takes them; what it refuses is the user's to mend."""
+    try:
+        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    except InputError:
+        raise
+    except TypeError as error:
+        raise InputTypeError(str(error)) from error
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _is_plain(X: Any) -> bool:
@@ -110,7 +124,7 @@ def _require_numbers(frame: Any) -> None:
     }
     if wrong:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in wrong.items())
-        raise ValueError(
+        raise InputError(
             f"Numbers were wanted in every column, but these hold something else: {listed}. "
             "Drop or encode them (for example with sklearn.preprocessing.OrdinalEncoder)."
         )
@@ -136,7 +150,7 @@ def require_finite(rows: Any, names: Sequence[str] | None) -> None:
         columns = np.flatnonzero(bad)
         shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
-        raise ValueError(
+        raise InputError(
             f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "
             "drop these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
         )

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
+from centrality._checks import InputError
 from centrality._estimator import unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
@@ -181,7 +182,7 @@ class Chain(CentralityModel):
             known = kind().get_params(deep=False)
             representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
         elif type(representation) is not kind:
-            raise ValueError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
+            raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
         learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
         rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
         model = FUSE.from_parts(header["fuse"], rest, encoder=encoder, device=device)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__, model_file
-from centrality._checks import positive, whole, widths
+from centrality._checks import InputError, positive, whole, widths
 from centrality._estimator import (
     require_finite,
     rows_to_fit,
@@ -173,7 +173,7 @@ class FUSE(CentralityModel):
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
         if experiment not in PAPER_HIDDEN:
-            raise ValueError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
+            raise InputError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
         settings: dict[str, Any] = {
             "hidden": PAPER_HIDDEN[experiment],
             "shared_encoder": True,
@@ -303,7 +303,7 @@ class FUSE(CentralityModel):
         rng = np.random.default_rng(seed)
         replay = before.replay.with_new(X, rng)
         if replay.rows.shape[0] < 3:
-            raise ValueError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
+            raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         network, history = self._taught(replay.rows, X.shape[0] / replay.seen, rng, seed)
         trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names)
         self.fitted_ = self._judged(trained, replay.rows, replay.rows, 0)
@@ -384,7 +384,7 @@ class FUSE(CentralityModel):
             return super()._baseline(baseline)
         row = np.atleast_2d(np.asarray(baseline, dtype=np.float64))
         if row.shape != (1, self.fitted_.width):
-            raise ValueError(f"baseline must be one row of {self.fitted_.width} numbers, got shape {row.shape}.")
+            raise InputError(f"baseline must be one row of {self.fitted_.width} numbers, got shape {row.shape}.")
         require_finite(row, None)
         return row
 
@@ -412,11 +412,11 @@ class FUSE(CentralityModel):
     ) -> Self:
         """Put together the model that `parts` took apart; a ValueError if the parts do not fit."""
         if header["model"] != cls.__name__:
-            raise ValueError(f"a {cls.__name__} model was wanted, this one is a {header['model']}.")
+            raise InputError(f"a {cls.__name__} model was wanted, this one is a {header['model']}.")
         known = cls().get_params(deep=False)  # a file of a later minor version may know more
         parameters = {name: value for name, value in header["parameters"].items() if name in known}
         if parameters["encoder"] is not None and encoder is None:
-            raise ValueError(
+            raise InputError(
                 f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
                 "pass one to hold its weights, load(path, encoder=...)."
             )

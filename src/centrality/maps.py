@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._optional import optional
 
 METHODS = ("pca", "umap")
@@ -27,9 +28,9 @@ def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = No
     """
     Z = np.asarray(Z, dtype=np.float64)
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     if Z.ndim != 2 or len(Z) < 2:
-        raise ValueError(f"A map needs at least two rows of numbers, got shape {Z.shape}.")
+        raise InputError(f"A map needs at least two rows of numbers, got shape {Z.shape}.")
     if Z.shape[1] == 1:
         return np.column_stack([Z[:, 0], np.zeros(len(Z))])
     if Z.shape[1] == 2:

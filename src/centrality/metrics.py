@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_array
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 
 CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
@@ -26,7 +26,7 @@ def graph_smoothness(X: Any, scores: Any, *, neighbors: int = 10) -> float:
     s = _one_score_per_row(scores, rows.shape[0])
     neighbors = whole("neighbors", neighbors)
     if neighbors >= rows.shape[0]:
-        raise ValueError(f"neighbors must be below the number of rows, got {neighbors} for {rows.shape[0]} rows.")
+        raise InputError(f"neighbors must be below the number of rows, got {neighbors} for {rows.shape[0]} rows.")
     s = s - s.min()
     if not s.any():
         return 0.0
@@ -43,11 +43,11 @@ def rank_correlation(first: Any, second: Any, *, method: str = "spearman") -> fl
     0.5
     """
     if method not in CORRELATIONS:
-        raise ValueError(f"method must be one of {', '.join(CORRELATIONS)}, got {method!r}.")
+        raise InputError(f"method must be one of {', '.join(CORRELATIONS)}, got {method!r}.")
     a = _one_score_per_row(first, None)
     b = _one_score_per_row(second, len(a))
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        raise ValueError("A rank correlation needs two lists of scores, each with at least two different values.")
+        raise InputError("A rank correlation needs two lists of scores, each with at least two different values.")
     return float(CORRELATIONS[method](a, b).statistic)
 
 
@@ -55,7 +55,7 @@ def _one_score_per_row(scores: Any, n: int | None) -> NDArray[np.float64]:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or (n is not None and len(values) != n):
         wanted = "one score per row was" if n is None else f"{n} scores, one per row, were"
-        raise ValueError(f"{wanted} wanted, got shape {values.shape}.")
+        raise InputError(f"{wanted} wanted, got shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise ValueError("The scores hold NaN or infinity: finite numbers were wanted.")
+        raise InputError("The scores hold NaN or infinity: finite numbers were wanted.")
     return values

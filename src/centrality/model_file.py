@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._atomic import write_atomically
+from centrality._checks import InputError
 
 FORMAT = (1, 0)  # a reader understands every minor version of its own major version
 KEY = "centrality"
@@ -24,7 +25,7 @@ MAX_HEADER = 100_000_000  # safetensors' own limit
 Arrays = dict[str, NDArray[Any]]
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InputError):
     """A file that cannot be read as a model; the message says which kind of wrong it is."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.scores.calibration import checked_t
 
@@ -55,10 +56,10 @@ class Scorer:
         try:
             self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the runtime's own kinds of error have no common base
-            raise ValueError(f"{path} cannot be read as ONNX: {error}") from error
+            raise InputError(f"{path} cannot be read as ONNX: {error}") from error
         metadata = self._session.get_modelmeta().custom_metadata_map
         if KEY not in metadata:
-            raise ValueError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
+            raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
         facts = json.loads(metadata[KEY])
         self.t: float = facts["t"]
         self.width: int = facts["features"]
@@ -92,14 +93,14 @@ class Scorer:
         if self.feature_names is not None and there is not None:
             missing = [name for name in self.feature_names if name not in list(there)]
             if missing:
-                raise ValueError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(there)}.")
+                raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(there)}.")
             Q = Q.select(self.feature_names) if hasattr(Q, "select") else Q[self.feature_names]
         rows = np.asarray(Q)
         if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
-            raise ValueError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")
+            raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")
         if not len(rows):
-            raise ValueError("Rows were wanted, got none.")
+            raise InputError("Rows were wanted, got none.")
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
-                raise ValueError("Q contains NaN or infinity: finite numbers were wanted.")
+                raise InputError("Q contains NaN or infinity: finite numbers were wanted.")
         return rows

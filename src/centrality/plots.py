@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from centrality._checks import InputError
 from centrality._optional import optional
 
 COLOURS = "viridis"  # perceptually even, and safe for the colour-blind
@@ -276,7 +277,7 @@ def bagplot(
     """
     X, depth = np.asarray(X, dtype=np.float64), np.asarray(depth)
     if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"A bagplot needs rows of two columns, got shape {X.shape}.")
+        raise InputError(f"A bagplot needs rows of two columns, got shape {X.shape}.")
     center = X[depth.argmax()] if center is None else np.asarray(center)
     bag = hull(X[depth >= np.median(depth)])
     beyond = ~inside(X, center + FENCE * (bag - center))
@@ -298,7 +299,7 @@ def hull(points: NDArray[Any]) -> NDArray[Any]:
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError) as error:
-        raise ValueError(
+        raise InputError(
             f"A bagplot needs rows that spread over the plane, but these {len(points)} lie on a line or a point."
         ) from error
 

@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from centrality import plots
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality._estimator import rows_to_fit, rows_to_score, unchanged_on_failure
 from centrality.depths import Mahalanobis
 
@@ -66,7 +66,7 @@ def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
     array([0.])
     """
     if not 0 <= trim < 1:
-        raise ValueError(f"trim must be a share of the rows in [0, 1), got {trim!r}.")
+        raise InputError(f"trim must be a share of the rows in [0, 1), got {trim!r}.")
     rows = _rows(X)
     return np.asarray(rows[central_region(model, rows, mass=1 - trim).inside].mean(0))
 
@@ -96,7 +96,7 @@ def central_region(model: Any, X: Any, *, mass: float = 0.5) -> CentralRegion:
     array([False,  True,  True, False])
     """
     if not 0 < mass <= 1:
-        raise ValueError(f"mass must be a share of the rows in (0, 1], got {mass!r}.")
+        raise InputError(f"mass must be a share of the rows in (0, 1], got {mass!r}.")
     scores = _scores(model, X)
     count = int(np.ceil(mass * len(scores) - 1e-9))  # 0.7 of 10 rows is 7 of them, whatever 0.7 * 10 rounds to
     level = float(np.sort(scores)[len(scores) - max(count, 1)])
@@ -158,7 +158,7 @@ def two_sample_test(
     True
     """
     if statistic not in STATISTICS:
-        raise ValueError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
+        raise InputError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
     first, second = _two_samples(X, Y)
     permutations = whole("permutations", permutations)
     rng = check_random_state(random_state)
@@ -191,7 +191,7 @@ def rank_interval(
     array([1., 0.])
     """
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        raise InputError(f"level must lie between 0 and 1, got {level!r}.")
     rows, queries = _two_samples(X, Q)
     resamples = whole("resamples", resamples)
     rng = check_random_state(random_state)
@@ -263,7 +263,7 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn_classes(self, rows: Any, y: Any) -> Array:
         if y is None:
-            raise ValueError("DDClassifier requires y to be passed, but the target y is None.")
+            raise InputError("DDClassifier requires y to be passed, but the target y is None.")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(rows, labels)
         assert_all_finite(labels, input_name="y")
@@ -271,7 +271,7 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, counts = np.unique(labels, return_counts=True)
         if len(self.classes_) < 2 or counts.min() < 2:
             listed = ", ".join(f"{label}: {count}" for label, count in zip(self.classes_, counts, strict=True))
-            raise ValueError(f"At least two classes of two rows each were wanted, got these class sizes: {listed}.")
+            raise InputError(f"At least two classes of two rows each were wanted, got these class sizes: {listed}.")
         return np.asarray(labels)
 
     def _unfitted(self) -> Any:
@@ -306,7 +306,7 @@ def _rows(X: Any) -> Array:
 def _two_samples(X: Any, Y: Any) -> tuple[Array, Array]:
     first, second = _rows(X), _rows(Y)
     if first.shape[1] != second.shape[1]:
-        raise ValueError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
+        raise InputError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
     return first, second
 
 

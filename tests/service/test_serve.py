@@ -1,9 +1,11 @@
 """A real server process, asked by a real HTTP client."""
 
 import json
+import os
 import re
 import signal
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
@@ -260,6 +262,31 @@ def test_a_port_in_use_or_a_missing_model_is_said(file, server, tmp_path, capsys
     (tmp_path / "empty").write_text("\n")
     assert main(["serve", str(file), "--token-file", str(tmp_path / "empty")]) == 2
     assert "is empty, a token was wanted" in capsys.readouterr().err
+
+
+def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(
+        # the real program, with a mistake for t = 0 and another for t = 1
+        "from centrality.service import _requests\n"
+        "def answer(asked, *rest):\n"
+        "    return len(None) if asked.ts[0] == 0 else int('drawer')\n"
+        "_requests.answer = answer\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    server = start(str(file))
+    for t in (0, 1):
+        found = server.score(rows=[[1, 2, 3]], t=t)
+        assert found == {
+            "status": 500,
+            "error": "An error of the service, not of the request. The service's log says more.",
+        }
+    assert server.score(rows=[[1, 2, "3"]])["status"] == 422  # the user's own mistake, and the service goes on
+    assert server.metric("centrality_requests_total", path="/score", status="500") == 2
+    server.stop()
+    log = "".join(server.log)
+    assert log.count("An error of the service at POST /score") == log.count("Traceback") == 2
+    assert "TypeError: object of type 'NoneType' has no len()" in log
+    assert "ValueError: invalid literal for int() with base 10: 'drawer'" in log
 
 
 def test_what_was_accepted_is_finished_before_the_end(start, file, model):

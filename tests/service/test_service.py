@@ -301,6 +301,8 @@ def test_series_in_a_row_each_and_one_series_by_its_windows(app):
     chain = Chain(Series(), quick()).fit(waves)
     found = score(app(chain), rows=waves[:3].tolist())
     np.testing.assert_allclose(found["centrality_0.5"], chain.centrality(waves[:3]))
+    wrong = score(app(chain), rows=[waves[0].tolist(), ["high", "low"]])
+    assert (wrong["status"], "Series 1 cannot be read as numbers" in wrong["error"]) == (422, True)
     moments = pd.DataFrame({"value": np.sin(np.arange(400) / 5)})
     windows = Chain(Series(window=40, step=20), quick()).fit(moments)
     found = score(app(windows), rows=moments[:100]["value"].tolist())

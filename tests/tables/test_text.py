@@ -3,6 +3,7 @@
 import io
 import os
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,27 @@ def test_rows_may_come_later_than_the_line_above_them():
         table = open_stream(file).table()
         later.join()
     assert table.to_pydict() == {"a": [1], "b": [2]}
+
+
+@pytest.mark.parametrize(("kind", "reads"), [(".csv", "csv.read_csv"), (".jsonl", "json.read_json")])
+def test_arrows_threads_hold_nothing_of_pythons_so_that_a_program_may_end_at_once(tmp_path, monkeypatch, kind, reads):
+    # A thread of Arrow's that lets go of a Python object while the interpreter ends aborts the process: exit 134.
+    block = {".csv": b"a,b\n" + b"1.5,word\n" * 50_000, ".jsonl": b'{"a": 1.5, "b": "word"}\n' * 50_000}[kind]
+    given = []
+
+    def reading(source, **options):
+        given.append((type(source), pa.total_allocated_bytes() - before))
+        return real(source, **options)
+
+    module = import_module(f"pyarrow.{reads.partition('.')[0]}")
+    real = getattr(module, reads.partition(".")[2])
+    monkeypatch.setattr(module, reads.partition(".")[2], reading)
+    before = pa.total_allocated_bytes()
+    file = tmp_path / f"rows{kind}"
+    file.write_bytes(block)
+    with tables.open_rows(file) as source:
+        assert source.schema.names == ["a", "b"]
+    for source, arrows in given:
+        assert issubclass(source, pa.NativeFile)
+        assert arrows > len(block) / 2  # copied: Arrow's own memory, not a view of Python's bytes
+    assert given

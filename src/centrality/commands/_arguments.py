@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from centrality._checks import InputError
+
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
@@ -50,7 +52,7 @@ def require_folder(path: Path) -> None:
 
 def names(text: str) -> list[str]:
     if not text.strip():
-        raise ValueError("Names of columns were wanted, separated by commas, got none.")
+        raise InputError("Names of columns were wanted, separated by commas, got none.")
     return [name.strip() for name in text.split(",")]
 
 
@@ -61,6 +63,18 @@ def numbers(text: str) -> list[float]:
 def count(text: str) -> int:
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number above 0 was wanted, got {text}")
+    return int(text)
+
+
+def port(text: str) -> int:
+    if not 0 <= int(text) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"a port from 0 to {(1 << 16) - 1} was wanted, got {text}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not 0 <= int(text) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {(1 << 32) - 1} was wanted, got {text}")
     return int(text)
 
 

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from centrality.commands._arguments import names, require_folder, show_scores
+from centrality._checks import InputError
+from centrality.commands._arguments import names, require_folder, seed, show_scores
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 show = show_scores
@@ -15,7 +16,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", type=Path, metavar="DATA")
     command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
     command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes random directions repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes random directions repeatable")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality.depths import BY_NAME
 
     if arguments.name not in BY_NAME:
-        raise ValueError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
+        raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
     tables.kind_of(arguments.output)
     require_folder(arguments.output)
     table = tables.read(arguments.data)

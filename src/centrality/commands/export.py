@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import require_folder
 
 HELP = "write a model as ONNX, to be scored without torch"
@@ -16,7 +17,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.output.suffix != ".onnx":
-        raise ValueError(f"The output must end in .onnx, got {arguments.output}.")
+        raise InputError(f"The output must end in .onnx, got {arguments.output}.")
     require_folder(arguments.output)
 
     from centrality.chain import load

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder
+from centrality._checks import InputError
+from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder, seed
 
 if TYPE_CHECKING:
     from centrality.model.fitted import Fitted
@@ -47,7 +48,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes fits repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes fits repeatable")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
@@ -114,7 +115,7 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
 
     sketches.require(arguments.holdout)
     if arguments.data == "-" or arguments.window is not None:
-        raise ValueError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
+        raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
 def _second_pass(model: "CentralityModel", data: str) -> None:
@@ -136,7 +137,7 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     spelled = f"{kind}:COLUMN" if column else kind
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
         spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
-        raise ValueError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
+        raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
     options |= {name: getattr(arguments, name) for name in OF_REPRESENTATIONS}
     return by_kind[kind].asked_for(column, options)

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from centrality.commands._arguments import loaded, model_and_data, require_folder
+from centrality._checks import InputError
+from centrality.commands._arguments import loaded, model_and_data, require_folder, seed
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -21,23 +22,33 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
     command.add_argument("--rows", type=row_numbers, metavar="0,17", help="of profile: which rows, counted from 0")
     command.add_argument("--method", default="pca", help="of a map: pca, or umap (default: pca)")
-    command.add_argument("--random-state", type=int, metavar="SEED", help="a seed makes a umap repeatable")
+    command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes a umap repeatable")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality._atomic import write_atomically
 
     require_folder(arguments.output)
+    _require_ending(arguments.output)
     model, rows = loaded(arguments), None
     if arguments.kind == "history":
         figure = _history(model)
     elif arguments.data is None:
-        raise ValueError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
+        raise InputError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
         figure, rows = _of_rows(arguments, model)
     with write_atomically(arguments.output) as beside:
         figure.savefig(beside)
     return {"figure": str(arguments.output), **({} if rows is None else {"rows": rows})}
+
+
+def _require_ending(path: Path) -> None:
+    """Before the work, not after it: a kind of picture that can be written."""
+    from centrality._optional import optional
+
+    known = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in known:
+        raise InputError(f"{path}: a file ending in .png, .svg or .pdf was wanted, got {path.suffix or 'no ending'}.")
 
 
 def _history(model: "CentralityModel") -> Any:
@@ -79,17 +90,17 @@ def _chosen(adapter: "Adapter", table: Any, numbers: list[int]) -> Any:
 
     beyond = [number for number in numbers if number >= table.num_rows]
     if beyond:
-        raise ValueError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
+        raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
     heads = adapter.heads(adapter.vectors(table), table.num_rows)
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
-        raise ValueError(f"Row {missing[0]} has no score to draw: it could not be represented.")
+        raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")
     return heads
 
 
 def _require_two_columns(model: "CentralityModel") -> None:
     if model.reading().kind != "numbers" or model.fitted_.width != 2:
-        raise ValueError("Contours need a model of two columns of numbers; for others, draw a map.")
+        raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
 
 
 def _contours(model: "CentralityModel", points: Any) -> Any:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
@@ -36,7 +36,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     root = checkout()
     if arguments.only not in (None, "paper", "ours", "default"):
-        raise ValueError(f"--only must be paper, ours or default, got {arguments.only!r}.")
+        raise InputError(f"--only must be paper, ours or default, got {arguments.only!r}.")
     whole("--workers", arguments.workers)
     if arguments.data is not None:
         if not arguments.data.is_dir():

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from centrality._checks import InputError
 from centrality.commands._arguments import count, loaded, model_and_data, numbers, require_folder, show_scores
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
-        raise ValueError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
+        raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
     if output.partition("?")[0].endswith("/"):
         return _of_folder(arguments, output)
     if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
-        raise ValueError(
+        raise InputError(
             "--resume, --workers, --split and --cluster are for a folder of scores, one file for each unit of work: "
             f"-o FOLDER/ (ending in /) was wanted, got {output}."
         )
@@ -99,7 +100,7 @@ class ScoreUnit:
 def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     """One file of scores for each unit of work. Where worker processes do it, this one stays small: no torch."""
     if arguments.data == "-":
-        raise ValueError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
+        raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
         return _on_cluster(arguments, folder)
     from centrality.scoring import units
@@ -115,7 +116,7 @@ def _engine(arguments: argparse.Namespace, every: Sequence["Unit"]) -> "Engine":
 
     if arguments.watch_drift:
         if arguments.workers:
-            raise ValueError("--watch-drift reads rows in their order, in one process: leave out --workers.")
+            raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
         return units.in_turn
     rows = sum(unit.rows or 0 for unit in every)
     count = min(arguments.workers or (workers.cores() if rows >= WORTH_WORKERS else 1), len(every))
@@ -124,7 +125,7 @@ def _engine(arguments: argparse.Namespace, every: Sequence["Unit"]) -> "Engine":
 
 def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     if arguments.watch_drift or arguments.workers:
-        raise ValueError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
+        raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
     from centrality import distributed
     from centrality.scoring import units
 

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from centrality.commands._arguments import count, loaded
+from centrality._checks import InputError
+from centrality.commands._arguments import count, loaded, port
 
 HELP = "score over HTTP"
 TOKEN = "CENTRALITY_TOKEN"
@@ -14,7 +15,7 @@ TOKEN = "CENTRALITY_TOKEN"
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument("--host", default="127.0.0.1", help="which address to listen on (default: 127.0.0.1)")
-    command.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: 8000)")
+    command.add_argument("--port", type=port, default=8000, help="0 takes a free one (default: 8000)")
     command.add_argument("--token-file", type=Path, metavar="FILE", help=f"the bearer token (or: ${TOKEN})")
     command.add_argument("--max-bytes", type=count, default=64 << 20, metavar="N", help="of a request's body")
     command.add_argument("--max-rows", type=count, default=1_000_000, metavar="N", help="of a request")
@@ -49,7 +50,10 @@ def _quiet(model: Any) -> Any:
 
 
 def _token(file: Path | None) -> str | None:
-    token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
+    try:
+        token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} holds no text, a token was wanted in it: {error}.") from None
     if file is not None and not token:
-        raise ValueError(f"{file} is empty, a token was wanted in it.")
+        raise InputError(f"{file} is empty, a token was wanted in it.")
     return token or None

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._atomic import write_atomically
+from centrality._checks import InputError
 from centrality._optional import optional
 
 Arrays = dict[str, NDArray[Any]]
@@ -46,14 +47,14 @@ def fetch(name: str) -> Path:
     ValueError: There is no data set called 'brestw'; there are: breastw, ionosphere, ...
     """
     if name not in SETS:
-        raise ValueError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")
+        raise InputError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")
     known = SETS[name]
     folders = [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
     for folder in [*folders, cache()]:
         found = folder / known.path
         if found.is_file():
             if digest(found) != known.digest:
-                raise ValueError(f"{found} is not the data set {name} as published: its checksum differs. Remove it.")
+                raise InputError(f"{found} is not the data set {name} as published: its checksum differs. Remove it.")
             return found
     return _download(name, known)
 
@@ -62,7 +63,7 @@ def rows(name: str) -> NDArray[Any]:
     """(n, p) the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
     path = fetch(name)
     if path.suffix != ".npz":
-        raise ValueError(f"The data set {name} holds text, not rows of numbers: read {path}.")
+        raise InputError(f"The data set {name} holds text, not rows of numbers: read {path}.")
     with np.load(path) as archive:
         array = archive[next(key for key in ("X", "E", "X_train") if key in archive.files)]
     array = array.reshape(len(array), -1)
@@ -95,7 +96,7 @@ def digest(path: Path) -> str:
                 total.update(f"{name} {array.dtype.str} {array.shape}".encode())
                 total.update(array.tobytes())
     except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as {path.suffix}: {error}. Remove it.") from error
+        raise InputError(f"{path} cannot be read as {path.suffix}: {error}. Remove it.") from error
     return total.hexdigest()
 
 
@@ -120,7 +121,7 @@ def _download(name: str, known: Published) -> Path:
         if digest(beside) != known.digest:
             for part in parts:
                 part.unlink()  # or the same bytes would be taken again
-            raise ValueError(f"What {', '.join(known.urls)} offers is not the data set {name}: its checksum differs.")
+            raise InputError(f"What {', '.join(known.urls)} offers is not the data set {name}: its checksum differs.")
     return target
 
 

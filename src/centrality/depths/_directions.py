@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, Frame, blocks, flat, in_one_unit, unit
 
@@ -48,7 +48,7 @@ class DirectionalDepth(Depth):
 
     def _learn(self, rows: Array) -> Frame:
         if isinstance(self.directions, str) and self.directions not in ("auto", "paper"):
-            raise ValueError(f"directions must be 'auto', 'paper' or a whole number, got {self.directions!r}.")
+            raise InputError(f"directions must be 'auto', 'paper' or a whole number, got {self.directions!r}.")
         return flat(rows, whiten=True) if self.directions == "auto" else in_one_unit(rows)
 
     def _prepare(self) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from centrality._checks import InputError
 from centrality._estimator import (
     CentralityEstimator,
     rows_to_fit,
@@ -36,7 +37,7 @@ class Depth(CentralityEstimator):
         with unchanged_on_failure(self):
             rows = rows_to_fit(self, X, at_least=2, why="one row alone has no spread")
             if self.dtype not in PRECISIONS:
-                raise ValueError(f"dtype must be one of {', '.join(PRECISIONS)}, got {self.dtype!r}.")
+                raise InputError(f"dtype must be one of {', '.join(PRECISIONS)}, got {self.dtype!r}.")
             self._share = share_of_outliers(self.contamination, auto=OUTLIERS)
             rows = _dense(rows)
             self._frame = self._learn(rows)

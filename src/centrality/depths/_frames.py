@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 Array = NDArray[Any]
 
 BLOCK_VALUES = 1 << 17  # values handled together: 1 MiB in float64, so that passes over a block stay in cache
@@ -83,7 +85,7 @@ def whitened(center: Array, covariance: Array, ridge: float) -> Frame:
     values, vectors = np.linalg.eigh(covariance)
     values = values.clip(0.0, None) + ridge  # rounding may leave a zero slightly negative
     if values.min() <= 0:
-        raise ValueError(
+        raise InputError(
             "The covariance is singular (constant or dependent columns, or no more rows than columns) and ridge=0. "
             "Drop such columns, or give a small ridge above 0."
         )
@@ -133,4 +135,4 @@ def unit(vectors: Array) -> Array:
 
 def _require_squares(covariance: Array) -> None:
     if not np.isfinite(covariance).all():
-        raise ValueError("The rows are too large for their squares to be computed: rescale them to below 1e150.")
+        raise InputError("The rows are too large for their squares to be computed: rescale them to below 1e150.")

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.covariance import MinCovDet
 from sklearn.utils import check_random_state
 
-from centrality._checks import positive
+from centrality._checks import InputError, positive
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Frame, moments, whitened
 
@@ -58,7 +58,7 @@ class Mahalanobis(Depth):
     def _robust_moments(self, rows: Array) -> tuple[Array, Array]:
         n, d = rows.shape
         if n <= d + 1:
-            raise ValueError(
+            raise InputError(
                 f"robust=True needs more rows than columns + 1 to find a majority of typical rows, "
                 f"got n_samples={n} and {d} columns. Use robust=False, or fewer columns."
             )
@@ -70,7 +70,7 @@ class Mahalanobis(Depth):
             try:
                 found = search.fit(rows / scale)
             except ValueError as error:
-                raise ValueError(
+                raise InputError(
                     "robust=True found no spread in the majority of the rows, which are all equal or nearly so. "
                     "Use robust=False, or a larger support_fraction."
                 ) from error

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError, InputTypeError
 from centrality._optional import optional
 from centrality.explorer.columns import shortened
 from centrality.tables.images import IMAGE_SUFFIXES as IMAGES
@@ -43,7 +44,7 @@ class Items:
 def items_of(given: Any, n: int) -> Items:
     """What `given` holds for the n rows: pictures, texts or series."""
     if len(given) != n:
-        raise ValueError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
+        raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
     if isinstance(given, pa.Array | pa.ChunkedArray):
         given = given.to_pylist()
     if isinstance(given, np.ndarray) and given.dtype != object:
@@ -58,7 +59,7 @@ def items_of(given: Any, n: int) -> Items:
         return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in given]))
     if isinstance(first, np.ndarray) and first.ndim in (2, 3):
         return Items("picture", picture=lambda row: thumbnail(given[row]))
-    raise TypeError(f"items must be {KINDS}; got a list of {type(first).__name__}.")
+    raise InputTypeError(f"items must be {KINDS}; got a list of {type(first).__name__}.")
 
 
 def _of_array(given: NDArray[Any]) -> Items:
@@ -67,7 +68,7 @@ def _of_array(given: NDArray[Any]) -> Items:
     if given.ndim in (3, 4):
         low, high = float(np.nanmin(given)), float(np.nanmax(given))  # of all: pictures can be compared
         return Items("picture", picture=lambda row: thumbnail(_grey_levels(given[row], low, high)))
-    raise TypeError(f"items must be {KINDS}; got an array of shape {given.shape}.")
+    raise InputTypeError(f"items must be {KINDS}; got an array of shape {given.shape}.")
 
 
 def _is_image(name: str) -> bool:

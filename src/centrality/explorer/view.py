@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality import maps, tables
+from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
 from centrality.model.interface import CentralityModel, over_vectors
@@ -82,7 +83,7 @@ def view_of(
     """
     seen = _seen(model, X)
     if len(seen.heads) > MOST_ROWS:
-        raise ValueError(
+        raise InputError(
             f"The explorer shows up to {MOST_ROWS:,} rows, got {len(seen.heads):,}: take a sample of them."
         )
     there = np.flatnonzero(np.isfinite(seen.heads).all(1))  # an image that cannot be read has no score
@@ -120,7 +121,7 @@ def _shown(seen: Seen, columns: Any, items: Any) -> pa.Table:
         return tables.select(seen.table, list(columns))
     table = as_arrow(columns)
     if table.num_rows != len(seen.heads):
-        raise ValueError(f"A row to show was wanted for each of the {len(seen.heads):,} rows, got {table.num_rows:,}.")
+        raise InputError(f"A row to show was wanted for each of the {len(seen.heads):,} rows, got {table.num_rows:,}.")
     return table
 
 
@@ -177,10 +178,10 @@ def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDAr
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         if len(names) != 2:
-            raise ValueError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
+            raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
         x, y = (column_of(name, tables.select(seen.table, [name])[name]).values for name in names)
         if len(x) != len(seen.heads) or len(y) != len(seen.heads):
-            raise ValueError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
+            raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
         return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
     if seen.vectors.shape[1] <= 2:
         points = maps.embed(seen.vectors, method="pca")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality.network.devices import threads
+from centrality.network.devices import alone, threads
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 
@@ -45,7 +45,7 @@ def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], devic
         with threads(1):
             return work(X)
     result: NDArray[Any] | None = None
-    with threads(1) as cores, ThreadPoolExecutor(1 if device.type != "cpu" else cores) as pool:
+    with threads(1) as cores, ThreadPoolExecutor(1 if device.type != "cpu" else cores, initializer=alone) as pool:
         try:
             parts = pool.map(lambda start: work(X[start : start + size]), starts)
             for start, part in zip(starts, parts, strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
 from centrality.model.replay import Memory
@@ -96,7 +97,7 @@ class Fitted:
     def standard_error(self, rows: Any, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)
         if (members := self.network.members) < 2:
-            raise ValueError(
+            raise InputError(
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=5), say."
             )
 
@@ -139,7 +140,7 @@ class Fitted:
         if baseline is not None:
             return baseline
         if self.center is None:
-            raise ValueError("This model's file was written before explanations: fit it again to ask for them.")
+            raise InputError("This model's file was written before explanations: fit it again to ask for them.")
         return self.center[None]
 
     # What the scores of other rows say about these.
@@ -151,7 +152,7 @@ class Fitted:
     def calibration_heads(self) -> Matrix:
         """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
         if self.inliers is None:
-            raise ValueError(
+            raise InputError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
                 "such rows, or fit with holdout=0.2 to keep a fifth of the training rows aside for it."
             )
@@ -160,13 +161,13 @@ class Fitted:
     def known_training_scores(self) -> TrainingScores:
         """Return what the model keeps of its training rows' scores; an error if its file holds none."""
         if self.training_scores is None:
-            raise ValueError("This model was saved before training scores were kept: fit it again to ask for this.")
+            raise InputError("This model was saved before training scores were kept: fit it again to ask for this.")
         return self.training_scores
 
     def bounds(self, low: float) -> Matrix:
         """Return the `low` quantile of each head on typical rows."""  # (2,)
         if not 0 < low < 1:
-            raise ValueError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
+            raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self.inliers is not None:
             return np.asarray(np.quantile(self.inliers, low, axis=0))
         return np.asarray(np.quantile(self.known_training_scores().quantiles, low, axis=1))

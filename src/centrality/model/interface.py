@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality._estimator import CentralityEstimator
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted
@@ -274,7 +274,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
         features = self.features()
         if features is None:
-            raise ValueError(
+            raise InputError(
                 f"This model reads {self.reading().kind}, whose vectors hold numbers without names: there is "
                 "nothing to put into words. `explain` gives their contributions."
             )
@@ -308,7 +308,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """
         check_is_fitted(self)
         if self.fitted_.report is None:
-            raise ValueError("This model's file was written before there were reports: fit it again to have one.")
+            raise InputError("This model's file was written before there were reports: fit it again to have one.")
         return self.fitted_.report
 
     def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
@@ -334,7 +334,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     def _baseline(self, baseline: Any) -> Matrix:
         row = self.vectors(baseline)
         if row.shape[0] != 1:
-            raise ValueError(f"baseline must be one row, got {row.shape[0]}.")
+            raise InputError(f"baseline must be one row, got {row.shape[0]}.")
         return np.asarray(dense(row), dtype=np.float64)
 
     def _dial(self, t: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from centrality._checks import InputError
 from centrality._optional import optional
 
 
@@ -27,10 +28,10 @@ def _exported(encoder: nn.Module, width: int, opset: int) -> Any:
         made = _by_torch(copy.deepcopy(encoder).cpu().eval(), width, opset)
         wanted = {("", opset)}
         if {(one.domain, one.version) for one in made.opset_import} != wanted or made.functions:
-            raise ValueError(f"it needs operators beyond those of opset {opset}")
+            raise InputError(f"it needs operators beyond those of opset {opset}")
     except Exception as error:  # whatever an encoder or the exporter can raise
         lines = str(error.__cause__ or error).strip().splitlines()
-        raise ValueError(
+        raise InputError(
             f"The encoder {type(encoder).__name__} cannot be written as ONNX. torch.onnx.export says: "
             f"{lines[0] if lines else type(error).__name__}. Write it in operators that do not depend on the rows' "
             "values or number, or score with the model's own file."

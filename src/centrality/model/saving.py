@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality.model.fitted import Fitted
 from centrality.model.replay import Memory
 from centrality.model_file import Arrays
@@ -89,7 +90,7 @@ def _inliers(arrays: Arrays) -> NDArray[np.float64] | None:
 def _scaling(arrays: Arrays, p: int) -> Scaling:
     heavy = arrays["scaling.heavy"]
     if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
-        raise ValueError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
+        raise InputError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
     bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
     return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
 
@@ -105,5 +106,5 @@ def _training_scores(header: dict[str, Any], arrays: Arrays) -> TrainingScores |
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = arrays[name]
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
+        raise InputError(f"{name} must hold finite float64 numbers of shape {shape}, got {array.dtype} {array.shape}.")
     return array

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from centrality._checks import InputError, InputTypeError
+
 
 class Linear(nn.Module):
     """One linear layer of every member: its values come from our own generator, or from a file."""
@@ -51,15 +53,15 @@ def mlp(width: int, hidden: Sequence[int], members: int = 1) -> nn.Sequential:
 def encoder_features(encoder: nn.Module, width: int) -> int:
     """Return how many features the user's encoder makes of `width` columns, or raise if it is no such encoder."""
     if not isinstance(encoder, nn.Module):
-        raise TypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
+        raise InputTypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
     probe = copy.deepcopy(encoder).eval()
     at = next((parameter.device for parameter in probe.parameters()), torch.device("cpu"))
     try:
         with torch.no_grad():
             out = probe(torch.zeros(2, width, device=at))
     except RuntimeError as error:
-        raise ValueError(f"encoder must map (n, {width}) to (n, q), but failed on (2, {width}): {error}") from error
+        raise InputError(f"encoder must map (n, {width}) to (n, q), but failed on (2, {width}): {error}") from error
     if not isinstance(out, Tensor) or out.dim() != 2 or out.shape[0] != 2:
         came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        raise ValueError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
+        raise InputError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
     return out.shape[1]

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from centrality._checks import InputError
 from centrality.network.layers import Copies, Linear, encoder_features, mlp
 from centrality.network.prior import Prior
 
@@ -107,5 +108,5 @@ def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
                 network.prior = Prior(layout.width, len(centres), layout.potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
-        raise ValueError(f"the weights do not fit the network: {error}") from None
+        raise InputError(f"the weights do not fit the network: {error}") from None
     return network.eval()

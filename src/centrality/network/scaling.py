@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from centrality._checks import InputError
+
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
 HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
@@ -37,13 +39,13 @@ class Scaling:
     @classmethod
     def fit(cls, X: Any, kind: str, *, clean: bool = False) -> "Scaling":
         if kind not in SCALINGS:
-            raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+            raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)
         if not np.isfinite(deviation).all():
             column = int(np.flatnonzero(~np.isfinite(deviation))[0])
-            raise ValueError(f"The values of column {column} are so large that their variance overflows: rescale it.")
+            raise InputError(f"The values of column {column} are so large that their variance overflows: rescale it.")
         if not deviation.any():
-            raise ValueError(
+            raise InputError(
                 f"All {X.shape[0]} rows are equal, so none is more central than another: "
                 "rows that differ in at least one column were wanted."
             )

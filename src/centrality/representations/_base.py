@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from centrality._checks import InputTypeError
 from centrality.tables.columns import TableError, first_few, require
 
 Arrays = dict[str, NDArray[Any]]
@@ -107,7 +108,7 @@ def chosen_column(X: Any, column: str | None) -> tuple[str | None, Sequence[Any]
     """The items of X: of a table, its named or only column; of anything else, X itself."""
     if not is_frame(X):
         if isinstance(X, str | bytes):
-            raise TypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
+            raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")
         return None, X
     table = as_arrow(X)
     if column is None:

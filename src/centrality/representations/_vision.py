@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._atomic import write_atomically
+from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.representations._base import DataNote
 from centrality.representations._weights import absent, fingerprint, pretrained
@@ -77,14 +78,14 @@ def content_of(item: Any) -> tuple[str, Any]:
     if isinstance(item, dict) and "bytes" in item:  # as Hugging Face's data sets store images in Parquet
         item = item["bytes"] if item["bytes"] is not None else item.get("path")
     if item is None:
-        raise ValueError("it is missing")
+        raise InputError("it is missing")
     if isinstance(item, str | Path):
         item = Path(item).read_bytes()
     if isinstance(item, bytes | bytearray | memoryview):
         return hashlib.sha256(item).hexdigest(), bytes(item)
     array = np.asarray(item)
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3, 4)):
-        raise ValueError(
+        raise InputError(
             f"pixels of uint8 and shape (h, w) or (h, w, 1, 3 or 4) were wanted, got {array.dtype} {array.shape}"
         )
     array = array[:, :, 0] if array.ndim == 3 and array.shape[2] == 1 else array
@@ -128,7 +129,7 @@ class VisionEncoder:
         timm = optional("timm", "timm")
         config = timm.get_pretrained_cfg(name)
         if config is None:
-            raise ValueError(f"timm knows no model {name!r}. Its names: timm.list_models(pretrained=True).")
+            raise InputError(f"timm knows no model {name!r}. Its names: timm.list_models(pretrained=True).")
         cached = optional("huggingface_hub", "timm").try_to_load_from_cache
         if not download and not isinstance(cached(config.hf_hub_id or name, "model.safetensors"), str):
             raise absent(name, "Images")
@@ -148,7 +149,7 @@ class VisionEncoder:
             made = self.module.get_image_features(pixel_values=pixels) if self._is_clip() else self.module(pixels)
             vectors = _vectors(made)
         if vectors.ndim != 2 or len(vectors) != len(pictures):
-            raise ValueError(f"The model must give one vector an image, got shape {tuple(vectors.shape)}.")
+            raise InputError(f"The model must give one vector an image, got shape {tuple(vectors.shape)}.")
         return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
     def _is_clip(self) -> bool:

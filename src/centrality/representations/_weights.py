@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality._optional import optional
 
 
@@ -63,7 +64,7 @@ def _bytes() -> Any:
 def require_same(fitted: str, found: str, name: str) -> None:
     """Another encoder's vectors mean something else: refuse them."""
     if fitted != found:
-        raise ValueError(
+        raise InputError(
             f"The encoder {name!r} is not the one this model was fitted with: its weights or settings differ. "
             "Use the same folder or version as then, or fit again."
         )

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality.representations._base import Arrays, State
 from centrality.representations._embedding import Embedding
 from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded
@@ -85,7 +85,7 @@ class Images(Embedding):
         from tqdm import tqdm
 
         if self.corrupt not in CORRUPT:
-            raise ValueError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
+            raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
         size, skipped = whole("batch_size", self.batch_size), Unreadable(self.corrupt)
         cache = Cache(self.cache, self.fingerprint_)
         vectors: list[NDArray[np.float32] | None] = []
@@ -95,7 +95,7 @@ class Images(Embedding):
         skipped.report()
         there = [vector for vector in vectors if vector is not None]
         if not there:
-            raise ValueError(f"Images were wanted, but none of {len(items)} could be read.")
+            raise InputError(f"Images were wanted, but none of {len(items)} could be read.")
         empty = np.full_like(there[0], np.nan)
         return np.stack([empty if vector is None else vector for vector in vectors])
 
@@ -140,7 +140,7 @@ class Images(Embedding):
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         if state["own_module"] and isinstance(self.model, str):
-            raise ValueError(
+            raise InputError(
                 f"the images were encoded by a module of your own ({self.model}), which the file does not hold: "
                 "pass it again, load(path, representation=Images(module))."
             )

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole
+from centrality._checks import InputError, whole
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.representations._base import Arrays, Representation, State, as_arrow, is_frame
@@ -55,7 +55,7 @@ class Series(Representation):
     def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
         """Return what `--represent series` asks for: a series in each row, or windows over the named columns."""
         if column and options["window"] is None:
-            raise ValueError("A column that holds one long series needs windows: --window N")
+            raise InputError("A column that holds one long series needs windows: --window N")
         columns = [name.strip() for name in column.split(",")] if column else None
         return cls(window=options["window"], step=options["step"], column=columns)
 
@@ -76,7 +76,7 @@ class Series(Representation):
         """Learn what to put where a feature cannot be computed: its median."""
         with unchanged_on_failure(self):
             if self.features not in FEATURES:
-                raise ValueError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
+                raise InputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
             self.columns_ = self._names(X)
             found, self._channels = self._computed(X, None)
             with np.errstate(invalid="ignore"):
@@ -95,7 +95,7 @@ class Series(Representation):
         """Where the windows over a series of this length begin; the last one ends with the series."""
         window, step = self._window()
         if length < window:
-            raise ValueError(f"A window of {window} moments was asked for, but the series has only {length}.")
+            raise InputError(f"A window of {window} moments was asked for, but the series has only {length}.")
         begins = np.arange(0, length - window + 1, step)
         return begins if begins[-1] == length - window else np.append(begins, length - window)
 
@@ -117,7 +117,7 @@ class Series(Representation):
         window, _ = self._window()
         starts = self.starts(length)
         if len(starts) != len(scores):
-            raise ValueError(f"A series of {length} moments has {len(starts)} windows, got {len(scores)} scores.")
+            raise InputError(f"A series of {length} moments has {len(starts)} windows, got {len(scores)} scores.")
         total, count = np.zeros((length, *scores.shape[1:])), np.zeros(length)
         for start, score in zip(starts, scores, strict=True):
             total[start : start + window] += score
@@ -160,7 +160,7 @@ class Series(Representation):
 
     def _window(self) -> tuple[int, int]:
         if self.window is None:
-            raise ValueError("This needs windows: Series(window=...).")
+            raise InputError("This needs windows: Series(window=...).")
         window = whole("window", self.window, at_least=SHORTEST)
         return window, max(1, window // 2) if self.step is None else whole("step", self.step)
 
@@ -175,12 +175,12 @@ class Series(Representation):
     def _computed(self, X: Any, channels: int | None) -> tuple[NDArray[np.float64], int]:
         items = self._items(X)
         if not items:
-            raise ValueError("Series were wanted, got none.")
+            raise InputError("Series were wanted, got none.")
         channels = items[0].shape[1] if channels is None else channels
         rows = []
         for i, item in enumerate(items):
             if item.shape[1] != channels:
-                raise ValueError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
+                raise InputError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
             rows.append(np.concatenate([self._of_channel(channel, i) for channel in item.T]))
         return np.array(rows), channels
 
@@ -214,8 +214,11 @@ class Series(Representation):
 
 
 def _two_dimensional(item: Any, i: int) -> Item:
-    array = np.asarray(item, dtype=np.float64)
+    try:
+        array = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Series {i} cannot be read as numbers: {error}.") from None
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2:
-        raise ValueError(f"A series is (length,) or (length, channels), but series {i} has shape {array.shape}.")
+        raise InputError(f"A series is (length,) or (length, channels), but series {i} has shape {array.shape}.")
     return array

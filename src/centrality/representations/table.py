@@ -69,8 +69,15 @@ class Table(Representation):
         check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        blocks = [self._encoders[name].encode(name, table[name]) for name in self.columns_ or []]
+        blocks = [self._encoded(name, table[name]) for name in self.columns_ or []]
         return np.concatenate(blocks, axis=1).astype(np.float32)
+
+    def _encoded(self, name: str, values: Any) -> NDArray[Any]:
+        encoder = self._encoders[name]
+        try:
+            return np.asarray(encoder.encode(name, values))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise TableError(f"Column {name!r} ({encoder.says()}) cannot be read from {values.type}: {error}") from None
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         check_is_fitted(self)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import whole
+from centrality._checks import InputError, InputTypeError, whole
 from centrality._optional import optional
 from centrality.representations._embedding import Embedding
 from centrality.representations._weights import fingerprint, pretrained
@@ -91,7 +91,7 @@ class Text(Embedding):
                 result = np.empty((len(texts), part.shape[1]), dtype=np.float32)
             result[chosen] = part
         if result is None:
-            raise ValueError("Texts were wanted, got none.")
+            raise InputError("Texts were wanted, got none.")
         return result
 
     def describe(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ class _Encoder:
 
     def __init__(self, name: str, pooling: str, max_length: int | None, download: bool, device: str) -> None:
         if pooling not in POOLINGS:
-            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
+            raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
         from centrality.network.devices import find_device  # brings torch
 
         self.device = find_device(device)
@@ -154,5 +154,5 @@ def _checked(i: int, item: Any) -> str:
     if item is None or item != item:
         return ""
     if not isinstance(item, str):
-        raise TypeError(f"Texts were wanted, but item {i} is of type {type(item).__name__}.")
+        raise InputTypeError(f"Texts were wanted, but item {i} is of type {type(item).__name__}.")
     return item

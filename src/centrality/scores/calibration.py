@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)
@@ -164,7 +166,7 @@ def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.
 
 def checked_calibration(kind: str) -> str:
     if kind not in CALIBRATIONS:
-        raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
+        raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
     return kind
 
 
@@ -177,7 +179,7 @@ def checked_t(t: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         dial = np.array(np.nan)
     if dial.ndim > 1 or dial.size == 0 or not ((dial >= 0) & (dial <= 1)).all():
-        raise ValueError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")
+        raise InputError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")
     return dial
 
 
@@ -187,7 +189,7 @@ def one_t(t: Any) -> float:
         return t
     dial = checked_t(t)
     if dial.ndim:
-        raise ValueError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
+        raise InputError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
     return float(dial)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import positive
+from centrality._checks import InputError, positive
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
@@ -54,7 +54,7 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     """The score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
     needed = int(np.ceil(1 / _share("fdr", fdr) - 1e-9)) - 1
     if len(inliers) < needed:
-        raise ValueError(
+        raise InputError(
             f"fdr={fdr:g} needs at least {needed} calibration rows, got {len(inliers)}: with fewer, no p-value can be "
             "small enough. Calibrate on more rows, or ask for a larger fdr."
         )
@@ -76,7 +76,7 @@ def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: floa
     level = positive("false_positives", expected) / len(scores)
     needed = int(np.ceil(1 / level - 1e-9)) - 1
     if len(inliers) < needed:
-        raise ValueError(
+        raise InputError(
             f"false_positives={expected:g} among {len(scores)} rows needs at least {needed} calibration rows, got "
             f"{len(inliers)}. Calibrate on more rows, or allow more false positives."
         )
@@ -102,7 +102,7 @@ class Rule:
         if len(rules) != 1:
             came = " and ".join(f"{rule.name}={rule.value!r}" for rule in rules) or "none"
             *most, last = given
-            raise ValueError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
+            raise InputError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
         return rules[0]
 
     @property
@@ -136,7 +136,7 @@ def set_aside(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator
     n = X.shape[0]
     count = max(1, round(_share("holdout", holdout) * n))
     if n - count < 3:
-        raise ValueError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
+        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
     order = rng.permutation(n)
     learned, aside = np.sort(order[count:]), np.sort(order[:count])
     return X[learned], X[aside], _among(dissimilarity, learned, n)
@@ -150,7 +150,7 @@ def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
         return lambda i, j: dissimilarity(index[i], index[j])
     matrix = np.asarray(dissimilarity)
     if matrix.shape != (n, n):
-        raise ValueError(
+        raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
@@ -176,5 +176,5 @@ def _below_which(inliers: Scores, level: float) -> float:
 
 def _share(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a share above 0 and below 1, got {value!r}.")
+        raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
     return float(value)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
 
@@ -71,7 +73,7 @@ class TrainingScores:
         """`heads` (m, 2) of new rows; those without a score are left out."""
         heads = heads[~np.isnan(heads).any(1)]
         if len(heads) < 2:
-            raise ValueError(f"Drift needs at least 2 new rows, got {len(heads)}.")
+            raise InputError(f"Drift needs at least 2 new rows, got {len(heads)}.")
         found = [self._head(kept, new) for kept, new in zip(self.quantiles, heads.T, strict=True)]
         return Drift(len(heads), *found)
 

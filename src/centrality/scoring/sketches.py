@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel
@@ -34,7 +35,7 @@ def require(holdout: float | None) -> None:
     """Say what stands in the way before the first pass, not after it."""
     optional("datasketches", "scale")
     if holdout is not None:
-        raise ValueError(
+        raise InputError(
             "The second pass would change the scores that rows held aside were given: leave out holdout, and call "
             "calibrate(C) on fresh inliers afterwards."
         )
@@ -60,7 +61,7 @@ def of_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
     with unit.open() as source:
         adapter = Adapter(model, source.schema.names)
         if adapter.one_series:
-            raise ValueError("The second pass is for rows that stand by themselves, not for windows of a series.")
+            raise InputError("The second pass is for rows that stand by themselves, not for windows of a series.")
         for batch in ahead(source.batches(adapter.columns, adapter.types)):
             scores = _scores(adapter, model.t, pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from centrality import tables
+from centrality._checks import InputError
 from centrality.scores.calibration import checked_t
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
@@ -46,7 +47,7 @@ def score_unit(job: Job, unit: units.Unit) -> int:
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
     adapter = Adapter(job.model, source.schema.names)
     if job.explain and not adapter.explains:
-        raise ValueError(
+        raise InputError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
             "file was written before there were explanations (then fit it again). Score without --explain."
         )

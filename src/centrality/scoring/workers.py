@@ -17,6 +17,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
+from centrality.scoring.failures import Failure
+
 MOST_DEATHS = 3  # of workers with one item in hand: then the item is to blame
 SURROUNDINGS = {
     # One thread each: there is a worker for every core.
@@ -30,7 +32,7 @@ SURROUNDINGS = {
 }
 
 
-Answer = tuple[bool, Any, list[str]]  # whether the work was done, its result or the error, and notes
+Answer = tuple[bool, Any, list[str]]  # whether the work was done, its result or a Failure, and notes
 
 
 def cores() -> int:
@@ -71,7 +73,7 @@ def run(work: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Gener
 def result_of(answer: Answer, said: set[str]) -> Any:
     done, result, notes = answer
     if not done:
-        raise result
+        raise result.error()
     for note in notes:
         if note not in said:  # each worker notes for itself what all of them see
             said.add(note)
@@ -139,7 +141,12 @@ def main(handle: int) -> None:
     try:
         work = pickle.loads(pipe.recv_bytes())
         while True:
-            pipe.send_bytes(pickle.dumps(outcome(work, pickle.loads(pipe.recv_bytes()))))
+            answer = outcome(work, pickle.loads(pipe.recv_bytes()))
+            try:
+                content = pickle.dumps(answer)
+            except Exception as error:  # a result that cannot travel
+                content = pickle.dumps((False, Failure.of(error), []))
+            pipe.send_bytes(content)
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
 
@@ -150,7 +157,7 @@ def outcome(work: Callable[[Any], Any], item: Any) -> Answer:
         try:
             result = work(item)
         except Exception as error:  # the caller's to judge, whatever it is
-            return False, error, []
+            return False, Failure.of(error), []
     return True, result, [str(note.message) for note in notes if issubclass(note.category, UserWarning)]
 
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import hmac
-import sys
+import logging
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import orjson
 
+from centrality._checks import InputError
 from centrality.service import _openapi, _requests
 from centrality.service._file import ModelFile
 from centrality.service._limits import Limits, RequestError
@@ -20,6 +20,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
+LOG = logging.getLogger(__name__)
 LARGE = 1 << 16  # bytes of a body that a thread reads, while others are served
 
 
@@ -85,11 +86,11 @@ class App:
         except TimeoutError:
             answer = _refusal(503, f"This took longer than {self.limits.seconds:g} s. Send fewer rows, or try again.")
             answer = answer._replace(headers=(*answer.headers, (b"connection", b"close")))  # its body may not be over
-        except (ValueError, TypeError) as error:  # the model's own words about rows that it cannot score
+        except InputError as error:  # the model's own words about rows that it cannot score
             answer = _refusal(422, str(error))
-        except Exception as error:
-            traceback.print_exc(file=sys.stderr)
-            answer = _refusal(500, f"An error of the service, not of the request: {type(error).__name__}.")
+        except Exception:  # a bug of ours: who asked learns nothing of our insides, who serves all of it
+            LOG.exception("An error of the service at %s %s, not of the request", scope["method"], path)
+            answer = _refusal(500, "An error of the service, not of the request. The service's log says more.")
         self.metrics.answered(path if path in self._pages else "other", answer.status)
         return answer
 

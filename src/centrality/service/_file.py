@@ -3,14 +3,17 @@
 import asyncio
 import gc
 import hashlib
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from centrality._checks import InputError
 from centrality.service._metrics import Metrics
 from centrality.service._served import Served, served
 
+LOG = logging.getLogger(__name__)
 EVERY = 1.0  # seconds
 Mark = tuple[int, ...] | None  # what tells one file from another at the same place
 
@@ -58,6 +61,8 @@ class ModelFile:
         try:
             self._seen, self.current = await asyncio.to_thread(self._loaded)
         except Exception as error:  # whatever a wrong file can lead to: the service goes on
+            if not isinstance(error, InputError | OSError):  # no fault of the file's: a bug of ours
+                LOG.exception("An error of the service while it loaded %s", self.path)
             self.trouble = f"the new file cannot be used: {error}"
             self._metrics.reloads.labels("refused").inc()
             print(f"centrality: {self.path}: {self.trouble}", file=sys.stderr, flush=True)

@@ -95,6 +95,7 @@ def _score(limits: Limits) -> dict[str, Any]:
             "413": refused(f"more than {limits.body_bytes:,} bytes"),
             "415": refused("neither JSON nor Arrow"),
             "422": refused(f"rows that cannot be scored, or more than {limits.rows:,}"),
+            "500": refused("a bug of the service, which its log tells of"),
             "503": refused(f"busy, or longer than {limits.seconds:g} s; try again"),
         },
     }

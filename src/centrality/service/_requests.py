@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality.scores.calibration import blend, checked_t
 from centrality.scoring.job import Job
 from centrality.service._arrow import table_of
@@ -109,7 +110,7 @@ def _dial(t: Any, own: float) -> list[float]:
         return [t]
     try:
         return [float(one) for one in np.atleast_1d(checked_t(t))]
-    except ValueError as error:
+    except InputError as error:
         raise RequestError(422, str(error)) from None
 
 

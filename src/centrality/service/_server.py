@@ -11,6 +11,7 @@ from typing import Any
 
 import uvicorn
 
+from centrality._checks import InputError
 from centrality.service._app import App
 from centrality.service._file import ModelFile
 from centrality.service._limits import Limits
@@ -55,7 +56,7 @@ def run(path: Path, load: Callable[[], Any], host: str, port: int, token: str | 
 
 def require_token(host: str, token: str | None) -> None:
     if token is None and not is_loopback(host):
-        raise ValueError(
+        raise InputError(
             f"A token was wanted for {host}, which others can reach: put one into the environment variable "
             "CENTRALITY_TOKEN or into a file, --token-file FILE. Without one, serve on 127.0.0.1 only."
         )

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which takes a quarter of the time
 
 
-class TableError(ValueError):
+class TableError(InputError):
     """Says that a file or a column cannot be used, and what was wanted."""
 
 

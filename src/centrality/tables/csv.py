@@ -14,7 +14,7 @@ from centrality.tables import arrow_messages
 from centrality.tables.columns import TableError
 from centrality.tables.records import record_ends, split_records
 from centrality.tables.source import Format, Sink, Types
-from centrality.tables.text import Dialect, open_text
+from centrality.tables.text import Dialect, in_arrows_memory, open_text
 
 SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
@@ -111,7 +111,7 @@ class CsvDialect(Dialect):
         from pyarrow import csv as arrow_csv
 
         return arrow_csv.read_csv(
-            pa.BufferReader(block),
+            in_arrows_memory(block),
             read_options=arrow_csv.ReadOptions(column_names=self._names, use_threads=threads),
             parse_options=arrow_csv.ParseOptions(delimiter=self.mark, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from centrality.tables.columns import TableError
 from centrality.tables.records import split_lines
 from centrality.tables.source import Format, Sink, Types
-from centrality.tables.text import Dialect, as_if_parsed, open_text, with_types
+from centrality.tables.text import Dialect, as_if_parsed, in_arrows_memory, open_text, with_types
 
 DEEPEST = 200  # lists and objects inside each other: Arrow's parser calls itself for each, until the stack ends
 
@@ -44,7 +44,7 @@ class JsonDialect(Dialect):
 
         self._require_flat_enough(block)
         return arrow_json.read_json(
-            pa.BufferReader(block),
+            in_arrows_memory(block),
             read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
             parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
         )

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from centrality import _atomic
+from centrality._checks import InputError
 
 AFTER_SCHEME = "://"
 ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
@@ -29,7 +30,7 @@ def filesystem_and_path(place: Any) -> tuple[Any, str]:
     try:
         filesystem, path = fs.FileSystem.from_uri(str(place))
     except ArrowInvalid as error:
-        raise ValueError(f"{place} is no address that Arrow can open: {error}") from None
+        raise InputError(f"{place} is no address that Arrow can open: {error}") from None
     return filesystem, path
 
 

@@ -185,6 +185,17 @@ def open_text(path: Path, dialect: Callable[[str], Dialect]) -> TextSource:
     return TextSource(dialect(str(path)), file, live=is_pipe, size=size)
 
 
+def in_arrows_memory(block: bytes) -> pa.BufferReader:
+    """Return the block copied to where Arrow's threads can free it without the interpreter.
+
+    One of them may be the last to let go of what it has read, after the rows are back with us. If that were a Python
+    object while the program ends, the thread would be stopped inside a destructor, and the whole process aborted.
+    """
+    sink = pa.BufferOutputStream()
+    sink.write(block)
+    return pa.BufferReader(sink.getvalue())
+
+
 def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
     """Return the schema with these columns in these types."""
     types = types or {}

@@ -20,6 +20,7 @@ from scipy import sparse
 from torch import Tensor
 
 from centrality import __version__, model_file
+from centrality._checks import InputError
 from centrality.model_file import ModelFileError, as_json
 from centrality.training.history import History
 from centrality.training.learner import Learner
@@ -97,12 +98,12 @@ class Checkpoint:
         if header.get("model") != FILE_KIND:
             raise ModelFileError(f"{self.path} is a {header.get('model')} model, not a checkpoint: name another file.")
         if header["data"] != self._data:
-            raise ValueError(f"Checkpoint {self.path} belongs to a fit of other data. {ADVICE}")
+            raise InputError(f"Checkpoint {self.path} belongs to a fit of other data. {ADVICE}")
         now = json.loads(json.dumps(self._settings))
         for name in sorted(now.keys() | header["settings"].keys()):
             if now.get(name) != (then := header["settings"].get(name)):
                 other = f"{name}={then!r}, this one has {now.get(name)!r}"
-                raise ValueError(f"Checkpoint {self.path} belongs to a fit with {other}. {ADVICE}")
+                raise InputError(f"Checkpoint {self.path} belongs to a fit with {other}. {ADVICE}")
         return header, arrays
 
     def restore(self, state: TrainingState) -> int:
@@ -111,7 +112,7 @@ class Checkpoint:
             return 0
         (header, arrays), self._found = self._found, None
         if header["place"] != state.place:
-            raise ValueError(
+            raise InputError(
                 f"Checkpoint {self.path} was begun on {header['place']}, this fit is on {state.place}: "
                 f"its result would differ. {ADVICE}"
             )

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality._checks import InputError
 from centrality.training.rows import Rows
 from centrality.training.schemes import Index
 
@@ -64,12 +65,12 @@ class MetricFunction(HostComparison):
         a, b = self._rows.given(rows), self._rows.given(anchors)
         distances = np.asarray(self._metric(a, b), dtype=np.float64)
         if distances.shape != (len(a), len(b)):
-            raise ValueError(
+            raise InputError(
                 f"metric must give a ({len(a)}, {len(b)}) array of dissimilarities for batches of {len(a)} and "
                 f"{len(b)} rows, got shape {distances.shape}."
             )
         if not np.isfinite(distances).all():
-            raise ValueError("metric must give finite dissimilarities, got NaN or infinity.")
+            raise InputError("metric must give finite dissimilarities, got NaN or infinity.")
         return distances
 
 
@@ -122,7 +123,7 @@ class DissimilarityFunction(HostComparison):
         answer = np.asarray(self._function(rows.ravel(), anchors.ravel()), dtype=np.float64)
         if not np.isfinite(answer).all():
             k = int(np.flatnonzero(~np.isfinite(answer))[0])
-            raise ValueError(
+            raise InputError(
                 "dissimilarity must give finite numbers, "
                 f"got {answer[k]} for rows {rows.flat[k]} and {anchors.flat[k]}."
             )
@@ -142,7 +143,7 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
     if matrix.shape != (n, n):
-        raise ValueError(
+        raise InputError(
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
@@ -150,11 +151,11 @@ def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T
         if not np.isfinite(part).all() or (part < 0).any():
-            raise ValueError("dissimilarity must hold finite numbers that are not negative.")
+            raise InputError("dissimilarity must hold finite numbers that are not negative.")
         uneven = np.abs(part - mirror)
         if (uneven > ASYMMETRY * np.maximum(part, mirror) + ASYMMETRY_AT_ZERO).any():
             i, j = np.unravel_index(uneven.argmax(), uneven.shape)
-            raise ValueError(
+            raise InputError(
                 f"dissimilarity must be symmetric, but the entry ({start + i}, {j}) is {part[i, j]} "
                 f"and ({j}, {start + i}) is {mirror[i, j]}."
             )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from centrality._checks import InputError
 from centrality.training.losses import opponents_of_first
 from centrality.training.rows import Rows, take
 from centrality.training.schemes import Index
@@ -50,7 +51,7 @@ class NamedMetric:
 
     def __init__(self, rows: Rows, name: str) -> None:
         if name not in METRICS:
-            raise ValueError(
+            raise InputError(
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {name!r}."
             )
         self._rows, self._metric, self._vectors = rows, METRICS[name], rows.z

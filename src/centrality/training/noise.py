@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from centrality._checks import positive
+from centrality._checks import InputError, positive
 from centrality.training.rows import Rows
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
@@ -51,5 +51,5 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
         return RULES[asked](rows, rng)
     scales = np.atleast_1d(np.asarray(asked, dtype=object))
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
-        raise ValueError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
+        raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 Index = NDArray[np.intp]
 
 
@@ -47,7 +49,7 @@ def checked_scheme(number: Any) -> int:
     """Return the number of a scheme, or raise a ValueError that names those there are."""
     if number not in SCHEMES:
         *others, last = SCHEMES
-        raise ValueError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
+        raise InputError(f"scheme must be {', '.join(map(str, others))} or {last}, got {number!r}.")
     return int(number)
 
 
