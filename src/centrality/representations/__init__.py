@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from centrality.representations.text import Text as Text
 
 # One line a representation: the name that people import, and the module it lives in.
-HOMES = {"Table": "table", "Images": "images", "Text": "text", "Series": "series"}
+HOMES = {"Table": "table", "Text": "text", "Images": "images", "Series": "series"}
 
 __all__ = ["Images", "Series", "Table", "Text"]
 
