@@ -35,7 +35,7 @@ def test_the_scorer_gives_what_the_forward_pass_gives(shared, encoder, hidden, m
     network = build(3, hidden, encoder, shared, 2, generator(), members)
     z = torch.randn(50, 3, generator=generator())
     out = Scorer(network)(z)
-    torch.testing.assert_close(out, network(z).detach(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(out.float(), network(z).detach(), rtol=1e-5, atol=1e-6)
     assert not out.requires_grad
 
 
