@@ -7,13 +7,18 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper
 
-.PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
+.PHONY: demo test test-cpus lint format web chromium java pictures tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
 test: .venv/.test lint chromium java
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m tests.cpus --short
+
+# The numerical tests as on other CPUs; ARGS=--short runs two of them, ARGS=--record writes benchmarks/results/cpus.csv.
+test-cpus: .venv/.test
+	$(BIN)/python -m tests.cpus $(ARGS)
 
 lint: .venv/.test
 	$(BIN)/ruff check $(SOURCES)

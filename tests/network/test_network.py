@@ -6,6 +6,8 @@ from centrality.network.layers import Linear, mlp
 from centrality.network.network import build
 from centrality.network.scorer import Scorer
 
+pytestmark = pytest.mark.numbers
+
 
 def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)

@@ -17,6 +17,9 @@ WIDTH = 4
 ETAS = [0.3, 1.0, 2.0]
 
 
+pytestmark = pytest.mark.numbers
+
+
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
