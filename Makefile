@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo quick test coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -16,6 +16,11 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: .venv/.test lint test-web chromium java
 	$(PYTEST)
+	$(BIN)/python -m tests.cpus --short
+
+# The numerical tests as on other CPUs; ARGS=--short runs two of them, ARGS=--record writes benchmarks/results/cpus.csv.
+test-cpus: .venv/.test
+	$(BIN)/python -m tests.cpus $(ARGS)
 
 # While one writes: what takes seconds, a browser, a cluster or data sets is left to `make test`.
 quick: .venv/.test

@@ -11,6 +11,13 @@ settings.register_profile("default", deadline=None, derandomize=True, max_exampl
 settings.load_profile("default")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of scikit-learn's own checks, those of a row's company and order are about numbers."""
+    for item in items:
+        if "check_methods_" in item.name and "FUSE" in item.name:
+            item.add_marker(pytest.mark.numbers)
+
+
 def quick(**changes) -> FUSE:
     """FUSE that trains for a moment: enough where the quality of the fit is not the question."""
     return FUSE(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))

@@ -10,6 +10,7 @@ import pytest
 
 from centrality import spark
 from tests.conftest import quick
+from tests.promise import assert_same_scores
 
 # Spark's own: sockets and processes left to the garbage collector, and what it still calls in pandas and Python.
 pytestmark = [
@@ -50,7 +51,7 @@ def test_a_spark_frame_gets_columns_of_scores_beside_its_own(session, rows):
     found = scored.toArrow().sort_by("id")
     assert found.select(["id", "a", "b"]).to_pydict() == rows.to_pydict()
     expected = model.centrality(rows.select(["a", "b"]), t=[0, 1])
-    np.testing.assert_array_equal(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected)
+    assert_same_scores(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected)
     again = spark.score(model, scored, t=1)  # scores of the same name are replaced
     assert again.columns == ["id", "a", "b", "centrality_0", "centrality_1"]
 

@@ -166,7 +166,7 @@ def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, me
     by = torch.randn(members, 5, 4, 3, generator=generator)
     (slopes,) = torch.autograd.grad(expected, places, by.reshape(members, 20, 3))
     outputs, back = Scorer(network).along(start, step, at)
-    torch.testing.assert_close(outputs, expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(outputs.float(), expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(back(by), slopes.view(5, 4, 3).sum(1), rtol=1e-4, atol=1e-5)
 
 

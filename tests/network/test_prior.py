@@ -12,6 +12,9 @@ from centrality.network.prior import BLOCK, Prior
 SCALES = [0.2, 1.0]
 
 
+pytestmark = pytest.mark.numbers
+
+
 def correlated(n, p, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + rng.normal(size=p)
@@ -145,7 +148,7 @@ def test_scoring_adds_what_the_network_says_it_does(encoder):
     X = correlated(60, 3)
     model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=5).fit(X)
     z = torch.from_numpy(model.fitted_.scaling.apply(X))
-    torch.testing.assert_close(model.fitted_.scorer(z), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(model.fitted_.scorer(z).float(), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("encoder", [None, torch.nn.Linear(3, 4)])

@@ -9,6 +9,9 @@ from centrality.scores.calibration import Calibration, Span, average, crowned, s
 finite = st.floats(-1e9, 1e9)
 
 
+pytestmark = pytest.mark.numbers
+
+
 def outputs_of(*potentials: np.ndarray) -> np.ndarray:
     """What one member's network gives: a flat logit, and these potentials."""
     return np.column_stack([np.zeros(len(potentials[0])), *potentials])[None]

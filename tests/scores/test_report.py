@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, load, model_file
 from centrality.cli import main
-from centrality.scores.report import Report
+from centrality.scores.report import Report, examine
 from tests.conftest import quick
 
 
@@ -149,3 +149,28 @@ def test_with_very_many_columns_their_influence_is_not_measured():
     report = quick(max_steps=5).fit(X).report()
     assert report.influence == {}
     assert "global columns" not in report.facts()
+
+
+def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling_centres_it(blob):
+    X = np.add(blob, [0.0, 150.0])
+    away = X[:, 1].mean() / X[:, 1].std()
+
+    def report(X, center):
+        nothing = {"global": 0.7, "local": 0.5}
+        history = {head: [loss] for head, loss in nothing.items()}
+        return examine(
+            X,
+            lambda rows: rows.toarray() if sparse.issparse(rows) else rows,  # stands for a model: any heads will do
+            held_aside=0,
+            history=history,
+            nothing=nothing,
+            names=["a", "b"],
+            center=center,
+        )
+
+    seen = report(X, np.zeros(2))
+    assert seen.off_zero == {"b": pytest.approx(away)}
+    (said,) = about(seen, "Column b reaches the network 1.5e+02 deviations away from zero")
+    assert "scaling='auto'" in said
+    assert report(sparse.csr_matrix(X), np.zeros(2)).off_zero == {"b": pytest.approx(away)}
+    assert report(X, X.mean(0)).off_zero == report(np.add(blob, [0.0, 50.0]), np.zeros(2)).off_zero == {}

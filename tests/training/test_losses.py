@@ -7,6 +7,8 @@ import torch
 from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss
 from tests.training.examples import WIDTH, batch, fresh, generator
 
+pytestmark = pytest.mark.numbers
+
 
 class Quadratic(torch.nn.Module):
     """A potential whose score is known: l(z) = -|z|²/2 has the gradient -z."""

@@ -14,22 +14,13 @@ from centrality.network.devices import alone, threads
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 
-ALIGNED = 16  # rows are scored in multiples of this
-
 
 def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-    """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows.
-
-    Blocks are filled up to a multiple of ALIGNED rows: matrix products of other shapes may sum in another order, and a
-    row's score must not depend on how many rows came with it.
-    """
+    """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows."""
 
     def score(rows: Any) -> NDArray[Any]:
-        block = scaling.apply(dense(rows))
-        n, missing = len(block), -len(block) % ALIGNED
-        if missing:
-            block = np.concatenate([block, np.zeros((missing, block.shape[1]), dtype=block.dtype)])
-        return finish(scorer(torch.from_numpy(block).to(scorer.device))[:, :n].cpu().numpy())
+        z = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
+        return finish(scorer(z).cpu().numpy())
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 

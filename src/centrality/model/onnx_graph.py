@@ -1,7 +1,7 @@
 """A fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
 What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
-calibration compute in float64 as they do there, the network in float32.
+calibration compute in float64 as they do there, the network in float32 but for its heads (see `network/scorer.py`).
 """
 
 import json
@@ -139,10 +139,7 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
         logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
         local = _head(graph, features[-1], network.local_head, network.trunks[-1], member)
         potentials.append(local if prior is None else graph("Add", local, prior))
-    double = graph.onnx.TensorProto.DOUBLE
-    together = (graph("Concat", *outputs, axis=1) for outputs in (logits, potentials))
-    logit, potential = (graph("Cast", outputs, to=double) for outputs in together)
-    return logit, potential
+    return graph("Concat", *logits, axis=1), graph("Concat", *potentials, axis=1)
 
 
 def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -> str:
@@ -163,15 +160,18 @@ def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: i
     if not isinstance(trunk, Copies):
         projection = _layers(trunk)[-1]
         weight, bias = folded(head, projection.weight, projection.bias)
-    return _linear(graph, features, weight[member], bias[member])
+    return _linear(graph, _double(graph, features), weight[member], bias[member], np.float64)
 
 
 def _prior(graph: Graph, prior: Prior, z: str) -> str:
-    """(n, p) -> (n, k), the mixture's potentials."""
-    off = graph("Sub", z, _array(prior.mean))
+    """(n, p) -> (n, k), the mixture's potentials, in float64."""
+    kind: Any = np.float64 if prior.cancels() else np.float32
+    mean, centres = (_array(part, kind) for part in (prior.mean, prior.centres))
+    off = graph("Sub", _double(graph, z) if prior.cancels() else z, mean)
     own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
-    lengths = graph("Add", own, _array(prior.centres.square().sum(1)))
-    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, _array(-2 * prior.centres.T))), np.float32(0))
+    lengths = graph("Add", own, np.square(centres).sum(1))
+    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), kind(0))
+    distances = graph("Cast", distances, to=graph.onnx.TensorProto.FLOAT)
     potentials = []
     for level, precision in zip(prior.level, prior.precision, strict=True):
         exponents = graph("Add", graph("Mul", distances, _array(-0.5 * precision)), _array(level))
@@ -179,19 +179,24 @@ def _prior(graph: Graph, prior: Prior, z: str) -> str:
         highest = graph("ReduceMax", exponents, [1], keepdims=1)
         total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
         potentials.append(graph("Add", highest, graph("Log", total)))
-    return graph("Concat", *potentials, axis=1)
+    return _double(graph, graph("Concat", *potentials, axis=1))
+
+
+def _double(graph: Graph, x: str) -> str:
+    return graph("Cast", x, to=graph.onnx.TensorProto.DOUBLE)
 
 
 def _layers(trunk: nn.Module) -> list[Linear]:
     return [layer for layer in trunk.modules() if isinstance(layer, Linear)]
 
 
-def _linear(graph: Graph, x: str, weight: Any, bias: Any) -> str:
-    return graph("Add", graph("MatMul", x, _array(weight).T), _array(bias))
+def _linear(graph: Graph, x: str, weight: Any, bias: Any, kind: Any = np.float32) -> str:
+    return graph("Add", graph("MatMul", x, _array(weight, kind).T), _array(bias, kind))
 
 
-def _array(tensor: Any) -> NDArray[np.float32]:
-    return np.asarray(tensor.detach().float().cpu().numpy())
+def _array(tensor: Any, kind: Any = np.float32) -> NDArray[Any]:
+    """Its values in float32, which are those that score elsewhere, as numbers of this kind."""
+    return np.asarray(tensor.detach().float().cpu().numpy().astype(kind))
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:

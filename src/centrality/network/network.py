@@ -69,17 +69,20 @@ class Network(nn.Module):
 
     def potentials(self, z: Tensor) -> Tensor:
         """Return l, the smoothed log-density up to a constant, at every noise scale."""  # -> (members, n, k)
-        return self._with_prior(self.local_head(self.trunks[-1](self._for_each(z))), z)
+        learned: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
+        return learned if self.prior is None else learned + self.prior(z)
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the global logit and the potentials side by side."""  # -> (members, n, 1 + k)
+        learned = self.learned(z)
+        return learned if self.prior is None else learned + nn.functional.pad(self.prior(z), (1, 0))
+
+    def learned(self, z: Tensor) -> Tensor:
+        """Return what `forward` gives, less the prior."""  # -> (members, n, 1 + k)
         z = self._for_each(z)
         features = self.trunks[0](z)
         local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self._with_prior(self.local_head(local), z)], dim=2)
-
-    def _with_prior(self, potentials: Tensor, z: Tensor) -> Tensor:
-        return potentials if self.prior is None else potentials + self.prior(z)
+        return torch.cat([self.global_head(features), self.local_head(local)], dim=2)
 
     def _for_each(self, z: Tensor) -> Tensor:
         """Give every member the same rows (n, p); leave rows of its own (members, n, p) as they are."""

@@ -20,6 +20,7 @@ CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for ea
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
 ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
+CANCELLING = 4.0  # times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
 LOWEST = -1e30  # float32 holds no more than -3e38, and what follows must be able to add and to subtract
 BLOCK, BLOCK_ON_GPU = 128, 8192  # rows asked for at once: their distances to all centres stay in the cache; in memory
 
@@ -58,19 +59,35 @@ class Prior(nn.Module):
             prior.get_buffer(name).copy_(torch.from_numpy(value))
         return prior
 
-    def forward(self, z: Tensor) -> Tensor:
-        """The mixture's potentials."""  # (..., n, p) -> (..., n, k)
-        blocks = (self._exponents(off) for off in torch.split(z - self.mean, _block(z), dim=-2))
+    def cancels(self) -> bool:
+        """Whether distances must be found in float64: centres lie far from the mean for how narrow Gaussians are.
+
+        |z - c|² is found as |z|² + |c|² - 2 z·c, where float32 loses about 2⁻²⁴ |c|² of it, and a potential that times
+        half the precision. Among the rows a potential changes by about p/2.
+        """
+        return bool((self.precision * self.centres.square().sum(1)).max() > CANCELLING * len(self.mean))
+
+    def forward(self, z: Tensor, finer: Self | None = None) -> Tensor:
+        """The mixture's potentials; `finer`, the same prior in float64, finds the distances."""  # (..., n, k)
+        blocks = (self._exponents(distances) for _, distances in self._blocks(z, finer))
         return torch.cat([torch.stack([of_one.logsumexp(-1) for of_one in each], -1) for each in blocks], dim=-2)
 
-    def gradient(self, z: Tensor, by: Tensor) -> Tensor:
+    def gradient(self, z: Tensor, by: Tensor, finer: Self | None = None) -> Tensor:
         """Of the potentials' sum, each of a row weighed as `by` says."""  # (n, p), (n, k) -> (n, p)
         return torch.cat(
             [
-                self._pull(sum(self._shares(off, weights), start=off.new_zeros(())), off)
-                for off, weights in zip(*(torch.split(rows, _block(z)) for rows in (z - self.mean, by)), strict=True)
+                self._pull(sum(self._shares(distances, weights), start=off.new_zeros(())), off)
+                for (off, distances), weights in zip(self._blocks(z, finer), torch.split(by, _block(z)), strict=True)
             ]
         )
+
+    def _blocks(self, z: Tensor, finer: Self | None) -> Iterator[tuple[Tensor, Tensor]]:
+        """A few rows at a time: what they are as seen from the mean, and their distances to every centre."""
+        finer = self if finer is None else finer
+        for rows in torch.split(z, _block(z), dim=-2):
+            off = rows.to(finer.mean.dtype) - finer.mean
+            distances = finer._distances(off)
+            yield off.to(self.mean.dtype), distances.to(self.mean.dtype)
 
     def score(self, z: Tensor, owner: Tensor) -> Tensor:
         """`gradient` where a row has one potential only, `owner` being one there, else zero."""  # (..., n, p)
@@ -79,14 +96,13 @@ class Prior(nn.Module):
         exponents = (owner @ self.level).addcmul(self._distances(off), precision, value=-0.5)
         return self._pull(exponents.softmax(-1).mul_(precision), off)
 
-    def _shares(self, off: Tensor, by: Tensor) -> Iterator[Tensor]:
-        """How strongly each centre pulls, for one noise scale after the other."""  # (n, p), (n, k) -> (n, m)
-        for exponents, precision, weight in zip(self._exponents(off), self.precision, by.T, strict=True):
+    def _shares(self, distances: Tensor, by: Tensor) -> Iterator[Tensor]:
+        """How strongly each centre pulls, for one noise scale after the other."""  # (n, m), (n, k) -> (n, m)
+        for exponents, precision, weight in zip(self._exponents(distances), self.precision, by.T, strict=True):
             yield exponents.softmax(-1) * precision * weight[:, None]
 
-    def _exponents(self, off: Tensor) -> Iterator[Tensor]:
-        """Each Gaussian's logarithm, for one noise scale after the other."""  # (..., n, p) -> (..., n, m)
-        distances = self._distances(off)
+    def _exponents(self, distances: Tensor) -> Iterator[Tensor]:
+        """Each Gaussian's logarithm, for one noise scale after the other."""  # (..., n, m) -> (..., n, m)
         for level, precision in zip(self.level, self.precision, strict=True):
             yield torch.addcmul(level, distances, precision, value=-0.5).clamp_(min=LOWEST)
 

@@ -1,14 +1,23 @@
 """A trained network for scoring alone: its linear layers folded together, and its slopes along straight lines."""
 
+import copy
 from collections.abc import Callable
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from centrality.network.layers import Linear
 from centrality.network.network import Network
+from centrality.network.prior import Prior
 
 gelu_backward = torch.ops.aten.gelu_backward
+
+FEW = 32  # rows that are computed in float64: so many take but a little longer than in float32
+AT_ONCE = 1024  # rows that go up through the layers together, on a CPU: what lies between layers stays in its cache
+
+Layer = tuple[Tensor, Tensor]  # weight and bias
 
 
 class Scorer:
@@ -16,13 +25,21 @@ class Scorer:
 
     Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
     first layers are one matrix product.
+
+    What is promised about numbers (docs/method.md) is kept here. Weights are rounded to float32 once and for all; a
+    few rows are then computed in float64, many in float32 but for the two places where that would show: the heads,
+    where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was made.
     """
 
     def __init__(self, network: Network) -> None:
         self.network, self.members = network, network.members
         self.device = next(network.parameters()).device
+        self._finest = torch.float32 if self.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
         if network.standard:
             self._fold(network)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scorer, (self.network,)  # the rest is made of it
 
     @torch.no_grad()
     def _fold(self, network: Network) -> None:
@@ -34,7 +51,7 @@ class Scorer:
         self.first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
         self.middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
         self.heads = [
-            (weight.mT.float().contiguous(), bias[:, None].float().contiguous())
+            (weight.mT.float().to(self._finest).contiguous(), bias[:, None].float().to(self._finest).contiguous())
             for weight, bias in (
                 folded(network.global_head, *(part[: self.members] for part in projection)),
                 folded(network.local_head, *(part[-self.members :] for part in projection)),
@@ -46,16 +63,40 @@ class Scorer:
             (to_global, bias_global), (to_local, bias_local) = self.heads
             self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
 
+    @cached_property
+    def _layers(self) -> dict[torch.dtype, tuple[Layer, list[Layer]]]:
+        """The first and the middle layers, in either precision."""
+        kinds = {torch.float32, self._finest}
+        return {kind: (_as(kind, self.first), [_as(kind, layer) for layer in self.middle]) for kind in kinds}
+
+    @cached_property
+    def _fine_prior(self) -> Prior | None:
+        return copy.deepcopy(self.network.prior).to(self._finest) if self.network.prior is not None else None
+
+    @cached_property
+    def _distances_from(self) -> Prior | None:
+        """The prior that finds the distances for the one in float32; None means that one itself."""
+        return self._fine_prior if self.network.prior is not None and self.network.prior.cancels() else None
+
+    @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
         """What the network's forward pass gives."""  # (members, n, 1 + k)
         if not self.network.standard:
-            with torch.no_grad():
-                own: Tensor = self.network(z)
-            return own
-        weight, bias = self.first
-        outputs = self._upward(torch.addmm(bias, z, weight))
-        if self.network.prior is not None:
-            outputs[:, :, 1:] += self.network.prior(z)
+            return self._with_prior(self.network.learned(z), z)
+        at_once = len(z) if len(z) < 2 * AT_ONCE or self.device.type != "cpu" else AT_ONCE
+        parts = [self._up_from(rows) for rows in torch.split(z, at_once)]
+        return self._with_prior(torch.cat(parts, dim=1) if len(parts) > 1 else parts[0], z)
+
+    def _up_from(self, z: Tensor) -> Tensor:
+        if len(z) <= FEW:
+            z = z.to(self._finest)
+        (weight, bias), _ = self._layers[z.dtype]
+        return self._upward(torch.addmm(bias, z, weight))
+
+    def _with_prior(self, outputs: Tensor, z: Tensor) -> Tensor:
+        if (prior := self.network.prior) is not None:
+            few = self._fine_prior if len(z) <= FEW else None
+            outputs[:, :, 1:] += prior(z, self._distances_from) if few is None else few(z)
         return outputs
 
     def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
@@ -63,11 +104,12 @@ class Scorer:
         a = self._by_trunk(nn.functional.gelu(h))
         if kept is not None:
             kept.append(self._by_trunk(h))
-        for weight, bias in self.middle:
+        for weight, bias in self._layers[h.dtype][1]:
             h = torch.baddbmm(bias, a, weight)
             if kept is not None:
                 kept.append(h)
             a = nn.functional.gelu(h)
+        a = a.to(self._finest)
         if self._together:
             weight, bias = self.heads[0]
             return torch.baddbmm(bias, a, weight)
@@ -97,19 +139,23 @@ class Scorer:
             outputs = self._upward(h.view(n * s, -1), kept)
             if (prior := self.network.prior) is not None:
                 places = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
-                outputs[:, :, 1:] += prior(places)
+                outputs[:, :, 1:] += prior(places, self._distances_from)
 
         @torch.no_grad()
         def back(by_outputs: Tensor) -> Tensor:
             by_outputs = by_outputs.reshape(self.members, n * s, -1)
             parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
-            by_a = torch.cat([torch.bmm(part, head.mT) for part, (head, _) in zip(parts, self.heads, strict=True)])
+            by_a = torch.cat(
+                [torch.bmm(part, head.mT.to(part.dtype)) for part, (head, _) in zip(parts, self.heads, strict=True)]
+            )
             for h, (weight, _) in zip(kept[:0:-1], self.middle[::-1], strict=True):
                 by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
             by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
             by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
             if prior is not None:
-                by_line += prior.gradient(places, by_outputs[:, :, 1:].sum(0)).view(n, s, -1).sum(1)
+                by_line += (
+                    prior.gradient(places, by_outputs[:, :, 1:].sum(0), self._distances_from).view(n, s, -1).sum(1)
+                )
             return by_line
 
         return outputs.view(self.members, n, s, -1), back
@@ -135,3 +181,8 @@ def folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     """The head after the projection, as one linear layer; in float64, since the product rounds twice."""
     own = head.weight.double()  # (members, out, q)
     return own @ weight.double(), head.bias.double() + (own @ bias.double()[:, :, None])[:, :, 0]
+
+
+def _as(kind: torch.dtype, layer: Layer) -> Layer:
+    weight, bias = layer
+    return weight.to(kind), bias.to(kind)

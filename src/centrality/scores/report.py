@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -22,6 +22,7 @@ FLAT = 0.01  # a head whose middle half lies closer together tells few rows apar
 TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
 THROWN, TELLING = 3.0, 0.75  # so many deviations astray, a row can be told 80% of the time even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
+OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Report:
     distinct: dict[str, float]  # head: how many scores there are for each distinct row
     saturated: float  # share of the rows at the ends of the global scale
     influence: dict[str, dict[str, float]]  # head: the columns that move it the most, and their shares
+    off_zero: dict[str, float] = field(default_factory=dict)  # columns whose mean is many deviations off, and how many
 
     @property
     def learned(self) -> dict[str, bool]:
@@ -98,6 +100,13 @@ class Report:
                     f"Column {name} alone makes {share:.0%} of the {head} score's movement. If its unit is the reason, "
                     "use scaling='standard'; if it is an identifier or a leak, drop it."
                 )
+        if self.off_zero:
+            name, far = next(iter(self.off_zero.items()))
+            found.append(
+                f"Column {name} reaches the network {far:.2g} deviations away from zero, where float32 keeps little of "
+                f"how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is promised. "
+                "Use scaling='auto'."
+            )
         if self.copies > 0.2:
             found.append(
                 f"{self.copies:.0%} of the rows repeat another row. The local head takes copies for density: "
@@ -152,8 +161,12 @@ def examine(
     history: dict[str, list[float]],
     nothing: dict[str, float],
     names: Sequence[str] | None,
+    center: NDArray[np.float64] | None = None,
 ) -> Report:
-    """A report on a model from the rows X that it was trained on, and its function from rows to heads."""
+    """A report on a model from the rows X that it was trained on, and its function from rows to heads.
+
+    `center` (p,) is what its scaling takes from them.
+    """
     rows = X.shape[0]
     X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
     heads, deviation = score(X), _deviation(X)
@@ -172,6 +185,7 @@ def examine(
         distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
         saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
         influence=_influence(X, deviation, score, names),
+        off_zero={} if center is None else _off_zero(X, deviation, center, names),
     )
 
 
@@ -241,8 +255,23 @@ def _influence(
         up, down = score(shifted.reshape(-1, p)).reshape(2, len(block), len(probes), len(HEADS))
         moved[block] = np.abs(up - down).mean(axis=1)
     shares = moved / np.where(moved.sum(0) > 0, moved.sum(0), 1.0)
-    labels = [str(name) for name in names] if names is not None else [str(j) for j in range(p)]
+    labels = _labels(names, p)
     return {
         head: {labels[j]: float(shares[j, k]) for j in np.argsort(-shares[:, k], kind="stable")[:SHOWN]}
         for k, head in enumerate(HEADS)
     }
+
+
+def _off_zero(
+    X: Any, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
+) -> dict[str, float]:
+    """The columns that the network sees far from zero for how little they vary, the farthest first."""
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    away = np.divide(np.abs(mean - center), deviation, out=np.zeros_like(mean), where=deviation > 0)
+    labels = _labels(names, len(mean))
+    farthest = [j for j in np.argsort(-away, kind="stable")[:SHOWN] if away[j] > OFF_ZERO]
+    return {labels[j]: float(away[j]) for j in farthest}
+
+
+def _labels(names: Sequence[str] | None, p: int) -> list[str]:
+    return [str(name) for name in names] if names is not None else [str(j) for j in range(p)]

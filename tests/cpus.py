@@ -1,0 +1,182 @@
+"""The numerical tests as on other CPUs: `make test-cpus`, or `python -m tests.cpus [--short] [--record]`.
+
+Libraries are told by environment variables to use only what an older CPU has. Under each emulation the tests marked
+`numbers` run, and the same saved models score the same rows: how far from exact arithmetic, and from one another.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
+FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
+EMULATIONS = {  # name: what the CPU must have, and the variables
+    "as it is": ("sse", {}),
+    "two threads": ("sse", {"OMP_NUM_THREADS": "2"}),
+    "ATen default": ("sse", {"ATEN_CPU_CAPABILITY": "default"}),
+    "ATen AVX2": ("avx2", {"ATEN_CPU_CAPABILITY": "avx2"}),
+    "ATen AVX512": ("avx512", {"ATEN_CPU_CAPABILITY": "avx512"}),
+    "oneDNN SSE4.1": ("sse", {"ONEDNN_MAX_CPU_ISA": "SSE41"}),
+    "oneDNN AVX2": ("avx2", {"ONEDNN_MAX_CPU_ISA": "AVX2"}),
+    "oneDNN AVX512": ("avx512", {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}),
+    "MKL SSE4.2": ("sse", {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}),
+    "MKL AVX2": ("avx2", {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}),
+    "MKL compatible": ("sse", {"MKL_CBWR": "COMPATIBLE"}),
+    "MKL CBWR AVX2": ("avx2", {"MKL_CBWR": "AVX2"}),
+    "OpenBLAS Haswell": ("avx2", {"OPENBLAS_CORETYPE": "Haswell"}),
+    "OpenBLAS Zen": ("avx2", {"OPENBLAS_CORETYPE": "Zen"}),
+    "OpenBLAS SkylakeX": ("avx512", {"OPENBLAS_CORETYPE": "SkylakeX"}),
+    "all of the oldest": (
+        "sse",
+        {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
+    ),
+}
+SHORT = ("all of the oldest", "ATen AVX2")
+VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})
+
+
+@dataclass
+class Run:
+    """What came of one emulation."""
+
+    name: str
+    seconds: float = 0.0
+    tests: str = ""  # pytest's last line
+    failed: bool = False
+    seen: dict[str, str] = field(default_factory=dict)  # by the libraries themselves
+    heads: np.ndarray | None = None  # (rows of all models, 2)
+    off: float = float("nan")  # the largest distance of a head from exact arithmetic
+
+
+def cpu() -> tuple[str, set[str]]:
+    """This machine's CPU: its name and its flags."""
+    info = Path("/proc/cpuinfo")
+    lines = [line.partition(":") for line in info.read_text().splitlines()] if info.exists() else []
+    facts = {key.strip(): value.strip() for key, _, value in lines}
+    model = f"{facts.get('model name', 'unknown')} (family {facts.get('cpu family')}, model {facts.get('model')})"
+    return model, set(facts.get("flags", "").split())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help=f"only {' and '.join(SHORT)}")
+    parser.add_argument("--record", action="store_true", help=f"write what was seen to {RESULTS.name}")
+    parser.add_argument("--jobs", type=int, default=2, help="emulations at a time")
+    parser.add_argument("--measure", metavar="FOLDER", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        return _measure(Path(options.measure))
+    name, flags = cpu()
+    print(name)
+    possible = {}
+    for one in SHORT if options.short else EMULATIONS:
+        needs, variables = EMULATIONS[one]
+        if FLAGS[needs] in flags:
+            possible[one] = variables
+        else:
+            print(f"{one}: skipped, this CPU has no {needs}")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        _save_models(Path(folder))
+        runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder)), possible))
+    _show(runs)
+    if options.record:
+        _record(name, runs)
+    return int(any(run.failed for run in runs))
+
+
+def _run(name: str, variables: dict[str, str], folder: Path) -> Run:
+    environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
+    environment |= {"OMP_NUM_THREADS": "1"} | variables
+    run, begun = Run(name), time.monotonic()
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)
+    run.tests = (done.stdout.strip().splitlines() or ["nothing"])[-1]
+    measure = [sys.executable, "-m", "tests.cpus", "--measure", str(folder)]
+    measured = subprocess.run(measure, env=environment, capture_output=True, text=True, check=False)
+    run.failed = bool(done.returncode or measured.returncode)
+    if run.failed:
+        print(f"--- {name}\n{done.stdout[-4000:]}{measured.stderr[-2000:]}", file=sys.stderr)
+    if not measured.returncode:
+        found = json.loads(measured.stdout.splitlines()[-1])
+        run.seen, run.off, run.heads = found["seen"], found["off"], np.array(found["heads"])
+    run.seconds = time.monotonic() - begun
+    return run
+
+
+def _save_models(folder: Path) -> None:
+    from tests.test_promise import KINDS, model_of
+
+    for number, kind in enumerate(KINDS):
+        model_of(kind).save(folder / f"{number}.safetensors")
+
+
+def _measure(folder: Path) -> int:
+    """In a process of its own, under an emulation: score the saved models' rows, many at once and one by one."""
+    import torch
+    from threadpoolctl import threadpool_info
+
+    from centrality import load
+    from tests.promise import Exact
+    from tests.test_promise import KINDS, places
+
+    heads, off = [], 0.0
+    for number, kind in enumerate(KINDS):
+        model = load(folder / f"{number}.safetensors", device="cpu")
+        rows = places(kind, 500, np.random.default_rng(5))
+        many = model.heads(rows)
+        few = np.vstack([model.heads(row[None]) for row in rows[:50]])
+        exact = Exact(model, rows).heads
+        off = max(off, np.abs(many - exact).max(), np.abs(few - exact[:50]).max())
+        heads += [many, few]
+    blas = {info["architecture"] for info in threadpool_info() if "architecture" in info}
+    seen = {
+        "torch": torch.backends.cpu.get_cpu_capability(),
+        "OpenBLAS": "/".join(sorted(blas)),
+        "threads": str(torch.get_num_threads()),
+    }
+    print(json.dumps({"seen": seen, "off": off, "heads": np.concatenate(heads).tolist()}))
+    return 0
+
+
+def _apart(run: Run, runs: list[Run]) -> tuple[float, bool]:
+    """How far its heads are from those of any other run, and whether their bits differ from the first run's."""
+    others = [other.heads for other in runs if other.heads is not None]
+    if run.heads is None:
+        return float("nan"), False
+    return max(float(np.abs(run.heads - other).max()) for other in others), not np.array_equal(run.heads, others[0])
+
+
+def _show(runs: list[Run]) -> None:
+    print(f"{'emulation':20} {'torch':8} {'OpenBLAS':9} {'threads':7} {'from exact':10} {'apart':8} {'bits':7} tests")
+    for run in runs:
+        apart, changed = _apart(run, runs)
+        seen = [run.seen.get(key, "?") for key in ("torch", "OpenBLAS", "threads")]
+        bits = "changed" if changed else "same"
+        print(
+            f"{run.name:20} {seen[0]:8} {seen[1]:9} {seen[2]:7} {run.off:<10.1e} {apart:<8.1e} {bits:7} "
+            f"{run.tests} ({run.seconds:.0f} s)"
+        )
+
+
+def _record(name: str, runs: list[Run]) -> None:
+    with RESULTS.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["cpu", "emulation", "torch", "openblas", "threads", "from_exact", "apart", "bits_changed"])
+        for run in runs:
+            apart, changed = _apart(run, runs)
+            seen = [run.seen.get(key, "") for key in ("torch", "OpenBLAS", "threads")]
+            table.writerow([name, run.name, *seen, f"{run.off:.2e}", f"{apart:.2e}", changed])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

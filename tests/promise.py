@@ -1,0 +1,117 @@
+"""What is promised about numbers (docs/method.md), stated once; and scores in exact arithmetic to hold it against.
+
+The same row and the same model give the same scores to within these tolerances: in whatever company and order, batch,
+thread, process, file format or runtime, on whatever CPU or GPU. Bits are promised only where the same call is repeated
+in one process, and by one model's copies there.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+from scipy.special import erf, logsumexp
+
+from centrality import FUSE
+from centrality.network.layers import Linear
+from centrality.network.network import Network
+from centrality.network.prior import LOWEST, Prior
+
+BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
+UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
+ROOM = 10  # every score lies so many times closer to exact arithmetic than is promised
+FAR = 1000.0  # deviations; beyond, terms of any size may cancel in an unbounded score, and it has less room
+
+Matrix = NDArray[np.float64]
+
+
+def assert_same_scores(found: Any, expected: Any, room: float = 1) -> None:
+    """Scores in [0, 1] of the same rows by the same model agree as promised, or `room` times better."""
+    np.testing.assert_allclose(found, expected, atol=BOUNDED / room, rtol=0)
+
+
+def assert_same_unbounded(found: Any, expected: Any, room: float = 1) -> None:
+    """Raw scores, or those of score_samples or decision_function, agree as promised, or `room` times better."""
+    np.testing.assert_allclose(found, expected, atol=UNBOUNDED / room, rtol=UNBOUNDED / room)
+
+
+def assert_same_files(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
+    """Parquet files by their names: the same ones, with the same rows, and scores that agree as promised."""
+    assert set(found) == set(expected)
+    for name, content in expected.items():
+        assert_same_tables(*(parquet.read_table(pa.BufferReader(one)) for one in (found[name], content)))
+
+
+def assert_same_tables(found: pa.Table, expected: pa.Table) -> None:
+    scores = [name for name in expected.column_names if name.startswith("centrality")]
+    assert found.column_names == expected.column_names
+    assert found.drop_columns(scores).equals(expected.drop_columns(scores))
+    for name in scores:
+        assert_same_scores(found[name].to_numpy(), expected[name].to_numpy())
+
+
+def assert_kept(model: FUSE, Q: Matrix, *, company: Matrix | None = None) -> None:
+    """All scores of the rows Q lie `ROOM` times closer to exact ones than promised; if asked, below others' rows."""
+    exact = Exact(model, Q)
+    rows = Q if company is None else np.concatenate([company, Q])
+    assert_same_scores(model.heads(rows)[-len(Q) :], exact.heads, ROOM)
+    assert_same_scores(model.centrality(rows)[-len(Q) :], exact.centrality, ROOM)
+    unbounded = [(model.raw(rows)[-len(Q) :], exact.raw), (model.score_samples(rows)[-len(Q) :], exact.scores)]
+    for found, expected in unbounded:
+        assert_same_unbounded(found, expected)
+        assert_same_unbounded(found[exact.near], expected[exact.near], ROOM)
+
+
+class Exact:
+    """Scores of rows in float64 from the first layer to the last, by a model's weights as they are in float32."""
+
+    def __init__(self, model: FUSE, Q: Matrix) -> None:
+        calibration = model.fitted_.calibration
+        z = model.fitted_.scaling.apply(np.asarray(Q, dtype=float))
+        self.near = np.abs(z).max(1) < FAR
+        outputs = exact_outputs(model.network_, z)
+        self.raw = calibration.raw(outputs)
+        self.heads = calibration.heads(self.raw)
+        self.centrality = (1 - model.t) * self.heads[:, 0] + model.t * self.heads[:, 1]
+        mixed = calibration.unbent(self.raw)
+        self.scores = (1 - model.t) * mixed[:, 0] + model.t * mixed[:, 1]
+
+
+def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:
+    """(n, p) rows as the network sees them -> (members, n, 1 + k)"""
+    outputs = np.stack([_member(network, member, z.astype(np.float64)) for member in range(network.members)])
+    if network.prior is not None:
+        outputs[:, :, 1:] += _prior(network.prior, z.astype(np.float64))
+    return outputs
+
+
+def _member(network: Network, member: int, z: Matrix) -> Matrix:
+    outputs = []
+    for head, trunk in ((network.global_head, network.trunks[0]), (network.local_head, network.trunks[-1])):
+        layers = [layer for layer in trunk.modules() if isinstance(layer, Linear)]
+        weights = [(_numbers(layer.weight[member]), _numbers(layer.bias[member])) for layer in [*layers, head]]
+        *lower, (projection, bias), (up, up_bias) = weights
+        a = z
+        for weight, its_bias in lower:
+            h = a @ weight.T + its_bias
+            a = 0.5 * h * (1 + erf(h / np.sqrt(2)))
+        # The head after the projection is one layer of the model, and its weights are in float32 too.
+        folded, folded_bias = (part.astype(np.float32) for part in (up @ projection, up @ bias + up_bias))
+        outputs.append(a @ folded.T.astype(np.float64) + folded_bias)
+    return np.concatenate(outputs, axis=1)
+
+
+def _prior(prior: Prior, z: Matrix) -> Matrix:
+    off, centres = z - _numbers(prior.mean), _numbers(prior.centres)
+    distances = np.stack([np.square(off - centre).sum(1) for centre in centres], axis=1)  # nothing cancels
+    exponents = (level - 0.5 * precision * distances for level, precision in zip(*_parts(prior), strict=True))
+    return np.stack([logsumexp(np.maximum(each, LOWEST), axis=1) for each in exponents], axis=1)
+
+
+def _parts(prior: Prior) -> tuple[Matrix, Matrix]:
+    return _numbers(prior.level), _numbers(prior.precision)
+
+
+def _numbers(tensor: Any) -> Matrix:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)

@@ -1,0 +1,97 @@
+"""A row's scores do not depend on its company, order or batch, and lie where exact arithmetic puts them."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from centrality import FUSE
+from centrality.network.scorer import AT_ONCE, FEW
+from tests.conftest import quick
+from tests.promise import ROOM, Exact, assert_kept, assert_same_scores, assert_same_unbounded
+
+pytestmark = pytest.mark.numbers
+RNG = np.random.default_rng(0)
+GROUPS = 10.0 * RNG.integers(4, size=(600, 1)) + 0.01 * RNG.normal(size=(600, 8))  # far apart for how narrow they are
+KINDS = {
+    "plane": (RNG.normal(size=(600, 2)), {"max_steps": 300, "hidden": (128, 128)}),
+    "32 columns": (RNG.normal(size=(600, 32)), {"max_steps": 300, "hidden": (128, 128)}),
+    "200 columns": (RNG.normal(size=(600, 200)), {"hidden": (128, 128)}),
+    "heavy tails": (RNG.standard_cauchy(size=(600, 5)), {"max_steps": 300, "hidden": (128, 128)}),
+    "ensemble": (RNG.normal(size=(600, 5)), {"ensemble": 3}),
+    "two trunks": (RNG.normal(size=(600, 5)), {"shared_encoder": False}),
+    "one noise scale, clipped": (RNG.normal(size=(600, 5)), {"noise_scale": 1.0, "calibration": "clip"}),
+    "the paper's": (RNG.normal(size=(300, 5)), FUSE.as_in_paper("synthetic", epochs=3).get_params()),
+    "clean": (RNG.normal(size=(600, 3)), {"novelty": True}),
+    "clean, in narrow groups": (GROUPS, {"novelty": True}),
+    "clean, an ensemble": (RNG.normal(size=(300, 40)), {"novelty": True, "ensemble": 2}),
+}
+MODELS: dict[str, FUSE] = {}
+
+
+def model_of(kind: str) -> FUSE:
+    if kind not in MODELS:
+        X, changes = KINDS[kind]
+        MODELS[kind] = quick(**changes).fit(X)
+    return MODELS[kind]
+
+
+def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows like those of training, and others ever farther away."""
+    X = KINDS[kind][0]
+    far = rng.choice([0, 1, 100, 1e6, 1e15], size=(n, 1), p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    return X[rng.integers(len(X), size=n)] + far * X.std(0) * rng.normal(size=(n, X.shape[1]))
+
+
+@pytest.mark.parametrize("n", [1, FEW, FEW + 1, 400, 2 * AT_ONCE + 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_lie_ten_times_closer_to_exact_ones_than_promised(kind, n):
+    assert_kept(model_of(kind), places(kind, n, np.random.default_rng(n)))
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(sorted(KINDS)), st.integers(1, 100), st.integers(0, 5000), st.integers(0, 2**32 - 1))
+def test_company_order_and_subsets_do_not_matter(kind, n, others, seed):
+    rng, model = np.random.default_rng(seed), model_of(kind)
+    Q, company = places(kind, n, rng), places(kind, others, rng)
+    assert_kept(model, Q, company=company)
+    order, some = rng.permutation(n), rng.choice(n, size=rng.integers(1, n + 1), replace=False)
+    assert_same_scores(model.heads(Q[order]), model.heads(Q)[order])
+    assert_same_unbounded(model.score_samples(Q[some]), model.score_samples(Q)[some])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_call_repeats_bits_wherever_in_memory_its_rows_lie(kind):
+    model = model_of(kind)
+    for n in (7, 300):
+        Q = places(kind, n, np.random.default_rng(1))
+        first = model.raw(Q)
+        held = np.empty(Q.size + 16)
+        for start in (1, 3, 8):
+            moved = held[start : start + Q.size].reshape(Q.shape)
+            moved[:] = Q
+            np.testing.assert_array_equal(model.raw(moved), first)
+
+
+def test_threads_do_not_matter():
+    model, Q = model_of("32 columns"), places("32 columns", 20_000, np.random.default_rng(2))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        two = model.heads(Q)
+        torch.set_num_threads(1)
+        assert_same_scores(model.heads(Q), two)
+    finally:
+        torch.set_num_threads(before)
+    assert_same_scores(two, Exact(model, Q).heads, ROOM)
+
+
+@pytest.mark.parametrize("novelty", [False, True])
+def test_with_an_encoder_of_ones_own_the_promise_holds_too(novelty):
+    """It computes in float32 whatever the batch; the prior beside it does not."""
+    encoder = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+    model = quick(encoder=encoder, novelty=novelty).fit(GROUPS)
+    together = model.heads(GROUPS)
+    assert_same_scores(np.vstack([model.heads(row[None]) for row in GROUPS[:40]]), together[:40])
