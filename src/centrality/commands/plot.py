@@ -22,7 +22,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality._atomic import written_whole
+    from centrality._optional import optional
 
+    optional("matplotlib", "plots")
     require_folder(arguments.output)
     model, rows = loaded(arguments), None
     if arguments.kind == "history":

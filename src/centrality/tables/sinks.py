@@ -129,7 +129,7 @@ class NpzSink(Sink):
     def close(self) -> None:
         table = pa.concat_tables(self._parts)
         arrays: dict[str, Any] = {name: numbers(table.select([name]))[:, 0] for name in table.column_names}
-        np.savez(self._file, allow_pickle=False, **arrays)
+        np.savez(self._file, **arrays)  # numbers(...) leaves nothing to pickle
 
 
 def make(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:

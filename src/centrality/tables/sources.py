@@ -190,7 +190,7 @@ class ImageFolder(Source):
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self.files), BATCH):
-            yield pa.record_batch({"path": [str(file) for file in self.files[start : start + BATCH]]})
+            yield pa.RecordBatch.from_pydict({"path": [str(file) for file in self.files[start : start + BATCH]]})
 
 
 def of_place(place: str | os.PathLike[str], *, whole: bool = False) -> Source:
