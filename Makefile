@@ -7,13 +7,17 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper
 
-.PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
+.PHONY: demo test test-versions lint format web chromium java pictures tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
 test: .venv/.test lint chromium java
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# The oldest and newest requirements, other Pythons, and the package without extras. Makes environments: minutes, GBs.
+test-versions: .venv/.test
+	$(BIN)/python tests/versions.py
 
 lint: .venv/.test
 	$(BIN)/ruff check $(SOURCES)
@@ -68,7 +72,7 @@ detection: .venv/.test
 	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv .versions build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
