@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".versions"
-EXTRAS = ("plots", "table", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
+EXTRAS = ("plots", "data", "table", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
+WITHOUT_TORCH = ("plots", "data")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
     *("tests/tables/test_tables.py", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
@@ -30,13 +31,13 @@ SELECTED = [
         "tests/representations/test_table.py",
         "tests/representations/test_series.py",
     ),
-    *("tests/test_onnx.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
+    *("tests/test_onnx.py", "tests/test_plots.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
 ]
 TORCHLESS = [
     *("tests/tables/test_tables.py", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
     "tests/datasets",
 ]
-LEFT_OUT = "not (slow or browser or cluster or spark or data)"
+LEFT_OUT = "not data"
 # Old packages warn of what newer ones beside them will drop; that is no error of ours.
 OLD_NEWS = ("Deprecation", "PendingDeprecation", "Future")
 LENIENT = [part for kind in OLD_NEWS for part in ("-W", f"ignore::{kind}Warning")]
@@ -114,7 +115,7 @@ def environment(name: str, python: str, packages: list[str]) -> Path:
 
 
 def pip(folder: Path, *arguments: str) -> None:
-    run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *arguments])
+    run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--no-compile", *arguments])
 
 
 def torch_pin(python: str, asked: str | None) -> list[str]:
@@ -130,7 +131,7 @@ def torch_pin(python: str, asked: str | None) -> list[str]:
 def tested(name: str, python: str, wheel: Path, torch: str | None) -> str:
     """Run the selected tests in this environment, and return their last line."""
     pin = torch_pin(python, torch)
-    folder = environment(name, python, [*pin, *wanted(EXTRAS if pin else (), oldest=name == "oldest")])
+    folder = environment(name, python, [*pin, *wanted(EXTRAS if pin else WITHOUT_TORCH, oldest=name == "oldest")])
     pip(folder, "--no-deps", "--force-reinstall", str(wheel))
     paths = SELECTED if pin else TORCHLESS
     command = [str(folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]
