@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo quick test test-cpus coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -21,6 +21,10 @@ test: .venv/.test lint test-web chromium java
 # The numerical tests as on other CPUs; ARGS=--short runs two of them, ARGS=--record writes benchmarks/results/cpus.csv.
 test-cpus: .venv/.test
 	$(BIN)/python -m tests.cpus $(ARGS)
+
+# The oldest and newest requirements, other Pythons, and the package without extras. Makes environments: minutes, GBs.
+test-versions: .venv/.test
+	$(BIN)/python tests/versions.py
 
 # While one writes: what takes seconds, a browser, a cluster or data sets is left to `make test`.
 quick: .venv/.test
@@ -102,7 +106,7 @@ detection: .venv/.test
 	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
-	rm -rf .venv build dist web/node_modules .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv .versions build dist web/node_modules .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -1,11 +1,13 @@
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from centrality import FUSE
+if TYPE_CHECKING:
+    from centrality import FUSE  # imported where used: what needs no torch is also tested where there is none
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
@@ -18,8 +20,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.numbers)
 
 
-def quick(**changes) -> FUSE:
+def quick(**changes) -> "FUSE":
     """FUSE that trains for a moment: enough where the quality of the fit is not the question."""
+    from centrality import FUSE
+
     return FUSE(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
 
 
@@ -30,8 +34,10 @@ def blob() -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
-def fitted(blob) -> FUSE:
+def fitted(blob) -> "FUSE":
     """FUSE with its defaults on the blob. Shared: tests must not change it."""
+    from centrality import FUSE
+
     return FUSE(random_state=0).fit(blob)
 
 

@@ -14,9 +14,9 @@ def optional(module: str, extra: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
-        if error.name != package:
-            raise  # the package is there, but something it needs is not: let that be seen
-        raise MissingExtraError(
-            f"This needs {package}, which is not installed. Install it with: pip install 'centrality[{extra}]'",
-            name=package,
-        ) from None
+        if error.name == package:
+            reason, cause = f"This needs {package}, which is not installed", None
+        else:  # the package is there, but something it needs is not: let that be seen
+            reason, cause = f"This needs {package}, which could not be imported ({error})", error
+        message = f"{reason}. Install it with: pip install 'centrality[{extra}]'"
+        raise MissingExtraError(message, name=error.name) from cause

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from centrality._optional import optional
 from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import checked_t
 from centrality.scoring.adapter import Adapter
@@ -15,12 +16,11 @@ from centrality.scoring.stream import with_scores
 
 def score(model: CentralityModel, frame: Any, t: float | Sequence[float] | None = None) -> Any:
     """The Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
-    from pyspark.sql.types import DoubleType, StructField, StructType
-
+    types = optional("pyspark.sql.types", "spark")
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     job = Job(model, ts)
     kept = [field for field in frame.schema.fields if field.name not in job.names]
-    schema = StructType([*kept, *(StructField(name, DoubleType()) for name in job.names)])
+    schema = types.StructType([*kept, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 
     def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -145,7 +145,7 @@ def test_an_unfitted_model_has_no_report():
 
 
 def test_with_very_many_columns_their_influence_is_not_measured():
-    X = sparse.random_array((200, 3000), density=0.01, random_state=0, format="csr")
+    X = sparse.random(200, 3000, density=0.01, random_state=0, format="csr")
     report = quick(max_steps=5).fit(X).report()
     assert report.influence == {}
     assert "global columns" not in report.facts()

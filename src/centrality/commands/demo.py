@@ -13,6 +13,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    from centrality._optional import optional
+
+    optional("matplotlib", "plots")  # before the models are fitted, not after
     from centrality.commands._demo import run
 
     run(

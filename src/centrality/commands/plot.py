@@ -27,7 +27,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from centrality._atomic import write_atomically
+    from centrality._optional import optional
 
+    optional("matplotlib", "plots")
     require_folder(arguments.output)
     _require_ending(arguments.output)
     model, rows = loaded(arguments), None

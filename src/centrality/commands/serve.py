@@ -26,10 +26,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    from centrality._optional import optional
-
-    for package in ("uvicorn", "orjson", "prometheus_client"):
-        optional(package, "serve")
     from centrality import service
 
     limits = service.Limits(arguments.max_bytes, arguments.max_rows, arguments.max_seconds, 4 * arguments.max_rows)

@@ -190,9 +190,8 @@ class Dates:
         return f"date{how}: {', '.join(self.feature_names)}{gaps}"
 
     def _features(self, dates: Any) -> Any:
-        import pandas as pd
-
         if self._encoder is None:
+            pd = optional("pandas", "table")
             skrub = optional("skrub", "table")
             self._encoder = skrub.DatetimeEncoder(resolution="minute", add_weekday=True, periodic_encoding="circular")
             zone = dates.dt.tz
@@ -216,8 +215,7 @@ class Words:
 
     @classmethod
     def fit(cls, name: str, values: Any) -> "Words | Left":
-        import pandas as pd
-
+        pd = optional("pandas", "table")
         texts = _texts(values)
         encoder = optional("skrub", "table").StringEncoder(n_components=COMPONENTS, random_state=0)
         with warnings.catch_warnings():
@@ -291,8 +289,7 @@ def _texts(values: Any) -> Any:
 
 
 def _dates(values: Any, format: str | None) -> Any:
-    import pandas as pd
-
+    pd = optional("pandas", "table")
     if format is None:
         return values.cast(pa.timestamp("us", tz=getattr(values.type, "tz", None))).to_pandas()
     series = pd.Series(_texts(values).to_pylist(), dtype="str")

@@ -160,8 +160,7 @@ class Table(Representation):
 
 def _date_format(texts: Any) -> str | None:
     """How the dates in a text column are written, if dates they are (skrub decides)."""
-    import pandas as pd
-
+    pd = optional("pandas", "table")
     skrub = optional("skrub", "table")
     found = skrub.ToDatetime()
     try:

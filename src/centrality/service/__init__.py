@@ -4,6 +4,7 @@ A request is read (`_requests`), its rows wait to be scored together with those 
 (`_served`, `_file`), and the answer goes back in kind (`_app`, `_server`).
 """
 
+from centrality.service import _extra as _extra  # first: it says what is missing
 from centrality.service._app import App
 from centrality.service._limits import Limits
 from centrality.service._server import run

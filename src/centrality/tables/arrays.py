@@ -101,7 +101,7 @@ class NpzSink(Sink):
     def close(self) -> None:
         table = pa.concat_tables(self._parts)
         arrays: dict[str, Any] = {name: numbers(table.select([name]))[:, 0] for name in table.column_names}
-        np.savez(self._file, allow_pickle=False, **arrays)
+        np.savez(self._file, **arrays)  # numbers(...) leaves nothing to pickle
 
 
 NPY = Format(ArraySource, NpySink)

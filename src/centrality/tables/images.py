@@ -21,4 +21,4 @@ class ImageFolder(Source):
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self._images), BATCH):
-            yield pa.record_batch({"path": [str(file) for file in self._images[start : start + BATCH]]})
+            yield pa.RecordBatch.from_pydict({"path": [str(file) for file in self._images[start : start + BATCH]]})

@@ -1,0 +1,45 @@
+"""What users get: the wheel and the sdist hold the whole package, and its version."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from centrality import __version__
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory) -> Path:
+    """A folder with the wheel and the sdist of this checkout."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(folder)], cwd=ROOT, check=True)
+    return folder
+
+
+def package() -> set[str]:
+    """Every file of the package in this checkout, from src/ on."""
+    files = (path for path in (ROOT / "src" / "centrality").rglob("*") if path.is_file())
+    return {path.relative_to(ROOT / "src").as_posix() for path in files if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(dist):
+    with zipfile.ZipFile(dist / f"centrality-{__version__}-py3-none-any.whl") as wheel:
+        names = set(wheel.namelist())
+        metadata = wheel.read(f"centrality-{__version__}.dist-info/METADATA").decode()
+    assert {name for name in names if ".dist-info/" not in name} == package()
+    assert {"centrality/explorer/static/explorer.js", "centrality/py.typed"} <= names
+    assert f"\nVersion: {__version__}\n" in metadata
+
+
+def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environment(dist):
+    top = f"centrality-{__version__}"
+    with tarfile.open(dist / f"{top}.tar.gz") as sdist:
+        names = {name.removeprefix(f"{top}/") for name in sdist.getnames()}
+    assert {f"src/{name}" for name in package()} <= names
+    assert {"pyproject.toml", "LICENSE", "README.md", "tests/test_package.py"} <= names
+    assert not [name for name in names if name.startswith((".venv", ".versions", "web/node_modules"))]
