@@ -140,12 +140,48 @@ def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(csv, model,
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["scor"], ["score"], ["fit", "x.csv"], ["fit", "x", "-o", "y", "--t", "half"]]
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["scor"], "invalid choice: 'scor'"),
+        (["score"], "required: MODEL, DATA"),
+        (["fit", "x.csv"], "required: -o"),
+        (["fit", "x", "-o", "y", "--t", "half"], "--t: invalid"),
+        (["rank", "m", "d", "--top", "0"], "a whole number above 0 was wanted, got 0"),
+        (["plot", "profile", "m", "d", "-o", "x.png", "--rows=-1"], "row numbers from 0 on were wanted, got -1"),
+    ],
 )
-def test_wrong_usage_exits_2(arguments):
+def test_wrong_usage_exits_2_and_says_what_is_wrong(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_of_mixed_columns_is_inspected_and_mapped(tmp_path, capsys):
+    table = pa.table({"size": np.arange(40.0), "colour": ["red", "blue"] * 20})
+    tables.write(table, tmp_path / "t.parquet")
+    fit = ["fit", str(tmp_path / "t.parquet"), "-o", str(tmp_path / "m.safetensors"), "--represent", "table"]
+    assert main([*fit, "--max-steps", "9", "--random-state", "0"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(tmp_path / "m.safetensors")]) == 0
+    shown = capsys.readouterr().out
+    for part in ("Chain, format", "representation  Table", "· colour  category, 2 levels", "· size  number"):
+        assert part in shown
+    out = tmp_path / "map.svg"
+    assert main(["plot", "map", str(tmp_path / "m.safetensors"), str(tmp_path / "t.parquet"), "-o", str(out)]) == 0
+    assert "t = 0  (global)" in out.read_text()
+
+
+def test_every_name_that_dir_tells_can_be_had():
+    import centrality
+    from centrality import representations
+
+    for module, some in ((centrality, {"FUSE", "load", "depths"}), (representations, {"Table", "Text"})):
+        assert some <= set(dir(module))
+        assert all(getattr(module, name) is not None for name in dir(module))
+        with pytest.raises(AttributeError, match="no attribute 'FUES'"):
+            module.FUES  # noqa: B018
 
 
 @pytest.mark.parametrize("command", ["", *commands.ALL])

@@ -30,6 +30,7 @@ def test_every_peer_that_learns_from_clean_rows_finds_plain_outliers(folder, met
     assert result.rows == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in PEERS if name != "GMM"])  # which gives them a component to live in
 def test_every_peer_that_learns_from_all_rows_finds_plain_outliers(folder, method):
     result = run(Cell("unsupervised", "one", method, 0), folder)
@@ -58,6 +59,7 @@ def test_large_sets_are_cut_with_their_share_of_outliers():
     np.testing.assert_array_equal(labels, y[train[:, 0].astype(int)])
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(folder):
     cells = [Cell("unsupervised", name, "kNN", seed) for name in ("one", "two") for seed in (0, 1)]
     out = folder / "out" / "cells.csv"

@@ -25,6 +25,7 @@ def test_on_a_round_cloud_both_heads_fall_with_the_distance_to_the_centre(fitted
         assert spearmanr(head, inward)[0] > 0.95
 
 
+@pytest.mark.slow
 def test_the_global_head_orders_by_mean_distance_and_the_local_head_by_density():
     mixture = four_clusters()
     X = mixture.sample(3000, random_state=0)
@@ -38,6 +39,7 @@ def test_the_global_head_orders_by_mean_distance_and_the_local_head_by_density()
     assert middle[1] < mode[1]  # but nobody lives there
 
 
+@pytest.mark.slow
 def test_a_ladder_of_noise_scales_orders_by_density_too():
     mixture = four_clusters()
     X = mixture.sample(3000, random_state=0)
@@ -97,6 +99,7 @@ def test_ctrl_c_during_scoring_does_not_wait_for_the_blocks_ahead(fitted, blob):
     assert calls < 0.5 * len(X) / 8192
 
 
+@pytest.mark.slow
 def test_units_do_not_matter_even_for_one_column(blob):
     plain = FUSE(random_state=0).fit(blob).centrality(blob)
     stretched = FUSE(random_state=0).fit(blob * [1000, 1] + [5, 1e5]).centrality(blob * [1000, 1] + [5, 1e5])
@@ -124,6 +127,7 @@ def test_auto_contamination_is_a_tenth_or_a_hundredth_of_clean_data(blob):
     assert (quick(novelty=True).fit_predict(blob) == -1).mean() == pytest.approx(0.01, abs=0.002)
 
 
+@pytest.mark.slow
 def test_planted_outliers_are_found():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(950, 5)), rng.uniform(-12, 12, size=(50, 5))])

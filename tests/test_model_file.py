@@ -62,6 +62,7 @@ def test_the_default_model_is_small_and_holds_no_rows(tmp_path):
         assert max(array.shape[0] for array in arrays.values()) <= 128  # no array as long as the data
 
 
+@pytest.mark.slow
 def test_loading_never_unpickles(saved):
     """In a process where unpickling is impossible, a model still loads."""
     script = (

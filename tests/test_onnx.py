@@ -245,6 +245,7 @@ def test_an_encoder_of_ones_own_goes_along(tmp_path):
         assert_same_scores(scorer.heads(X[:n]), model.heads(X[:n]))
 
 
+@pytest.mark.slow
 def test_an_encoder_that_torch_cannot_export_is_named_and_nothing_is_written(tmp_path):
     model = quick(encoder=Gated(), noise_scale=1.0, max_steps=5).fit(X)
     with pytest.raises(ValueError, match=r"The encoder Gated cannot be written as ONNX\. torch.onnx.export says"):

@@ -217,6 +217,11 @@ def test_the_dd_classifier_offers_what_its_classifier_offers():
     np.testing.assert_array_equal(model.predict(NORMAL) == "odd", model.decision_function(NORMAL) > 0)
 
 
+def test_without_labels_there_is_nothing_to_classify():
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        DDClassifier().fit(NORMAL, None)
+
+
 def test_a_class_of_one_row_is_an_error_that_counts_the_classes():
     with pytest.raises(ValueError, match=r"two classes of two rows each .* a: 4, b: 1"):
         DDClassifier().fit(NORMAL[:5], list("aaaab"))

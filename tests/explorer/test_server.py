@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from centrality import tables
@@ -115,6 +116,7 @@ def test_the_server_listens_on_this_machine_only_and_says_when_a_port_is_taken(c
         assert "--port 0" in said
 
 
+@pytest.mark.slow
 def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
     model, table = mixed
     model.save(tmp_path / "m.safetensors")

@@ -167,6 +167,7 @@ def test_a_holdout_calibrates_on_rows_that_are_not_trained_on(blob):
         model.set_params(holdout=None).fit(blob).p_values(FAR)  # a new fit forgets
 
 
+@pytest.mark.slow
 def test_a_holdout_works_for_frames_sparse_rows_and_dissimilarities(blob):
     frame = pd.DataFrame(blob, columns=["length", "width"])
     far = pd.DataFrame(FAR, columns=["length", "width"])

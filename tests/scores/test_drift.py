@@ -29,6 +29,7 @@ def test_ties_are_one_step():
     assert all_ones.effect == pytest.approx(0.75, abs=0.01)  # above the three quarters of zeros, level with the rest
 
 
+@pytest.mark.slow
 def test_p_values_of_the_same_distribution_are_rarely_small():
     rng = np.random.default_rng(1)
     small = 0

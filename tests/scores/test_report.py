@@ -44,6 +44,7 @@ def test_the_papers_schedule_is_measured_by_its_own_loss(blob):
     assert report.learned == {"global": True, "local": True}
 
 
+@pytest.mark.slow
 def test_with_little_noise_the_local_head_is_not_said_to_have_learned_nothing():
     """η = .05 in one dimension: the best loss there is lies below ½ by η² / 2, which no history can show."""
     X = np.random.default_rng(0).normal(size=(2000, 1))
@@ -61,6 +62,7 @@ def test_a_head_that_was_never_trained_knows_nothing(blob, tmp_path):
     assert load(tmp_path / "m.safetensors").report() == model.report()
 
 
+@pytest.mark.slow
 def test_the_column_that_moves_the_scores_is_named(blob):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 4)), columns=list("abcd"))
     X["c"] *= 100

@@ -93,6 +93,7 @@ def test_the_losses_are_drawn_without_rows_and_chosen_rows_by_their_numbers(made
     assert not (tmp_path / "q.png").exists()
 
 
+@pytest.mark.slow
 def test_contours_need_two_columns(made, tmp_path, capsys, blob):
     folder, table = made
     arguments = ["plot", "contours", str(folder / "m.safetensors"), str(folder / "t.parquet")]

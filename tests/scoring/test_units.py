@@ -169,6 +169,7 @@ def test_what_is_for_folders_is_refused_for_a_file(model, folder, tmp_path, caps
     assert "-o FOLDER/ (ending in /) was wanted" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_error_in_a_worker_comes_back_as_it_was_and_stops_the_others():
     with pytest.raises(tables.TableError, match="no threes"):
         list(workers.run(errands.refuses_three, range(1000), workers=2))
@@ -250,6 +251,7 @@ def test_leaving_early_stops_the_workers():
     assert not [child for child in ours if child.is_running()]
 
 
+@pytest.mark.slow
 def test_a_worker_computes_with_one_thread():
     assert list(workers.run(errands.threads, [0], workers=1)) == [(0, 1)]
 
