@@ -1,0 +1,80 @@
+"""Mutation testing: does a test fail when the code is wrong?
+
+    python -m tests.mutation                     all modules, results into benchmarks/results/
+    python -m tests.mutation metrics regions     these only, printed
+
+A mutant is the module with one small fault; it is killed if a test fails. What may live is listed in `excused.py`
+with the reason. mutmut passes over decorated functions and constants, cosmic-ray starts a process (and imports torch)
+for each mutant: hence a tool of our own.
+"""
+
+import csv
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.excused import EXCUSED
+from tests.mutation.harness import Harness
+
+RESULTS = Path("benchmarks/results")
+# The quickest tests that say what the module promises.
+TESTS = {
+    "scores.calibration": [
+        "tests/scores/test_calibration.py",
+        "tests/model/test_explanations.py::test_slope_times_change_is_the_change_of_the_heads_across_every_kink",
+        "tests/model/test_explanations.py::test_where_nothing_changes_slopes_are_derivatives",
+    ],
+    "scores.conformal": ["tests/scores/test_conformal.py"],
+    "training.comparisons": ["tests/training/test_comparisons.py"],
+    "training.schemes": ["tests/training/test_comparisons.py"],
+    "training.losses": ["tests/training/test_losses.py"],
+    "model_file": ["tests/test_model_file.py"],
+    "regions": ["tests/test_regions.py"],
+    "metrics": ["tests/test_metrics.py"],
+}
+SLOW = ("over_500_repetitions", "on_average_no_more", "never_unpickles", "holdout_works_for_frames", "small_and_holds")
+
+
+def tried(name: str, only: str = "") -> Harness:
+    """Run one module's tests on its mutants."""
+    harness = Harness(f"centrality.{name}", only)
+    with tempfile.TemporaryDirectory() as folder:
+        quiet = ["-q", "-q", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider", f"--basetemp={folder}/tests"]
+        unselected = " and ".join(f"not {slow}" for slow in SLOW)
+        pytest.main([*quiet, "--hypothesis-profile=mutation", "-k", unselected, *TESTS[name]], plugins=[harness])
+    return harness
+
+
+def main(names: list[str]) -> int:
+    rows, living = [], []
+    for name in names or list(TESTS):
+        start = time.perf_counter()
+        harness = tried(*name.split(":"))
+        name = name.split(":")[0]
+        found, lives = harness.count, harness.survivors
+        if not found:
+            return 1
+        reasons = EXCUSED.get(name, {})
+        rows.append([name, found, len(harness.killed), len(lives), f"{len(harness.killed) / found:.3f}"])
+        living += [[name, str(mutant), reasons.get(str(mutant), "")] for mutant in lives]
+        print(*rows[-1], f"{time.perf_counter() - start:.0f} s", flush=True)
+        for mutant in lives:
+            print("   ", mutant.lines and mutant.lines[0], mutant, "--", reasons.get(str(mutant), "?"), flush=True)
+    if not names:
+        mutated, killed = (sum(int(row[k]) for row in rows) for k in (1, 2))
+        rows.append(["all", mutated, killed, mutated - killed, f"{killed / mutated:.3f}"])
+        _write("mutation.csv", ["module", "mutants", "killed", "survived", "score"], rows)
+        _write("mutation_survivors.csv", ["module", "mutant", "why it may live"], living)
+    return int(any(not why for *_, why in living))
+
+
+def _write(name: str, header: list[str], rows: list[list[object]]) -> None:
+    with (RESULTS / name).open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
