@@ -1,6 +1,7 @@
 """Both ways to the gradients, against each other and against numbers worked out by hand."""
 
 import copy
+import dataclasses
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from centrality.network.network import build
 from centrality.network.prior import Prior
 from centrality.training.gradients import ClosedForm
-from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss
+from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss, meetings_of
 
 BALANCE = 0.25  # of the global loss, beside the local one
 WIDTH = 4
@@ -171,3 +172,22 @@ def test_each_noise_scale_teaches_only_its_own_potential():
     gradient = network.local_head.weight.grad[0]
     assert gradient[0].abs().max() > 0
     assert gradient[1:].abs().max() == 0
+
+
+def test_gradients_are_those_of_the_last_batch_alone():
+    network = build(WIDTH, (6,), None, True, 1, generator()).double()
+    step, given = Autograd(network), batch(4, 6)
+    step.losses(given)
+    once = network.local_head.weight.grad.clone()
+    step.losses(given)
+    torch.testing.assert_close(network.local_head.weight.grad, once)
+
+
+@pytest.mark.parametrize("missing", ["noise", "drawn"])
+def test_without_noise_there_is_no_local_loss(missing):
+    given = dataclasses.replace(batch(4, 6), **{missing: None})
+    assert local_loss(Quadratic(), given).tolist() == [0]
+
+
+def test_who_meets_whom_is_worked_out_on_the_device_of_the_rows():
+    assert [index.device.type for index in meetings_of(3, 2, torch.device("meta"))] == ["meta", "meta"]
