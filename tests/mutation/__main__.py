@@ -42,7 +42,16 @@ def tried(name: str, only: str = "") -> Harness:
     """Run one module's tests on its mutants."""
     harness = Harness(f"centrality.{name}", only)
     with tempfile.TemporaryDirectory() as folder:
-        quiet = ["-q", "-q", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider", f"--basetemp={folder}/tests"]
+        quiet = [
+            "-q",
+            "-q",
+            "--no-header",
+            "--no-summary",
+            "--tb=no",
+            "-p",
+            "no:cacheprovider",
+            f"--basetemp={folder}/tests",
+        ]
         unselected = " and ".join(f"not {slow}" for slow in SLOW)
         pytest.main([*quiet, "--hypothesis-profile=mutation", "-k", unselected, *TESTS[name]], plugins=[harness])
     return harness

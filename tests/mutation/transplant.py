@@ -28,9 +28,11 @@ def _function(value: Any) -> FunctionType | None:
     """The function inside a property, a cached or a conditional method."""
     while value is not None and not isinstance(value, FunctionType):
         inner = ("__func__", "fget", "func", "__wrapped__", "fn")
-        if not isinstance(value, classmethod | staticmethod | property | cached_property) and not hasattr(
-            type(value), "cache_clear"
-        ) and type(value).__name__ != "_AvailableIfDescriptor":
+        if (
+            not isinstance(value, classmethod | staticmethod | property | cached_property)
+            and not hasattr(type(value), "cache_clear")
+            and type(value).__name__ != "_AvailableIfDescriptor"
+        ):
             return None
         value = next((getattr(value, name) for name in inner if getattr(value, name, None) is not None), None)
     return value
