@@ -7,13 +7,17 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper
 
-.PHONY: demo test lint format web chromium java pictures tables benchmarks detection clean
+.PHONY: demo test mutation lint format web chromium java pictures tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
 test: .venv/.test lint chromium java
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# Does a test fail when the code is wrong? All of it, or one module: make mutation MODULE=metrics
+mutation: .venv/.test
+	OMP_NUM_THREADS=1 nice -n 15 $(BIN)/python -m tests.mutation $(MODULE)
 
 lint: .venv/.test
 	$(BIN)/ruff check $(SOURCES)

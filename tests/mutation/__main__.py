@@ -27,11 +27,15 @@ TESTS = {
         "tests/model/test_explanations.py::test_slope_times_change_is_the_change_of_the_heads_across_every_kink",
         "tests/model/test_explanations.py::test_where_nothing_changes_slopes_are_derivatives",
     ],
-    "scores.conformal": ["tests/scores/test_conformal.py"],
-    "training.comparisons": ["tests/training/test_comparisons.py"],
-    "training.schemes": ["tests/training/test_comparisons.py"],
+    "scores.conformal": ["tests/scores/test_thresholds.py", "tests/scores/test_conformal.py"],
+    "training.comparisons": [
+        "tests/training/test_comparisons.py",
+        "tests/training/test_ties.py",
+        "tests/training/test_dissimilarities.py",
+    ],
+    "training.schemes": ["tests/training/test_comparisons.py", "tests/training/test_schemes.py"],
     "training.losses": ["tests/training/test_losses.py"],
-    "model_file": ["tests/test_model_file.py"],
+    "model_file": ["tests/test_model_format.py", "tests/test_model_file.py"],
     "regions": ["tests/test_regions.py"],
     "metrics": ["tests/test_metrics.py"],
 }
@@ -42,18 +46,10 @@ def tried(name: str, only: str = "") -> Harness:
     """Run one module's tests on its mutants."""
     harness = Harness(f"centrality.{name}", only)
     with tempfile.TemporaryDirectory() as folder:
-        quiet = [
-            "-q",
-            "-q",
-            "--no-header",
-            "--no-summary",
-            "--tb=no",
-            "-p",
-            "no:cacheprovider",
-            f"--basetemp={folder}/tests",
-        ]
+        quiet = ["-qq", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider"]
         unselected = " and ".join(f"not {slow}" for slow in SLOW)
-        pytest.main([*quiet, "--hypothesis-profile=mutation", "-k", unselected, *TESTS[name]], plugins=[harness])
+        options = [f"--basetemp={folder}/tests", "--hypothesis-profile=mutation", "-k", unselected]
+        pytest.main([*quiet, *options, *TESTS[name]], plugins=[harness])
     return harness
 
 

@@ -150,5 +150,5 @@ def test_the_smallest_holdout_is_a_row_and_the_largest_leaves_three():
     rng = np.random.default_rng(0)
     assert len(set_aside(0.01, np.zeros((10, 2)), None, rng)[1]) == 1
     assert len(set_aside(0.4, np.zeros((5, 2)), None, rng)[0]) == 3
-    with pytest.raises(ValueError, match="holdout=0.6 of 5 rows leaves 2 to train on"):
+    with pytest.raises(ValueError, match=r"holdout=0\.6 of 5 rows leaves 2 to train on"):
         set_aside(0.6, np.zeros((5, 2)), None, rng)

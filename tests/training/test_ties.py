@@ -12,7 +12,7 @@ from tests.training.test_comparisons import asked, rows_of, share_nearer
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize(("ties", "expected"), [(0.6, 0.5), (1.5, 1.0)], ids=["below", "above"])
 def test_a_difference_of_a_millionth_of_what_is_compared_is_a_tie(metric, ties, expected):
-    """Rows at ±4 and 0 along an axis. Seen from 0, one at 4 + δ is farther than one at 4 by δ, or by 4δ in half squares.
+    """Rows at ±4 and 0 along an axis. Seen from 0, one at 4 + δ is farther than one at 4 by δ; in half squares, by 4δ.
 
     On average the rows are 8/3 long, their squares 32/3: by either measure δ ties up to 8/3 millionths. In float32 the
     numbers compared lie 4.8e-7 apart (at 4) and 9.5e-7 (at 8, where 4δ is compared), well below what is told apart.
