@@ -68,11 +68,17 @@ class Harness:
             if _in_child(traced, 600):
                 raise pytest.UsageError(f"The tests of {self.name} fail as they are, or take over ten minutes.")
             self._reach.lines, self._reach.seconds = pickle.loads(Path(file.name).read_bytes())
+        if _in_child(lambda: _run(session, self._quickest_first(session.items)), 600):
+            raise pytest.UsageError(
+                f"The tests of {self.name} depend on their order: any mutant would seem noticed."
+            )
         return 30 + 5 * int(sum(self._reach.seconds.values()))
 
+    def _quickest_first(self, items: list[Any]) -> list[Any]:
+        return sorted(items, key=lambda item: self._reach.seconds[item.nodeid])
+
     def _is_noticed(self, session: Any, module: ModuleType, mutant: Mutant, limit: int) -> bool:
-        items = [item for item in session.items if self._reach.reaches(item, mutant.lines)]
-        items.sort(key=lambda item: self._reach.seconds[item.nodeid])
+        items = self._quickest_first([item for item in session.items if self._reach.reaches(item, mutant.lines)])
 
         def changed() -> int:
             transplant(mutant.code, module)
