@@ -8,7 +8,7 @@ from scipy.stats import binom
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeClassifier
 
-from centrality.depths import Mahalanobis
+from centrality.depths import Halfspace, Mahalanobis
 from centrality.regions import (
     DDClassifier,
     central_region,
@@ -41,9 +41,33 @@ class Doubtful(Height):
         return super().score_samples(X)
 
 
+class Peaks(Height):
+    """As deep as the nearest of two peaks, at 0 and at 10, is near."""
+
+    def score_samples(self, X):
+        x = np.asarray(X)[:, 0]
+        return -np.minimum(np.abs(x), np.abs(x - 10))
+
+
+def test_between_two_middle_rows_of_equal_depth_the_median_is_on_the_way_from_one_to_the_other():
+    rows = np.array([[1.0], [2.0], [3.0], [10.0]])
+    assert 2 < median(Halfspace().fit(rows), rows)[0] < 3
+
+
+def test_where_the_average_of_the_deepest_points_lies_in_a_valley_one_of_them_is_the_median():
+    rows = np.array([[0.0], [10.0], [1.0], [9.0], [4.0], [6.0]])
+    assert median(Peaks(), rows)[0] in (0, 10)
+
+
 def test_half_of_the_rows_are_central_and_a_tenth_is_trimmed_unless_told_otherwise():
     assert central_region(Height(), TEN).inside.tolist() == [False] * 5 + [True] * 5
     assert trimmed_mean(Height(), TEN).tolist() == [5.0]  # of 1 to 9
+
+
+def test_what_is_as_deep_as_the_border_belongs_to_the_region():
+    region = central_region(Height(), TEN, mass=0.4)
+    assert region.level == 6
+    assert region.contains([[5.9], [6.0], [6.1]]).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(("n", "mass", "count"), [(10, 1e-12, 1), (10, 0.1, 1), (10, 0.11, 2), (100, 0.07, 7)])
@@ -136,6 +160,8 @@ def test_a_fitted_classifier_offers_what_it_was_fitted_with():
     assert not hasattr(model.set_params(classifier=None), "predict_proba")
 
 
-def test_labels_that_are_not_finite_are_named():
+def test_labels_that_are_missing_or_not_finite_are_named():
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        DDClassifier().fit(TEN, None)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         DDClassifier().fit(TEN, [np.nan, *range(9)])

@@ -69,9 +69,7 @@ class Harness:
                 raise pytest.UsageError(f"The tests of {self.name} fail as they are, or take over ten minutes.")
             self._reach.lines, self._reach.seconds = pickle.loads(Path(file.name).read_bytes())
         if _in_child(lambda: _run(session, self._quickest_first(session.items)), 600):
-            raise pytest.UsageError(
-                f"The tests of {self.name} depend on their order: any mutant would seem noticed."
-            )
+            raise pytest.UsageError(f"The tests of {self.name} depend on their order: any mutant would seem noticed.")
         return 30 + 5 * int(sum(self._reach.seconds.values()))
 
     def _quickest_first(self, items: list[Any]) -> list[Any]:
