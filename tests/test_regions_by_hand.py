@@ -1,6 +1,7 @@
 """Regions, samples and classes judged by a depth that is simply the first column: every answer can be counted."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -57,6 +58,24 @@ def test_between_two_middle_rows_of_equal_depth_the_median_is_on_the_way_from_on
 def test_where_the_average_of_the_deepest_points_lies_in_a_valley_one_of_them_is_the_median():
     rows = np.array([[0.0], [10.0], [1.0], [9.0], [4.0], [6.0]])
     assert median(Peaks(), rows)[0] in (0, 10)
+
+
+@pytest.mark.parametrize(("columns", "deepest"), [(2, 20), (12, 24)])  # twice as many as columns, and twenty at least
+def test_the_climb_to_the_median_goes_by_the_differences_of_the_deepest_rows_and_halves_them(columns, deepest):
+    class Asked(Height):
+        questions: ClassVar[list[np.ndarray]] = []
+
+        def score_samples(self, X):
+            self.questions.append(np.asarray(X))
+            return super().score_samples(X)
+
+    rows = np.random.default_rng(0).normal(size=(60, columns))
+    median(Asked(), rows, steps=2)
+    deep = rows[np.argsort(rows[:, 0])[::-1][:deepest]]
+    started, stepped = Asked.questions[1:3]
+    np.testing.assert_allclose(started, [*deep, deep.mean(0)])
+    by_half = (deep - deep[0]) / 2  # none of those was deeper than the deepest row
+    np.testing.assert_allclose(stepped, [*(deep[0] + by_half), *(deep[0] - by_half)])
 
 
 def test_half_of_the_rows_are_central_and_a_tenth_is_trimmed_unless_told_otherwise():

@@ -127,7 +127,29 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "_sealed: length = struct.unpack('<Q', content[:8])[-1] if len(content) >= 8 else 0",
         ),
     },
-    "regions": {},
+    "regions": {
+        "one step more or less of fifty, which halve the distance": (
+            "median: def median(model: Any, X: Any, *, steps: int=51) -> Array:",
+            "median: def median(model: Any, X: Any, *, steps: int=49) -> Array:",
+        ),
+        "directions come in pairs of opposites": ("median: tries = best[0] - step * directions",),
+        "one of several points that are equally deep": (
+            "median: tries = best[-1] + step * directions",
+            "median: return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[-1])",
+        ),
+        "of one score the first is the last": (
+            "median: return np.asarray(middle if _scores(model, middle[None])[-1] >= height else best[0])",
+        ),
+        "allowances for rounding: twice as much is as good": (
+            "central_region: count = int(np.ceil(mass * len(scores) - 2e-09))",
+            "two_sample_test: return TwoSampleTest(float(values[0]), float((distance > distance[0] - 1e-12).mean()))",
+            "two_sample_test: return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 2e-12).mean()))",
+        ),
+        "np.unique counts every class": (
+            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
+            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
+        ),
+    },
     "metrics": {
         "a lone score has no range, so it is refused by the next condition": (
             "rank_correlation: if len(a) < 1 or np.ptp(a) == 0 or np.ptp(b) == 0:",

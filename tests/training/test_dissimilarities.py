@@ -116,3 +116,10 @@ def test_in_a_large_matrix_the_uneven_entry_is_named_by_its_place_in_the_whole()
     large[2050, 2060] = 3
     with pytest.raises(ValueError, match=r"entry \(2050, 2060\) is 3.0 and \(2060, 2050\) is 1.0"):
         compare(rows_of(np.arange(2100.0)[:, None]), "euclidean", large)
+
+
+def test_candidates_without_anchors_of_their_member_are_an_error():
+    candidates, anchors = torch.arange(8).reshape(2, 4), torch.arange(8, 14).reshape(1, 2, 3)
+    for comparison in (compare(rows_of(CLOUD), "euclidean", None), *brought(D, CLOUD)):
+        with pytest.raises(ValueError, match="shorter"):
+            preference(comparison, candidates, anchors)
