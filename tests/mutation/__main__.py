@@ -1,11 +1,11 @@
 """Mutation testing: does a test fail when the code is wrong?
 
-    python -m tests.mutation                     all modules, results into benchmarks/results/
-    python -m tests.mutation metrics regions     these only, printed
+    python -m tests.mutation                     all modules
+    python -m tests.mutation metrics regions     these only
 
 A mutant is the module with one small fault; it is killed if a test fails. What may live is listed in `excused.py`
 with the reason. mutmut passes over decorated functions and constants, cosmic-ray starts a process (and imports torch)
-for each mutant: hence a tool of our own.
+for each mutant: hence a tool of our own. Results go to benchmarks/results/.
 """
 
 import csv
@@ -13,13 +13,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.mutation.excused import EXCUSED
 from tests.mutation.harness import Harness
 
-RESULTS = Path("benchmarks/results")
+SCORES = Path("benchmarks/results/mutation.csv")
+SURVIVORS = Path("benchmarks/results/mutation_survivors.csv")
 # The quickest tests that say what the module promises.
 TESTS = {
     "scores.calibration": [
@@ -55,35 +57,48 @@ def tried(name: str) -> Harness:
 
 
 def main(names: list[str]) -> int:
-    rows: list[list[object]] = []
-    living: list[list[object]] = []
+    unexcused = 0
     for name in names or list(TESTS):
         start = time.perf_counter()
         harness = tried(name)
         if not harness.count:
             return 1
-        rows.append([name, *_counted(harness.count, len(harness.killed))])
         reasons = EXCUSED[name]
-        living += [[name, str(mutant), reasons.get(str(mutant), "")] for mutant in harness.survivors]
-        print(*rows[-1], f"{time.perf_counter() - start:.0f} s", flush=True)
-        for mutant in harness.survivors:
-            print("   ", mutant, "--", reasons.get(str(mutant), "UNEXCUSED"))
-        for mutant in reasons.keys() - set(map(str, harness.survivors)):
-            print("    no longer lives:", mutant)
-    if not names:
-        mutants, killed = (sum(int(str(row[k])) for row in rows) for k in (1, 2))
-        rows.append(["all", *_counted(mutants, killed)])
-        _write("mutation.csv", ["module", "mutants", "killed", "survived", "score"], rows)
-        _write("mutation_survivors.csv", ["module", "mutant", "why it may live"], living)
-    return int(any(not why for *_, why in living))
+        living = [[name, str(mutant), reasons.get(str(mutant), "UNEXCUSED")] for mutant in harness.survivors]
+        print(f"{name}: {harness.count} mutants, {len(living)} survived, {time.perf_counter() - start:.0f} s")
+        for _, mutant, why in living:
+            print(f"    {mutant}  -- {why}")
+        for mutant in sorted(reasons.keys() - {mutant for _, mutant, _ in living}):
+            print(f"    excused, but does not live: {mutant}")
+        sys.stdout.flush()
+        _record(name, harness.count, living)
+        unexcused += sum(why == "UNEXCUSED" for *_, why in living)
+    return int(unexcused > 0)
 
 
-def _counted(mutants: int, killed: int) -> list[object]:
-    return [mutants, killed, mutants - killed, f"{killed / mutants:.3f}"]
+def _record(name: str, mutants: int, living: list[list[str]]) -> None:
+    """Put one module's results in the place of its earlier ones, and add up all modules anew."""
+    survivors = [row for row in _read(SURVIVORS) if row[0] != name] + living
+    counts = {row[0]: int(row[1]) for row in _read(SCORES) if row[0] in TESTS} | {name: mutants}
+    rows = [[module, n, sum(row[0] == module for row in survivors)] for module, n in counts.items()]
+    rows.append(["all", sum(counts.values()), len(survivors)])
+    order = [*TESTS, "all"]
+    rows.sort(key=lambda row: order.index(str(row[0])))
+    survivors.sort(key=lambda row: order.index(row[0]))
+    scores = [[module, n, n - lives, lives, f"{1 - lives / n:.3f}"] for module, n, lives in rows]
+    _write(SCORES, ["module", "mutants", "killed", "survived", "score"], scores)
+    _write(SURVIVORS, ["module", "mutant", "why it may live"], survivors)
 
 
-def _write(name: str, header: list[str], rows: list[list[object]]) -> None:
-    with (RESULTS / name).open("w", newline="") as file:
+def _read(path: Path) -> list[list[str]]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+    with path.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 

@@ -54,20 +54,30 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "_weights: places = values.argsort(1, kind='stable').argsort(1, kind='stable!')",
         ),
     },
-    "scores.conformal": {},
+    "scores.conformal": {
+        "allowances for rounding: twice as much is as good": (
+            "module: ROUNDING = 1 + 2e-12",
+            "threshold_by_fdr: needed = int(np.ceil(1 / _share('fdr', fdr) - 2e-09)) - 1",
+            "threshold_by_fdr: enough = int(np.ceil(len(scores) / (fdr * beyond) - 2e-09)) - 1",
+            "threshold_by_false_positives: needed = int(np.ceil(1 / level - 2e-09)) - 1",
+        ),
+        "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
+        "for subclasses to say": ("Conformal.heads: without raise NotImplementedError",),
+        "of one column the first is the last": (
+            "Conformal.p_values: return columns[-1] if dial.ndim == 0 else np.column_stack(columns)",
+        ),
+        "evenly spaced among just as many: all of them": (
+            "kept: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
+        ),
+    },
     "training.comparisons": {
         "how many anchors or rows are taken at a time does not change what is found": (
             "module: ANCHOR_BLOCK = 4097",
             "module: ANCHOR_BLOCK = 4095",
-            "_require_dissimilarity: block = min(1, (1 << 22) // n)",
-            "_require_dissimilarity: block = max(2, (1 << 22) // n)",
-            "_require_dissimilarity: block = max(0, (1 << 22) // n)",
-            "_require_dissimilarity: block = max(1, (1 << 22) * n)",
-            "_require_dissimilarity: block = max(1, (1 >> 22) // n)",
-            "_require_dissimilarity: block = max(1, (2 << 22) // n)",
-            "_require_dissimilarity: block = max(1, (0 << 22) // n)",
-            "_require_dissimilarity: block = max(1, (1 << 23) // n)",
-            "_require_dissimilarity: block = max(1, (1 << 21) // n)",
+            "_require_dissimilarity: block = (1 << 22) * n",
+            "_require_dissimilarity: block = (2 << 22) // n",
+            "_require_dissimilarity: block = (1 << 23) // n",
+            "_require_dissimilarity: block = (1 << 21) // n",
         ),
         "both are None at first, and neither later": (
             "preference: lead, votes = (won, cast) if lead is None and votes is None else (lead + won, votes + cast)",
@@ -84,12 +94,6 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "OfVectors.__init__: few = self.vectors[:999]",
         ),
         "1 is the default": ("OfVectors.renew: self.vectors.copy_(functional.normalize(given))",),
-        "every member has candidates and anchors": (
-            "OfVectors._before_own: for own, judges in zip(candidates, anchors):",
-            "OfVectors._before_own: for own, judges in zip(candidates, anchors, strict=False):",
-            "ByNumber.margin: for own, judges in zip(self._numbers(candidates), self._numbers(anchors)):",
-            "ByNumber.margin: for own, judges in zip(self._numbers(candidates), self._numbers(anchors), strict=False):",
-        ),
         "one member and one meeting are asked for: the first is the last, and a second would be left out": (
             "OfVectors._before_own: found.append(self.margin(own[None], every[None], 2)[0, 0].gather(1, place))",
             "OfVectors._before_own: found.append(self.margin(own[None], every[None], 1)[-1, 0].gather(1, place))",
@@ -132,7 +136,6 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "median: def median(model: Any, X: Any, *, steps: int=51) -> Array:",
             "median: def median(model: Any, X: Any, *, steps: int=49) -> Array:",
         ),
-        "directions come in pairs of opposites": ("median: tries = best[0] - step * directions",),
         "one of several points that are equally deep": (
             "median: tries = best[-1] + step * directions",
             "median: return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[-1])",

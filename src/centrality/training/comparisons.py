@@ -236,7 +236,7 @@ def _require_dissimilarity(matrix: NDArray[Any], n: int) -> None:
             f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
             f"got shape {matrix.shape}."
         )
-    block = max(1, (1 << 22) // n)
+    block = (1 << 22) // n  # rows at a time; of four million, no matrix has room
     for start in range(0, n, block):
         part, mirror = matrix[start : start + block], matrix[:, start : start + block].T
         if not np.isfinite(part).all() or (part < 0).any():
