@@ -232,6 +232,6 @@ def _below_which(inliers: Scores, level: float) -> float:
 
 
 def _share(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
+    if not isinstance(value, float | np.number) or not 0 < value < 1:  # between 0 and 1 there is no other number
         raise ValueError(f"{name} must be a share above 0 and below 1, got {value!r}.")
     return float(value)
