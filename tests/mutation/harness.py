@@ -3,7 +3,9 @@
 First the tests run as they are, traced, so that a mutant later meets only the tests that reach its line.
 """
 
+import contextlib
 import gc
+import importlib
 import os
 import pickle
 import signal
@@ -48,8 +50,8 @@ class Harness:
     def pytest_runtestloop(self, session: Any) -> bool:
         module = sys.modules[self.name]
         path = str(module.__file__)
-        gc.freeze()  # a child that collects garbage would copy all that it inherits
         limit = self._measure(session, path)
+        gc.freeze()  # a child that collects garbage would copy all that it inherits
         for mutant in mutants(Path(path).read_text(), path):
             (self.killed if self._is_noticed(session, module, mutant, limit) else self.survivors).append(mutant)
         return True
@@ -62,12 +64,14 @@ class Harness:
                 session.config.pluginmanager.register(self._reach)
                 self._reach.path = path
                 failed = _run(session, session.items)
-                Path(file.name).write_bytes(pickle.dumps((dict(self._reach.lines), self._reach.seconds)))
+                found = dict(self._reach.lines), self._reach.seconds, list(sys.modules)
+                Path(file.name).write_bytes(pickle.dumps(found))
                 return failed
 
             if _in_child(traced, 600):
                 raise pytest.UsageError(f"The tests of {self.name} fail as they are, or take over ten minutes.")
-            self._reach.lines, self._reach.seconds = pickle.loads(Path(file.name).read_bytes())
+            self._reach.lines, self._reach.seconds, imported = pickle.loads(Path(file.name).read_bytes())
+        _import(imported)
         if _in_child(lambda: _run(session, self._quickest_first(session.items)), 600):
             raise pytest.UsageError(f"The tests of {self.name} depend on their order: any mutant would seem noticed.")
         return 30 + 5 * int(sum(self._reach.seconds.values()))
@@ -126,6 +130,14 @@ class _Reach:
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
         self.lines[self._now[-1]].add(frame.f_lineno)
         return self._line
+
+
+def _import(names: list[str]) -> None:
+    """Import what the tests import on their way, here and once: each child would spend seconds on it."""
+    for name in names:
+        if name not in sys.modules and not name.startswith(("centrality", "tests")):
+            with contextlib.suppress(ImportError, AttributeError):
+                importlib.import_module(name)
 
 
 def _run(session: Any, items: list[Any]) -> int:
