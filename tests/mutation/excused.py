@@ -99,6 +99,9 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "OfVectors._before_own: found.append(self.margin(own[None], every[None], 1)[-1, 0].gather(1, place))",
             "OfVectors._before_own: found.append(self.margin(own[None], every[None], 1)[0, -1].gather(1, place))",
         ),
+        "the last axis is the default of today's numpy; older ones want it said": (
+            "OfFunction.distances: return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape))",
+        ),
         "for subclasses to say": ("ByNumber.distances: without raise NotImplementedError",),
         "numbers of any type can be compared": (
             "_elementwise: together = np.asarray(function(np.array([0, 1]), np.array([1, 2])))",
