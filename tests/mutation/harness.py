@@ -86,7 +86,7 @@ class Harness:
             transplant(mutant.code, module)
             return _run(session, items)
 
-        return bool(items) and _in_child(changed, limit) != 0
+        return _in_child(changed, limit) != 0
 
 
 class _Reach:
