@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo quick test test-cpus test-versions coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions mutation coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -33,6 +33,10 @@ quick: .venv/.test
 # Lines and branches that no test reaches, processes that tests start included.
 coverage: .venv/.test chromium java
 	$(PYTEST) --cov --cov-report=term
+
+# Does a test fail when the code is wrong? All of it, or one module: make mutation MODULE=metrics
+mutation: .venv/.test
+	OMP_NUM_THREADS=1 nice -n 15 $(BIN)/python -m tests.mutation $(MODULE)
 
 lint: .venv/.test lint-web
 	$(BIN)/ruff check $(SOURCES)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from centrality.metrics import graph_smoothness, rank_correlation
 
@@ -34,6 +35,21 @@ def test_smoothness_does_not_depend_on_the_scores_scale():
     assert graph_smoothness(rows, 5 + 3 * scores[:, 0]) == pytest.approx(graph_smoothness(rows, scores[:, 0]))
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200])  # their squares are 0 and infinity in float64
+def test_scores_of_any_size_are_as_smooth_as_small_whole_ones(size):
+    scores = [0, 4, 1, 2]
+    assert graph_smoothness(LINE, np.multiply(scores, size), neighbors=2) == pytest.approx(
+        graph_smoothness(LINE, scores, neighbors=2)
+    )
+
+
+def test_sparse_rows_are_as_smooth_as_dense_ones():
+    rng = np.random.default_rng(0)
+    rows, scores = rng.normal(size=(30, 4)), rng.normal(size=30)
+    for kind in (sparse.csr_array, sparse.coo_array):
+        assert graph_smoothness(kind(rows), scores) == pytest.approx(graph_smoothness(rows, scores))
+
+
 def test_equal_scores_are_perfectly_smooth():
     assert graph_smoothness(LINE, np.full(4, 0.3), neighbors=2) == 0
 
@@ -43,7 +59,7 @@ def test_equal_scores_are_perfectly_smooth():
     [
         ({"scores": [1, 2, 3]}, "4 scores, one per row, were wanted"),
         ({"scores": [1, 2, np.nan, 3]}, "NaN or infinity"),
-        ({"scores": [1, 2, 3, 4], "neighbors": 4}, "below the number of rows"),
+        ({"scores": [1, 2, 3, 4], "neighbors": 4}, "below the number of rows, got 4 for 4 rows"),
         ({"scores": [1, 2, 3, 4], "neighbors": 0}, "neighbors must be"),
     ],
 )
@@ -58,6 +74,10 @@ def test_rank_correlations_by_hand():
     assert rank_correlation(a, b, method="kendall") == pytest.approx((5 - 1) / 6)
 
 
+def test_two_scores_are_enough_for_a_correlation():
+    assert rank_correlation([1, 2], [7, 3]) == pytest.approx(-1)
+
+
 def test_any_increasing_map_keeps_the_ranks():
     scores = np.random.default_rng(0).normal(size=50)
     assert rank_correlation(scores, np.exp(scores)) == pytest.approx(1)
@@ -69,6 +89,7 @@ def test_any_increasing_map_keeps_the_ranks():
     [
         ([1, 2], [1, 2], "pearson", "method must be one of spearman, kendall"),
         ([1, 2], [1, 1], "spearman", "two different values"),
+        ([1, 1], [1, 2], "kendall", "two different values"),
         ([1, 2], [1, 2, 3], "spearman", "2 scores, one per row, were wanted"),
         ([[1, 2]], [1, 2], "spearman", "one score per row was wanted"),
         ([], [], "spearman", "two different values"),

@@ -178,7 +178,7 @@ def test_q_by_hand():
 def test_a_rank_interval_holds_the_rank_and_narrows_with_more_rows():
     queries = [[0.0, 0.0], [1.0, 1.0], [9.0, 9.0]]
     few = rank_interval(Mahalanobis(), NORMAL[:30], queries, random_state=0)
-    many = rank_interval(Mahalanobis(), rng.normal(size=(1000, 2)), queries, random_state=0)
+    many = rank_interval(Mahalanobis(), np.random.default_rng(1).normal(size=(1000, 2)), queries, random_state=0)
     assert (many.low <= many.rank).all()
     assert (many.rank <= many.high).all()
     assert many.high[1] - many.low[1] < few.high[1] - few.low[1]
@@ -196,6 +196,7 @@ def test_the_same_seed_gives_the_same_answer():
 
 
 def test_the_dd_classifier_tells_a_ring_from_its_centre():
+    rng = np.random.default_rng(1)
     angle = rng.uniform(0, 2 * np.pi, size=150)
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * 3 + rng.normal(scale=0.3, size=(150, 2))
     rows = np.concatenate([NORMAL * 0.7, ring])

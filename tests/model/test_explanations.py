@@ -173,8 +173,9 @@ def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, me
 @pytest.mark.parametrize("kind", ["soft", "clip"])
 @pytest.mark.parametrize("shape", [(1, 50, 2), (1, 50, 3), (1, 50, 6), (3, 50, 4)])
 def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, shape):
-    calibration = Calibration.fit(kind, RNG.normal(size=(shape[0], 1000, shape[2])))
-    before, after = RNG.normal(size=(2, *shape)) * RNG.choice([0.1, 1, 30], size=(2, *shape))
+    rng = np.random.default_rng(0)
+    calibration = Calibration.fit(kind, rng.normal(size=(shape[0], 1000, shape[2])))
+    before, after = rng.normal(size=(2, *shape)) * rng.choice([0.1, 1, 30], size=(2, *shape))
     moved = calibration.slopes(before, after) * (after - before)
     expected = calibration.heads_of(after) - calibration.heads_of(before)
     np.testing.assert_allclose(moved[:, :, 0].sum(0), expected[:, 0], atol=1e-9)
@@ -182,8 +183,9 @@ def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, s
 
 
 def test_where_nothing_changes_slopes_are_derivatives():
-    calibration = Calibration.fit("soft", RNG.normal(size=(2, 1000, 5)))
-    here = RNG.normal(size=(2, 20, 5))
+    rng = np.random.default_rng(0)
+    calibration = Calibration.fit("soft", rng.normal(size=(2, 1000, 5)))
+    here = rng.normal(size=(2, 20, 5))
     slopes = calibration.slopes(here, here)
     for member, output in ((0, 0), (1, 0), (0, 1), (1, 2), (1, 4)):
         nudge = np.zeros_like(here)

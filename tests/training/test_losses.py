@@ -1,10 +1,12 @@
 """The losses, against numbers worked out by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
-from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss
+from centrality.training.losses import Autograd, Batch, Noise, global_loss, local_loss, opponent_positions
 from tests.training.examples import WIDTH, batch, fresh, generator
 
 pytestmark = pytest.mark.numbers
@@ -68,3 +70,22 @@ def test_each_noise_scale_teaches_only_its_own_potential():
     gradient = network.local_head.weight.grad[0]
     assert gradient[0].abs().max() > 0
     assert gradient[1:].abs().max() == 0
+
+
+def test_gradients_are_those_of_the_last_batch_alone():
+    network = fresh((6,)).double()
+    step, given = Autograd(network), batch(4, 6)
+    step.losses(given)
+    once = network.local_head.weight.grad.clone()
+    step.losses(given)
+    torch.testing.assert_close(network.local_head.weight.grad, once)
+
+
+@pytest.mark.parametrize("missing", ["noise", "drawn"])
+def test_without_noise_there_is_no_local_loss(missing):
+    given = dataclasses.replace(batch(4, 6), **{missing: None})
+    assert local_loss(Quadratic(), given).tolist() == [0]
+
+
+def test_who_meets_whom_is_worked_out_on_the_device_of_the_rows():
+    assert [index.device.type for index in opponent_positions(3, 2, torch.device("meta"))] == ["meta", "meta"]

@@ -70,3 +70,24 @@ def test_unsplit_rows_that_meet_only_their_match_never_meet_themselves():
     assert len(pairs) == scheme.pairs(12) == 12
     assert sorted(i for i, _ in pairs) == sorted(j for _, j in pairs) == list(range(12))
     assert all(i != j for i, j in pairs)
+
+
+@pytest.mark.parametrize("scheme", [1, 2, 4])
+def test_each_matching_shifts_the_second_candidates_by_one_more(scheme):
+    partition = Partition(12, SCHEMES[scheme], np.random.default_rng(0))
+    first, second = partition.first, partition.second
+    shifts = {1: range(1), 2: range(4), 4: range(1, 12)}[scheme]  # of 4 candidates or 12; nobody meets itself
+    expected = [(first.tolist(), np.roll(second, -shift).tolist()) for shift in shifts]
+    size = len(first)
+    assert [(i.tolist(), j.tolist()) for i, j in partition.pairs(size)] == expected
+    assert [(b[0, :size].tolist(), b[0, size:].tolist()) for b in partition.matchings(size)] == expected
+
+
+def test_of_a_matching_that_whole_batches_do_not_fill_the_rest_is_left():
+    partition = Partition(33, SCHEMES[2], np.random.default_rng(0))  # 11 candidates: two batches of 4 and 3 left
+    matchings = list(partition.matchings(4))
+    assert len(matchings) == 11
+    for shift, batches in enumerate(matchings):
+        assert batches.shape == (2, 8)
+        np.testing.assert_array_equal(batches[:, :4].ravel(), partition.first[:8])
+        np.testing.assert_array_equal(batches[:, 4:].ravel(), np.roll(partition.second, -shift)[:8])

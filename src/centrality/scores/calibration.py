@@ -164,10 +164,10 @@ def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.
     return np.asarray((1 - t) * heads[:, 0] + t * heads[:, 1])
 
 
-def checked_calibration(kind: str) -> str:
+def checked_calibration(kind: str) -> None:
+    """Refuse a calibration that does not exist."""
     if kind not in CALIBRATIONS:
         raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
-    return kind
 
 
 def checked_t(t: Any) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
         warnings.warn(
             f"No outliers at fdr={fdr:g}, for want of calibration rows: {beyond} of {len(scores)} rows are less "
             f"central than all {len(inliers)} of them, which would be enough with {enough} or more.",
-            stacklevel=4,
+            stacklevel=5,
         )
     return _below_which(inliers, level)
 
@@ -175,6 +175,6 @@ def _below_which(inliers: Scores, level: float) -> float:
 
 
 def _share(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
+    if not isinstance(value, float | np.number) or not 0 < value < 1:  # between 0 and 1 there is no other number
         raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
     return float(value)

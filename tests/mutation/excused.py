@@ -1,0 +1,168 @@
+# ruff: noqa: E501  mutants are quoted as they are
+"""Mutants that no test kills, and why each may live: they do what the original does, or what is nobody's business."""
+
+_REASONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "scores.calibration": {
+        "there are as many spans as members": (
+            "Calibration.heads_of_each: alone = (average(own[None], span, rescaled=True) for own, span in zip(outputs, spans))",
+            "Calibration.heads_of_each: alone = (average(own[None], span, rescaled=True) for own, span in zip(outputs, spans, strict=False))",
+        ),
+        "there are as many high ends as low ones": (
+            "Calibration.slopes: if self.potentials[..., 1].size > 1:",
+            "Calibration.slopes: if self.potentials[..., -1].size > 1:",
+        ),
+        "a flat potential has no width: any number but 0 keeps it finite": (
+            "Span.of: width = np.where(high > low, high - low, 2.0)",
+        ),
+        "a lone potential has one member, the first and the last": (
+            "average: return np.asarray(outputs[-1], dtype=np.float64)",
+        ),
+        "0 is the default": ("average: np.add.reduce(by_output[:, 0], out=raw[:, 0])",),
+        "a short way for one float, beside a longer one to the same answer": (
+            "blend: if type(t) is not float or not 0 < t <= 1:",
+            "blend: if type(t) is not float or not 0 <= t < 1:",
+            "blend: if type(t) is not float or not 1 <= t <= 1:",
+            "blend: if type(t) is not float or not 0 <= t <= 0:",
+            "checked_t: if type(t) is float and 0 < t <= 1:",
+            "checked_t: if type(t) is float and 0 <= t < 1:",
+            "checked_t: if type(t) is float and 1 <= t <= 1:",
+            "checked_t: if type(t) is float and 0 <= t <= 0:",
+        ),
+        "at the bend itself tail and bulk agree": (
+            "soft_clip: return _bent(crowned(u, bend), u <= bend, lambda low: bend ** 2 / (2 * bend - low))",
+            "crowned: return _bent(u, u >= 1 - bend, lambda high: 1 - bend ** 2 / (2 * bend - (1 - high)))",
+            "soft_sigmoid: return _bent(np.asarray(_sigmoid(g)), np.abs(g) >= bend, tail, g)",
+        ),
+        "tails begin at 6 and at -6: every number in between tells them apart": (
+            "soft_sigmoid.tail: return np.asarray(np.where(odd >= 0, 1 - low, low))",
+            "soft_sigmoid.tail: return np.asarray(np.where(odd > 1, 1 - low, low))",
+            "soft_sigmoid.tail: return np.asarray(np.where(odd > -1, 1 - low, low))",
+        ),
+        "the step of a numerical derivative: twice as long is as good": (
+            "_chord: least = 2e-06 * (1 + np.abs(a))",
+            "_chord: least = 1e-06 * (2 + np.abs(a))",
+            "_chord: equal = np.abs(b - a) <= least",
+        ),
+        "one exchange more, of what is in order or left out": (
+            "_without_ends: for i in (*range(k - 1), *range(k - 2, -1, -1)):",
+            "_without_ends: for i in (*range(k - 1), *range(k - 3, -2, -1)):",
+        ),
+        "which of several equal potentials is called the lowest does not matter; numpy reads one letter of the kind": (
+            "_weights: places = values.argsort(1, kind='stable').argsort(1)",
+            "_weights: places = values.argsort(1).argsort(1, kind='stable')",
+            "_weights: places = values.argsort(1, kind='stable!').argsort(1, kind='stable')",
+            "_weights: places = values.argsort(1, kind='stable').argsort(1, kind='stable!')",
+        ),
+    },
+    "scores.conformal": {
+        "allowances for rounding: twice as much is as good": (
+            "module: ROUNDING = 1 + 2e-12",
+            "threshold_by_fdr: needed = int(np.ceil(1 / _share('fdr', fdr) - 2e-09)) - 1",
+            "threshold_by_fdr: enough = int(np.ceil(len(scores) / (fdr * beyond) - 2e-09)) - 1",
+            "threshold_by_false_positives: needed = int(np.ceil(1 / level - 2e-09)) - 1",
+        ),
+        "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
+        "for subclasses to say": ("Conformal.heads: without raise NotImplementedError",),
+        "of one column the first is the last": (
+            "Conformal.p_values: return columns[-1] if dial.ndim == 0 else np.column_stack(columns)",
+        ),
+        "evenly spaced among just as many: all of them": (
+            "kept: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
+        ),
+    },
+    "training.comparisons": {
+        "how many anchors or rows are taken at a time does not change what is found": (
+            "module: ANCHOR_BLOCK = 4097",
+            "module: ANCHOR_BLOCK = 4095",
+            "_require_dissimilarity: block = (1 << 22) * n",
+            "_require_dissimilarity: block = (2 << 22) // n",
+            "_require_dissimilarity: block = (1 << 23) // n",
+            "_require_dissimilarity: block = (1 << 21) // n",
+        ),
+        "both are None at first, and neither later": (
+            "preference: lead, votes = (won, cast) if lead is None and votes is None else (lead + won, votes + cast)",
+        ),
+        "from which mean on rows are centred: distances do not feel a shift": (
+            "OfVectors.__init__: if metric == 'cosine' or rows.z.mean(0).abs().max() >= 1:",
+            "OfVectors.__init__: if metric == 'cosine' or rows.z.sum(0).abs().max() > 1:",
+            "OfVectors.__init__: if metric == 'cosine' or rows.z.mean(0).abs().max() > 2:",
+            "OfVectors.__init__: if metric == 'cosine' or rows.z.mean(0).abs().max() > 0:",
+        ),
+        "how large rows are on average, by any sample of them": (
+            "OfVectors.__init__: few = self.vectors[:]",
+            "OfVectors.__init__: few = self.vectors[:1001]",
+            "OfVectors.__init__: few = self.vectors[:999]",
+        ),
+        "1 is the default": ("OfVectors.renew: self.vectors.copy_(functional.normalize(given))",),
+        "one member and one meeting are asked for: the first is the last, and a second would be left out": (
+            "OfVectors._before_own: found.append(self.margin(own[None], every[None], 2)[0, 0].gather(1, place))",
+            "OfVectors._before_own: found.append(self.margin(own[None], every[None], 1)[-1, 0].gather(1, place))",
+            "OfVectors._before_own: found.append(self.margin(own[None], every[None], 1)[0, -1].gather(1, place))",
+        ),
+        "the last axis is the default of today's numpy; older ones want it said": (
+            "OfFunction.distances: return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape))",
+        ),
+        "for subclasses to say": ("ByNumber.distances: without raise NotImplementedError",),
+        "numbers of any type can be compared": (
+            "_elementwise: together = np.asarray(function(np.array([0, 1]), np.array([1, 2])))",
+        ),
+        "any shape but (2,) means no": ("_elementwise: together = np.empty(1)",),
+        "the border itself, and a millionth of a millionth beside it": (
+            "_require_dissimilarity: if (uneven >= 1e-06 * np.maximum(part, mirror) + 1e-12).any():",
+            "_require_dissimilarity: if (uneven > 1e-06 * np.minimum(part, mirror) + 1e-12).any():",
+        ),
+    },
+    "training.schemes": {
+        "numpy takes every negative length as the one to be worked out": (
+            "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-2, b), second.reshape(-1, b)], axis=1)",
+            "Partition.matchings: yield np.concatenate([self.first[:whole].reshape(-1, b), second.reshape(-2, b)], axis=1)",
+        ),
+        "a window of random anchors, turned or run through backwards: the same judges": (
+            "Partition.judges: if self.scheme.all_anchors or count > size:",
+            "Partition.judges: return np.asarray(self.anchors[(np.asarray(start)[..., None] - np.arange(count)) % size])",
+        ),
+    },
+    "training.losses": {},
+    "model_file": {
+        "too short for a header either way: refused by the same words": (
+            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) > 8 else 0",
+            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 9 else 0",
+            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else 1",
+            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else -1",
+        ),
+        "of one number the first is the last": (
+            "_sealed: length = struct.unpack('<Q', content[:8])[-1] if len(content) >= 8 else 0",
+        ),
+    },
+    "regions": {
+        "one step more or less of fifty, which halve the distance": (
+            "median: def median(model: Any, X: Any, *, steps: int=51) -> Array:",
+            "median: def median(model: Any, X: Any, *, steps: int=49) -> Array:",
+        ),
+        "one of several points that are equally deep": (
+            "median: tries = best[-1] + step * directions",
+            "median: return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[-1])",
+        ),
+        "of one score the first is the last": (
+            "median: return np.asarray(middle if _scores(model, middle[None])[-1] >= height else best[0])",
+        ),
+        "allowances for rounding: twice as much is as good": (
+            "central_region: count = int(np.ceil(mass * len(scores) - 2e-09))",
+            "two_sample_test: return TwoSampleTest(float(values[0]), float((distance > distance[0] - 1e-12).mean()))",
+            "two_sample_test: return TwoSampleTest(float(values[0]), float((distance >= distance[0] - 2e-12).mean()))",
+        ),
+        "np.unique counts every class": (
+            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts)))",
+            "DDClassifier._learn_classes: listed = ', '.join((f'{label}: {count}' for label, count in zip(self.classes_, counts, strict=False)))",
+        ),
+    },
+    "metrics": {
+        "a lone score has no range, so it is refused by the next condition": (
+            "rank_correlation: if len(a) < 1 or np.ptp(a) == 0 or np.ptp(b) == 0:",
+        ),
+    },
+}
+EXCUSED = {
+    module: {mutant: reason for reason, mutants in reasons.items() for mutant in mutants}
+    for module, reasons in _REASONS.items()
+}
