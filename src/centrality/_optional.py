@@ -1,11 +1,11 @@
-"""Packages that only some users need: imported when used, with a message that says how to get them."""
+"""Import packages that only some users need, when they are used, and say how to get one that is missing."""
 
 from importlib import import_module
 from types import ModuleType
 
 
 class MissingExtraError(ModuleNotFoundError):
-    """A package that is not installed; the message names the extra of centrality that brings it."""
+    """Says that a package is not installed, and names the extra of centrality that brings it."""
 
 
 def optional(module: str, extra: str) -> ModuleType:

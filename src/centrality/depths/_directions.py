@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, Frame, blocks, flat, in_one_unit, unit
 
@@ -65,7 +65,7 @@ class DirectionalDepth(Depth):
             # 2^(d - 1) alone passes the upper limit long before it overflows
             count = int(np.clip(n * 2.0 ** min(d - 1, 60), PAPER_FEWEST, PAPER_MOST))
         else:
-            count = whole("directions", self.directions)
+            count = whole_number("directions", self.directions)
         return unit(rng.normal(size=(count, d)))
 
     def _search(self, points: Array, height: Array, start: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._checks import whole
+from centrality._checks import whole_number
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, blocks, flat
 from centrality.depths._sweep import sweep, triangles_around
@@ -50,7 +50,7 @@ class Simplicial(Depth):
         return flat(rows, whiten=rows.shape[1] > 2)
 
     def _prepare(self) -> None:
-        count = whole("simplices", self.simplices)
+        count = whole_number("simplices", self.simplices)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self._frame.rank > 2:
             self._weights = random_simplices(self._points, count, rng)

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted
@@ -279,7 +279,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
                 "nothing to put into words. `explain` gives their contributions."
             )
         names = features.names if names is None else names
-        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole("top", top))
+        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole_number("top", top))
 
     def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
         """(n,) "global", "local", "both" or "typical": which head finds the row odd.
@@ -296,7 +296,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         Rows that are represented first walk as vectors.
         """
         check_is_fitted(self)
-        steps, t = whole("steps", steps), one_t(self._dial(t))
+        steps, t = whole_number("steps", steps), one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
 
     # How the model came about, and where it goes.

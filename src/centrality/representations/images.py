@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality.representations._base import Arrays, State
 from centrality.representations._embedding import Embedding
 from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded
@@ -86,7 +86,7 @@ class Images(Embedding):
 
         if self.corrupt not in CORRUPT:
             raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
-        size, skipped = whole("batch_size", self.batch_size), Unreadable(self.corrupt)
+        size, skipped = whole_number("batch_size", self.batch_size), Unreadable(self.corrupt)
         cache = Cache(self.cache, self.fingerprint_)
         vectors: list[NDArray[np.float32] | None] = []
         for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
@@ -125,7 +125,7 @@ class Images(Embedding):
 
     def _loaded(self) -> VisionEncoder:
         return VisionEncoder(
-            self.model, whole("size", self.size), tuple(self.mean), tuple(self.std), self.download, self.device
+            self.model, whole_number("size", self.size), tuple(self.mean), tuple(self.std), self.download, self.device
         )
 
     def _name(self) -> str:

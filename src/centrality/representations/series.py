@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.representations._base import Arrays, Representation, State, as_arrow, is_frame
@@ -161,8 +161,8 @@ class Series(Representation):
     def _window(self) -> tuple[int, int]:
         if self.window is None:
             raise InputError("This needs windows: Series(window=...).")
-        window = whole("window", self.window, at_least=SHORTEST)
-        return window, max(1, window // 2) if self.step is None else whole("step", self.step)
+        window = whole_number("window", self.window, at_least=SHORTEST)
+        return window, max(1, window // 2) if self.step is None else whole_number("step", self.step)
 
     def _names(self, X: Any) -> list[str] | None:
         if not is_frame(X):

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole
+from centrality._checks import whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.representations import _table_columns as columns
@@ -54,7 +54,7 @@ class Table(Representation):
         table = as_arrow(X)
         optional("skrub", "table")
         with unchanged_on_failure(self):
-            whole("cardinality", self.cardinality)
+            whole_number("cardinality", self.cardinality)
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
             self._encoders = {name: self._decided(name, table[name]) for name in table.column_names}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, InputTypeError, whole
+from centrality._checks import InputError, InputTypeError, whole_number
 from centrality._optional import optional
 from centrality.representations._embedding import Embedding
 from centrality.representations._weights import fingerprint, pretrained
@@ -81,7 +81,7 @@ class Text(Embedding):
     def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:
         from tqdm import tqdm
 
-        size = whole("batch_size", self.batch_size)
+        size = whole_number("batch_size", self.batch_size)
         order = np.argsort([len(text) for text in texts], kind="stable")  # like lengths together: little padding
         result: NDArray[np.float32] | None = None
         for start in tqdm(range(0, len(order), size), disable=not self.progress, unit="batch"):
@@ -118,14 +118,14 @@ class _Encoder:
 
             self.sentences = pretrained(load, name, download, "Text")
             if max_length is not None:
-                self.sentences.max_seq_length = whole("max_length", max_length)
+                self.sentences.max_seq_length = whole_number("max_length", max_length)
             self.fingerprint = fingerprint(self.sentences, "own pooling", max_length)
             return
         transformers = optional("transformers", "text")
         self.tokenizer = pretrained(transformers.AutoTokenizer.from_pretrained, name, download, "Text")
         self.model = pretrained(transformers.AutoModel.from_pretrained, name, download, "Text").to(self.device).eval()
         most = getattr(self.model.config, "max_position_embeddings", 512)
-        self.max_length = min(whole("max_length", max_length), most) if max_length is not None else most
+        self.max_length = min(whole_number("max_length", max_length), most) if max_length is not None else most
         self.fingerprint = fingerprint(self.model, self.pooling, self.max_length)
 
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
