@@ -13,7 +13,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.cli import main
-from centrality.scoring.stream import ahead
+from centrality.scoring.stream import read_ahead
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -196,9 +196,9 @@ def test_fetching_ahead_changes_neither_order_nor_errors():
 
     got = []
     with pytest.raises(ValueError, match="half way"):
-        got.extend(ahead(items()))
+        got.extend(read_ahead(items()))
     assert got == [0, 1, 2, 3, 4]
-    assert list(ahead([])) == []
+    assert list(read_ahead([])) == []
 
 
 def test_the_models_columns_are_found_by_name_whatever_their_order(rows, model, expected, tmp_path):

@@ -113,7 +113,7 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
     """What would stop it is said before the fit, not after it."""
     from centrality.scoring import sketches
 
-    sketches.require(arguments.holdout)
+    sketches.require_possible(arguments.holdout)
     if arguments.data == "-" or arguments.window is not None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 

@@ -44,5 +44,5 @@ def show(result: dict[str, Any]) -> str:
     lines = []
     for heading, key in (("The most central", "central"), ("The most peripheral", "peripheral")):
         lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
-        lines += [ranking.shown(row, result["shows"], why=key == "peripheral") for row in result[key]] + [""]
+        lines += [ranking.line_of(row, result["shows"], why=key == "peripheral") for row in result[key]] + [""]
     return "\n".join(lines[:-1])

@@ -131,6 +131,7 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
 
     model = loaded(arguments)
     ts = arguments.t or [model.t]
+    columns = units.added_columns(ts, p_values=arguments.p_values, explain=arguments.explain)
     rows = distributed.score(
         model,
         arguments.data,
@@ -143,11 +144,11 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         address=arguments.cluster,
         progress=sys.stderr.isatty(),
     )
-    return {"scores": folder, "rows": rows, "columns": units.added_columns(ts, arguments.p_values, arguments.explain)}
+    return {"scores": folder, "rows": rows, "columns": columns}
 
 
 def _drift(job: "Job") -> dict[str, Any]:
-    return {} if job.watch is None else {"drift": [_as_plain(drift) for drift in job.watch.found]}
+    return {} if job.watch is None else {"drift": [_as_plain(drift) for drift in job.watch.drifts]}
 
 
 def _as_plain(drift: Any) -> dict[str, Any]:

@@ -1,74 +1,94 @@
-"""Errors on their way from a worker process to the one that waits for it: the same type and message, where possible."""
+"""Say what a worker process answers: a result, or an error with the same type and message, where possible."""
 
 import pickle
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
+
+Result = TypeVar("Result")
+
+# An error's type, the arguments that it hands to its base class, and its attributes.
+ErrorParts: TypeAlias = tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Success(Generic[Result]):
+    """Carries what the work made of an item, and the warnings that it gave on the way."""
+
+    result: Result
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error on its way to another process: the error itself, or the nearest to it that can travel."""
+    """Carries an error to another process: the error itself, or the nearest to it that can be pickled."""
 
     pickled: bytes
-    said: str
+    message: str
     trace: str
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
-        said, name = str(error), type(error).__qualname__
-        kept = {key: value for key, value in vars(error).items() if _travels(value)}
-        likenesses = [
+        """Take an error that was just caught."""
+        message, name = str(error), type(error).__qualname__
+        attributes = {key: value for key, value in vars(error).items() if _can_be_pickled(value)}
+        candidates: list[Exception | StandIn] = [
             error,
             # Its constructor wants other arguments than those it hands on, or it holds what cannot be pickled.
-            Likeness(type(error), error.args, kept),
-            Likeness(type(error), (said,), kept),
-            # Nobody else knows its type: then the nearest that others know, with the name in the message.
-            *(Likeness(kind, (f"{name}: {said}",), {}) for kind in type(error).__mro__[1:]),
+            StandIn(type(error), error.args, attributes),
+            StandIn(type(error), (message,), attributes),
+            # The other process does not know its type: then the nearest base class, with the name in the message.
+            *(StandIn(kind, (f"{name}: {message}",), {}) for kind in type(error).__mro__[1:]),
         ]
         trace = "".join(traceback.format_exception(error))
-        return cls(next(filter(None, map(_pickled, likenesses))), f"{name}: {said}", trace)
+        return cls(next(filter(None, map(_pickled, candidates))), f"{name}: {message}", trace)
 
     def error(self) -> BaseException:
-        """The error again, with a note of where in the other process it arose."""
+        """Return the error again, with a note of where in the other process it arose."""
         try:
             error: BaseException = pickle.loads(self.pickled)
-        except Exception:  # its module is not to be had here
-            error = RuntimeError(self.said)
+        except Exception:
+            error = RuntimeError(self.message)
         error.add_note(f"In a worker process:\n{self.trace}")
         return error
 
 
-class Likeness:
-    """Pickles as an error of this kind, made without its constructor."""
+Answer: TypeAlias = Success[Result] | Failure
+
+
+class StandIn:
+    """Is pickled in place of an error, and unpickled as an error of this kind, made without its constructor."""
 
     def __init__(self, kind: type[BaseException], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> None:
-        self.parts = kind, arguments, attributes
+        self.parts: ErrorParts = kind, arguments, attributes
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _made, self.parts
+    def __reduce__(self) -> tuple[Callable[..., BaseException], ErrorParts]:
+        return _make_error, self.parts
 
     def __str__(self) -> str:
-        return str(_made(*self.parts))
+        return str(_make_error(*self.parts))
 
 
-def _made(kind: type[BaseException], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
+def _make_error(kind: type[BaseException], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
+    """Make an error of this kind, whatever its constructor wants."""
     error = kind.__new__(kind, *arguments)
     vars(error).update(attributes)
     return error
 
 
-def _pickled(likeness: Any) -> bytes | None:
-    """As bytes that give the same message again, if there are such."""
+def _pickled(error: Exception | StandIn) -> bytes | None:
+    """Return the error as bytes that give the same message again, or None if that cannot be had."""
     with suppress(Exception):  # whatever foreign constructors and attributes can raise
-        content = pickle.dumps(likeness)
-        if str(pickle.loads(content)) == str(likeness):
+        content = pickle.dumps(error)
+        if str(pickle.loads(content)) == str(error):
             return content
     return None
 
 
-def _travels(value: Any) -> bool:
+def _can_be_pickled(value: object) -> bool:
+    """Say whether the value arrives in another process."""
     try:
         pickle.loads(pickle.dumps(value))
     except Exception:

@@ -64,7 +64,7 @@ def read(served: Served, kind: str, query: bytes, body: bytes, most_rows: int) -
 def answer(asked: Asked, served: Served, heads: NDArray[np.float64], parts: NDArray[Any] | None) -> bytes:
     """The scores as columns, named as `centrality score` names them."""
     if asked.p_values:
-        columns = Job(served.model, asked.ts, inliers=served.fitted.calibration_heads()).columns(heads)
+        columns = Job(served.model, asked.ts, inliers=served.fitted.calibration_heads()).score_columns(heads)
     else:
         columns = {f"centrality_{t:g}": blend(heads, t) for t in asked.ts}
     if parts is not None:
