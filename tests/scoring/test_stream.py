@@ -41,7 +41,7 @@ SUFFIXES = [".csv", ".tsv", ".jsonl", ".csv.gz", ".parquet", ".arrow"]
 
 @pytest.mark.parametrize("into", SUFFIXES)
 @pytest.mark.parametrize("of", SUFFIXES)
-def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_path, of, into):
+def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_path, *, of, into):
     tables.write(rows, tmp_path / f"in{of}")
     out = tmp_path / f"out{into}"
     assert main(["score", str(model), str(tmp_path / f"in{of}"), "-o", str(out), "--t", "0,1"]) == 0
@@ -93,7 +93,7 @@ def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "arrow"])
 def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(
-    rows, model, expected, tmp_path, monkeypatch, capfdbinary, kind
+    rows, model, expected, *, tmp_path, monkeypatch, capfdbinary, kind
 ):
     (tmp_path / "in").write_bytes(in_bytes(rows, kind, tmp_path))
     with (tmp_path / "in").open() as stdin:

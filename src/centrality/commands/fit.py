@@ -133,14 +133,14 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     from centrality import representations
 
     kind, _, column = arguments.represent.partition(":")
-    by_kind = {known.kind: known for known in representations.every_one()}
+    by_kind = {known.kind: known for known in representations.all_representations()}
     spelled = f"{kind}:COLUMN" if column else kind
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
         spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
     options |= {name: getattr(arguments, name) for name in OF_REPRESENTATIONS}
-    return by_kind[kind].asked_for(column, options)
+    return by_kind[kind].from_command_line(column, options)
 
 
 def _summary(fitted: "Fitted") -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Failure:
         """Return the error again, with a note of where in the other process it arose."""
         try:
             error: BaseException = pickle.loads(self.pickled)
-        except Exception:
+        except Exception:  # noqa: BLE001  (a module that is missing here, or whatever foreign constructors raise)
             error = RuntimeError(self.message)
         error.add_note(f"In a worker process:\n{self.trace}")
         return error
@@ -91,6 +91,6 @@ def _can_be_pickled(value: object) -> bool:
     """Say whether the value arrives in another process."""
     try:
         pickle.loads(pickle.dumps(value))
-    except Exception:
+    except Exception:  # noqa: BLE001  (foreign classes may raise anything when they are pickled)
         return False
     return True

@@ -66,7 +66,7 @@ def second_pass(
     # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
     readings = 2 if model.fitted_.calibration.kind == "clip" else 1
     for _ in range(readings):
-        merged = _merge(units.do_all(partial(sketch_unit, model), all_units, engine, progress=progress))
+        merged = merge(units.do_all(partial(sketch_unit, model), all_units, engine, progress=progress))
         model.fitted_ = _with_quantiles(model.fitted_, merged, model.share_of_outliers())
 
 
@@ -91,7 +91,7 @@ def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:
     return np.column_stack([raw, adapter.fitted.scores_of(raw, t)])
 
 
-def _merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
+def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
     """Merge the sketches of all units, number by number."""
     kind = optional("datasketches", "scale").kll_doubles_sketch
     merged: list[Sketch] = [kind(SIZE) for _ in range(SKETCHED)]

@@ -148,7 +148,7 @@ def main(handle: int) -> None:
             answer = outcome(work, pickle.loads(pipe.recv_bytes()))
             try:
                 content = pickle.dumps(answer)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  (a result that cannot be pickled may raise anything)
                 content = pickle.dumps(Failure.of(error))
             pipe.send_bytes(content)
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
@@ -161,7 +161,7 @@ def outcome(work: Callable[[Item], Result], item: Item) -> Answer[Result]:
         warnings.simplefilter("default", UserWarning)
         try:
             result = work(item)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (the caller gets it, whatever it is, and raises it again)
             return Failure.of(error)
     return Success(result, [str(warning.message) for warning in given if issubclass(warning.category, UserWarning)])
 
