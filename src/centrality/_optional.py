@@ -16,7 +16,7 @@ def optional(module: str, extra: str) -> ModuleType:
         package = module.partition(".")[0]
         if error.name == package:
             reason, cause = f"This needs {package}, which is not installed", None
-        else:  # the package is there, but something it needs is not: let that be seen
+        else:  # the package is there, but something it needs is not: the error shows what
             reason, cause = f"This needs {package}, which could not be imported ({error})", error
         message = f"{reason}. Install it with: pip install 'centrality[{extra}]'"
         raise MissingExtraError(message, name=error.name) from cause

@@ -188,5 +188,5 @@ def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
         vectors = states[:, 0] if states.ndim == 3 else states  # the first token stands for all of the image
     else:
         vectors = output
-    found: torch.Tensor = vectors.mean((2, 3)) if vectors.ndim == 4 else vectors
-    return found
+    pooled: torch.Tensor = vectors.mean((2, 3)) if vectors.ndim == 4 else vectors
+    return pooled

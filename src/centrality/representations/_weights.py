@@ -63,9 +63,9 @@ def fingerprint(module: "torch.nn.Module", *settings: object) -> str:
     return digest.hexdigest()
 
 
-def require_same(fitted: str, found: str, name: str) -> None:
+def require_same(fitted: str, loaded: str, name: str) -> None:
     """Raise if the encoder is another than in fitting: its vectors would mean something else."""
-    if fitted != found:
+    if fitted != loaded:
         raise InputError(
             f"The encoder {name!r} is not the one this model was fitted with: its weights or settings differ. "
             "Use the same folder or version as then, or fit again."

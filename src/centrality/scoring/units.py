@@ -105,13 +105,18 @@ def added_columns(ts: Sequence[float], *, p_values: bool, explain: bool) -> list
 
 def is_done(unit: Unit, note: str) -> bool:
     """Say whether the unit's file holds all its rows, with this note at its end, no older than the unit's rows."""
-    if locations.name_of(unit.target).suffix != ".parquet" or (made := locations.modified_at(unit.target)) is None:
+    if (
+        locations.name_of(unit.target).suffix != ".parquet"
+        or (written_at := locations.modified_at(unit.target)) is None
+    ):
         return False
     try:
         footer = read_footer(unit.target)
     except tables.TableError:
         return False
-    return footer.note == note and footer.rows == unit.rows and made >= (locations.modified_at(unit.source) or 0.0)
+    return (
+        footer.note == note and footer.rows == unit.rows and written_at >= (locations.modified_at(unit.source) or 0.0)
+    )
 
 
 def tidy(units: Iterable[Unit]) -> None:

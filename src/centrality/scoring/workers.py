@@ -91,7 +91,7 @@ class Worker(Generic[Item, Result]):
             [sys.executable, "-m", "centrality.scoring.workers", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # the caller's own output goes there
+            stdout=subprocess.DEVNULL,  # that stream carries the caller's own output
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
         theirs.close()
