@@ -281,8 +281,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         self.fitted_.known_center()  # an old file has none, and says so
         if (features := self.features()) is None:
             raise InputError(
-                f"This model reads {self.reading().kind}, whose vectors hold numbers without names: there is "
-                "nothing to put into words. `explain` gives their contributions."
+                f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
+                "put into words. `explain` gives their contributions."
             )
         return features
 
