@@ -5,15 +5,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality._estimator import RowsLike
 from centrality._optional import optional
 from centrality.scores.calibration import checked_t
+
+if TYPE_CHECKING:  # at run time it would bring scikit-learn, which scoring does without
+    from centrality._estimator import RowsLike
 
 KEY = "centrality"  # under which the file's metadata hold our own entry
 BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
@@ -67,11 +69,11 @@ class Scorer:
         self.feature_names: list[str] | None = facts["feature_names"]
         self._threads = threads or os.cpu_count() or 1
 
-    def heads(self, Q: RowsLike) -> NDArray[np.float64]:  # (n, 2)
+    def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
         """Return the global and the local centrality of each row, each in [0, 1]."""
         return self._run("heads", self._checked(Q), np.array([self.t]))
 
-    def centrality(self, Q: RowsLike, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+    def centrality(self, Q: "RowsLike", t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
         """Return how central each row is, in [0, 1], at the model's own t or at this one; for a list, a column each."""
         dial = checked_t(self.t if t is None else t)
         scores = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
@@ -90,7 +92,7 @@ class Scorer:
         with ThreadPoolExecutor(self._threads) as pool:
             return np.concatenate(list(pool.map(score, starts)))
 
-    def _checked(self, Q: RowsLike) -> NDArray[np.generic]:  # (n, width)
+    def _checked(self, Q: "RowsLike") -> NDArray[np.generic]:  # (n, width)
         """Return Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
         frame: Any = Q
         names = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
