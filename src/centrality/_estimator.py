@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,8 +12,6 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from centrality._checks import InputError, InputTypeError
-
-RowsLike: TypeAlias = Any  # rows of any kind: numpy, pandas, polars, Arrow, torch, sparse; lists of texts or images
 
 FEW_VALUES = 4096  # a request loop's row is looked at without ceremony
 CHECK_ROWS = 65_536  # rows looked at together when values are checked: bounds the memory that takes

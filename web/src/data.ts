@@ -2,7 +2,7 @@
 
 import type { Axes, EmbeddedPictures, EmbeddedReasons, Header, Reason, StoredArray } from "./header";
 
-type Get = <T extends ArrayBufferView>(stored: StoredArray) => T;
+type Get = <T extends ArrayBufferView>(place: StoredArray) => T;
 type Numbers = Float32Array | Float64Array | Uint8Array;
 
 export interface Column {
@@ -66,8 +66,8 @@ function read(whole: ArrayBuffer): Data {
   const size = new DataView(whole).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size))) as Header;
   const start = 4 + size;
-  const get: Get = <T extends ArrayBufferView>(stored: StoredArray) =>
-    new TYPES[stored.type](whole, start + stored.at, stored.length) as unknown as T;
+  const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
+    new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const { n, items, reasons } = header;
   const points = planes(get(header.points), n, 3, Float32Array);
   const heads = planes(get(header.heads), n, 2, Uint16Array);

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, TypedDict, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ from scipy import sparse
 
 from centrality import maps, tables
 from centrality._checks import InputError
-from centrality._estimator import RowsLike
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
 from centrality.model.interface import CentralityModel, over_vectors
@@ -25,7 +24,9 @@ MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to se
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
 
-Reasons = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
+ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
+Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+Reasons: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class View:
 class ScoredRows:
     """Holds the data as the model reads it, with its scores."""
 
-    vectors: Any  # (n, p) what the model scored: an array or a sparse matrix
+    vectors: Vectors  # what the model scored
     heads: NDArray[np.float64]  # (n, 2)
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
@@ -72,7 +73,7 @@ class ViewOptions(TypedDict, total=False):
 
 def view_of(
     model: CentralityModel,
-    X: RowsLike,
+    X: ModelInput,
     *,
     items: Collection[object] | None = None,
     columns: Collection[str] | None = None,
@@ -148,7 +149,7 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
     return items_of(items, len(scored.heads))
 
 
-def _scored(model: CentralityModel, X: RowsLike) -> ScoredRows:
+def _scored(model: CentralityModel, X: ModelInput) -> ScoredRows:
     """Read and score the rows of X, once."""
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
     if table is None:
@@ -169,7 +170,7 @@ def _scored(model: CentralityModel, X: RowsLike) -> ScoredRows:
     return ScoredRows(vectors, heads, rows, table, items)
 
 
-def _table_of(model: CentralityModel, X: RowsLike, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
+def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
     """Return what rows that came without a table hold."""
     kind = model.reading().kind
     if kind == "table":
@@ -180,7 +181,7 @@ def _table_of(model: CentralityModel, X: RowsLike, vectors: Any, rows: NDArray[n
     return as_arrow(few).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
-def _vectors_to_map(model: CentralityModel, vectors: Any) -> NDArray[np.float32 | np.float64]:
+def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.float32 | np.float64]:
     """Return the vectors as the network sees them; of sparse ones, their main components."""
     if sparse.issparse(vectors):
         from sklearn.decomposition import TruncatedSVD
@@ -214,7 +215,9 @@ def _map_positions(
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 
-def _reasons(model: CentralityModel, vectors: Any, known: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
+def _reasons(
+    model: CentralityModel, vectors: Vectors, known: NDArray[np.intp]
+) -> tuple[tuple[str, ...], Reasons | None]:
     """Return the names of features, and what each contributes; None where the numbers of a vector have no names."""
     features = model.features()
     if features is None:

@@ -6,11 +6,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._estimator import RowsLike
 from centrality._optional import optional
 from centrality.explorer import page
 from centrality.explorer.payload import pack, reasons_for
-from centrality.explorer.view import View, ViewOptions, view_of
+from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
 from centrality.model.interface import CentralityModel
 
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
@@ -51,6 +50,6 @@ class Widget(AnyWidget):
         self.send({"question": content["question"], "reasons": reasons_for(self.view, int(content["row"]))})
 
 
-def explore(model: CentralityModel, X: RowsLike, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
+def explore(model: CentralityModel, X: ModelInput, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
     """Return the widget for these rows; `options` are those of `view_of`."""
     return Widget(view_of(model, X, **options), height=height)
