@@ -1,12 +1,15 @@
-"""centrality serve: scores over HTTP."""
+"""centrality serve: score over HTTP."""
 
 import argparse
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, loaded, port
+from centrality.commands._arguments import count, load_model, port
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
 
 HELP = "score over HTTP"
 TOKEN = "CENTRALITY_TOKEN"
@@ -25,20 +28,26 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.set_defaults(cache=None, corrupt=None)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> dict[str, int]:
     from centrality import service
 
     limits = service.Limits(arguments.max_bytes, arguments.max_rows, arguments.max_seconds, 4 * arguments.max_rows)
-    host, port, token = arguments.host, arguments.port, _token(arguments.token_file)
-    return service.run(arguments.model, lambda: _quiet(loaded(arguments)), host, port, token, limits)
+    return service.run(
+        arguments.model,
+        lambda: _quiet(load_model(arguments)),
+        host=arguments.host,
+        port=arguments.port,
+        token=_token(arguments.token_file),
+        limits=limits,
+    )
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: dict[str, int]) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
-def _quiet(model: Any) -> Any:
-    """Without progress bars: a request takes milliseconds."""
+def _quiet(model: "CentralityModel") -> "CentralityModel":
+    """Turn progress bars off: a request takes milliseconds."""
     representation = getattr(model, "representation_", None)
     if representation is not None and "progress" in representation.get_params(deep=False):
         representation.set_params(progress=False)
@@ -46,6 +55,7 @@ def _quiet(model: Any) -> Any:
 
 
 def _token(file: Path | None) -> str | None:
+    """Read the token from the file, else from the environment; None if there is none."""
     try:
         token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
     except UnicodeDecodeError as error:
