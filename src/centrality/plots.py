@@ -92,11 +92,7 @@ def homotopy_map(
 
 
 def score_maps(
-    points: Array,
-    scores: dict[str, Array],
-    *,
-    labels: Array | None = None,
-    columns: int | None = None,
+    points: Array, scores: dict[str, Array], *, labels: Array | None = None, columns: int | None = None
 ) -> "Figure":
     """Draw the rows on a map: a panel for each named list of scores, all with the same limits of colour.
 

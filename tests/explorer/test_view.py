@@ -270,7 +270,7 @@ def test_the_widget_answers_reasons_and_hands_over_the_selection(mixed, tmp_path
     widget = model.explore(table, on="pca")
     sent = []
     widget.send = lambda content, buffers=None: sent.append(content)
-    widget._handle_custom_msg({"question": 1, "row": 7}, [])
+    widget._handle_custom_msg({"question": 1, "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
     assert sent[0]["question"] == 1
     by_local = max(sent[0]["reasons"], key=lambda reason: abs(reason["local"]))
     assert by_local["name"] == "width"

@@ -89,10 +89,8 @@ def view_of(
         not installed.
     """
     scored = _scored(model, X)
-    if len(scored.heads) > MOST_ROWS:
-        raise InputError(
-            f"The explorer shows up to {MOST_ROWS:,} rows, got {len(scored.heads):,}: take a sample of them."
-        )
+    if (n := len(scored.heads)) > MOST_ROWS:
+        raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
     known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
     shown_items = _items_to_show(scored, items).take(known)
     shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
