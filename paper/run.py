@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.cells import measure_unknown
 
+from centrality._checks import InputError
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent

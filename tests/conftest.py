@@ -9,6 +9,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from centrality import FUSE  # imported where used: what needs no torch is also tested where there is none
 
+# One number for as long as the tests last: numba refuses another once it has begun, and others set it for a while.
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
 

@@ -153,7 +153,7 @@ def _names(lines: list[str]) -> Iterator[str]:
 def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert said[use] is not None, "It should need its extra."
     kind, message = said[use]
-    assert kind == "ModuleNotFoundError"
+    assert kind == "MissingExtraError"
     assert f"pip install 'centrality[{USES[use][0]}]'" in message
 
 
@@ -168,6 +168,6 @@ def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said,
 @pytest.mark.parametrize(("hidden", "extra", "use"), SECOND)
 def test_every_package_of_an_extra_is_named_with_it(folder, hidden, extra, use):
     kind, message = raised([hidden], {"use": START + use}, folder)["use"]
-    assert kind == "ModuleNotFoundError"
+    assert kind == "MissingExtraError"
     assert hidden in message
     assert f"pip install 'centrality[{extra}]'" in message

@@ -24,6 +24,7 @@ from sklearn.svm import OneClassSVM
 FEW_ROWS = 10_000  # what detectors of quadratic cost learn from, at the most
 FEW_COLUMNS = 200  # what detectors of cubic cost look at, at the most
 NEIGHBOUR = 10
+RIDGE = 0.1  # of the mean variance: what keeps a covariance of few rows from being singular
 BLOCK = 100  # queries whose distances to all rows are held at once
 
 
@@ -87,6 +88,27 @@ class Neighbours:
 
     def outlyingness(self, Q: np.ndarray) -> np.ndarray:
         return self.model.kneighbors(None if Q is self.X else Q)[0].mean(1)
+
+
+class Farthest(Neighbours):
+    """The distance to the k-th nearest training row, oneself not counted."""
+
+    def outlyingness(self, Q: np.ndarray) -> np.ndarray:
+        return self.model.kneighbors(None if Q is self.X else Q)[0][:, -1]
+
+
+class Whitened:
+    """Mahalanobis' distance, the covariance ridged by a tenth of its mean variance."""
+
+    def fit(self, X: np.ndarray) -> None:
+        self.mean = X.mean(0)
+        covariance = np.atleast_2d(np.cov(X.T))
+        ridge = RIDGE * np.trace(covariance) / len(covariance) or 1.0
+        self.precision = np.linalg.inv(covariance + ridge * np.eye(len(covariance)))
+
+    def outlyingness(self, Q: np.ndarray) -> np.ndarray:
+        off = Q - self.mean
+        return np.einsum("ij,ij->i", off @ self.precision, off)
 
 
 class Pyod:
@@ -204,6 +226,8 @@ METHODS: dict[str, Callable[[int, bool], Detector]] = {
     "IForest": lambda seed, _: ScikitLearn(IsolationForest(random_state=seed)),
     "LOF": lambda *_: Standardised(Lof()),
     "kNN": lambda *_: Standardised(Neighbours(NEIGHBOUR)),
+    "kNN-max": lambda *_: Standardised(Farthest(5)),
+    "Mahalanobis": lambda *_: Standardised(Whitened()),
     "DTE-NP": lambda *_: Standardised(Neighbours(5)),
     "ECOD": lambda *_: Pyod("ECOD"),
     "COPOD": lambda *_: Pyod("COPOD"),
@@ -216,7 +240,7 @@ METHODS: dict[str, Callable[[int, bool], Detector]] = {
     "KDE": lambda seed, _: Standardised(Kde(seed)),
 }
 
-SEEDLESS = ("LOF", "kNN", "DTE-NP", "ECOD", "COPOD", "HBOS")
+SEEDLESS = ("LOF", "kNN", "kNN-max", "Mahalanobis", "DTE-NP", "ECOD", "COPOD", "HBOS")
 
 
 def quietly(call: Callable[[], Any]) -> Any:

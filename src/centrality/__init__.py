@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from centrality.fuse import FUSE as FUSE
     from centrality.scores.calibration import blend as blend
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.calibration"}
 _ROOMS = (

@@ -61,6 +61,9 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "threshold_by_fdr: enough = int(np.ceil(len(scores) / (fdr * beyond) - 2e-09)) - 1",
             "threshold_by_false_positives: needed = int(np.ceil(1 / level - 2e-09)) - 1",
         ),
+        "what equals the bound lies below it already, by the allowance for rounding": (
+            "_last_rejected: small = np.flatnonzero(ordered < _share('fdr', fdr) * np.arange(1, len(p) + 1) / len(p) * ROUNDING)",
+        ),
         "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
         "for subclasses to say": ("Conformal.heads: without raise NotImplementedError",),
         "of one column the first is the last": (

@@ -6,6 +6,7 @@ First the tests run as they are, traced, so that a mutant later meets only the t
 import contextlib
 import gc
 import importlib
+import itertools
 import os
 import pickle
 import signal
@@ -82,7 +83,7 @@ class Harness:
     def _is_noticed(self, session: Any, module: ModuleType, mutant: Mutant, limit: int) -> bool:
         items = self._quickest_first([item for item in session.items if self._reach.reaches(item, mutant.lines)])
 
-        def changed() -> int:
+        def changed() -> int:  # even where no test gets there: perhaps the module can no longer be imported
             transplant(mutant.code, module)
             return _run(session, items)
 
@@ -143,7 +144,7 @@ def _import(names: list[str]) -> None:
 def _run(session: Any, items: list[Any]) -> int:
     """1 as soon as a test fails, else 0."""
     session.config.pluginmanager.unregister(name="terminalreporter")
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in itertools.zip_longest(items, items[1:]):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return 1

@@ -82,6 +82,14 @@ def test_the_warning_points_at_the_line_that_asked(blob):
         assert caught[0].filename == __file__
 
 
+def test_two_rules_or_none_are_refused_with_what_came(blob):
+    model = quick().fit(blob)
+    with pytest.raises(ValueError, match=r"got false_positives=1 and contamination=0\.2\."):
+        model.threshold(blob, false_positives=1, contamination=0.2)
+    with pytest.raises(ValueError, match=r"got none\."):
+        model.threshold(blob)
+
+
 def test_a_row_on_the_threshold_is_no_outlier(blob):
     model = quick().fit(blob).calibrate(blob[:99])
     called = model.detect(blob[:99], false_positives=9.9)  # its own inliers: each ties with itself
@@ -89,7 +97,7 @@ def test_a_row_on_the_threshold_is_no_outlier(blob):
     assert called.sum() == 9  # ranks 2 to 10 of 100
 
 
-@pytest.mark.parametrize("share", [0, 1, False, True, "half", -0.5, 1.5, None])
+@pytest.mark.parametrize("share", [0, 1, 0.0, 1.0, False, True, "half", -0.5, 1.5, None])
 def test_what_is_no_share_is_refused_by_name(share):
     with pytest.raises(ValueError, match=f"contamination must be a share above 0 and below 1, got {share!r}"):
         threshold_by_contamination(np.arange(3.0), share)

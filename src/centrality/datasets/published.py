@@ -41,10 +41,10 @@ def fetch(name: str) -> Path:
     Looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file whose content is not what was
     published is an error. `names()` tells which there are.
 
-    >>> fetch("brestw")
+    >>> fetch("brestw")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
-    ValueError: There is no data set called 'brestw'; there are: breastw, ionosphere, ...
+    InputError: There is no data set called 'brestw'; there are: breastw, ionosphere, ...
     """
     if name not in SETS:
         raise InputError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")

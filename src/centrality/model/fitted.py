@@ -137,11 +137,13 @@ class Fitted:
         return Field(self.scorer, self.calibration, reach, t)
 
     def _start(self, baseline: Matrix | None) -> Matrix:
-        if baseline is not None:
-            return baseline
+        return self.known_center()[None] if baseline is None else baseline
+
+    def known_center(self) -> Matrix:
+        """Return the deepest point; an error if the model's file holds none."""  # (p,)
         if self.center is None:
             raise InputError("This model's file was written before explanations: fit it again to ask for them.")
-        return self.center[None]
+        return self.center
 
     # What the scores of other rows say about these.
 

@@ -263,6 +263,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         `names` are those of the features, where X does not bring them.
         """
         check_is_fitted(self)
+        self._features_with_names()  # before the work, not after it
         t, vectors = one_t(self._dial(t)), self.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
@@ -272,14 +273,18 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         self, t: float, scores: Matrix, parts: Matrix, values: Any, *, top: int = 3, names: Sequence[str] | None = None
     ) -> Reasons:
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
-        features = self.features()
-        if features is None:
-            raise InputError(
-                f"This model reads {self.reading().kind}, whose vectors hold numbers without names: there is "
-                "nothing to put into words. `explain` gives their contributions."
-            )
+        features = self._features_with_names()
         names = features.names if names is None else names
         return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole("top", top))
+
+    def _features_with_names(self) -> Features:
+        self.fitted_.known_center()  # an old file has none, and says so
+        if (features := self.features()) is None:
+            raise InputError(
+                f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
+                "put into words. `explain` gives their contributions."
+            )
+        return features
 
     def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
         """(n,) "global", "local", "both" or "typical": which head finds the row odd.
