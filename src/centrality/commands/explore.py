@@ -26,15 +26,17 @@ class Result(TypedDict):
 
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
-    command.add_argument("--port", type=port, default=8000, help="default: 8000; 0 takes any that is free")
+    command.add_argument("--port", type=port, default=8000, help="0 takes any that is free (default: 8000)")
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
-    command.add_argument("--title", default="", help="default: the name of the data")
-    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the map (default: 0)")
+    command.add_argument("--title", default="", help="the title of the page (default: the name of the data)")
+    command.add_argument(
+        "--random-state", type=seed, default=0, metavar="SEED", help="a seed makes the map repeatable (default: 0)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Result:

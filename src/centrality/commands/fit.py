@@ -53,13 +53,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), "
         "series:COL (with --window); default: columns of numbers as they are",
     )
-    command.add_argument("--encoder", metavar="NAME", help="of text or images: a model's name or folder")
-    command.add_argument("--pooling", default="auto", help="of text: cls, mean, max, or auto")
+    command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
+    command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
     command.add_argument("--download", action="store_true", help="fetch an encoder's weights if they are not on disk")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", default="refuse", help="images that cannot be read: refuse (default) or skip")
-    command.add_argument("--window", type=count, metavar="N", help="of a long series: the windows' length")
-    command.add_argument("--step", type=count, metavar="N", help="from one window to the next (default: half of it)")
+    command.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
+    command.add_argument(
+        "--step", type=count, metavar="N", help="the distance from one window to the next (default: half a window)"
+    )
     command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
     command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
     command.add_argument("--t", type=float, default=0.5, help="the model's own t (default: 0.5)")
@@ -68,7 +70,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--noise-scale", type=auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"
     )
     command.add_argument("--scaling", default="auto", help="auto, standard or none")
-    command.add_argument("--max-steps", type=int, metavar="N", help="the training budget")
+    command.add_argument("--max-steps", type=int, metavar="N", help="the most training steps")
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")

@@ -32,8 +32,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("kind", choices=("contours", "map", "profile", "scores", "history"))
     model_and_data(command, needed=False)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
-    command.add_argument("--rows", type=row_numbers, metavar="0,17", help="of profile: which rows, counted from 0")
-    command.add_argument("--method", default="pca", help="of a map: pca, or umap (default: pca)")
+    command.add_argument(
+        "--rows", type=row_numbers, metavar="0,17", help="the rows whose profiles to draw, counted from 0"
+    )
+    command.add_argument("--method", default="pca", help="how rows are mapped: pca (default) or umap")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes a umap repeatable")
 
 

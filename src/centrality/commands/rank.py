@@ -24,7 +24,7 @@ class Result(TypedDict):
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
-    command.add_argument("--t", type=float, help="default: the model's own")
+    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -32,7 +32,7 @@ class Result(TypedDict):
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("item", nargs="?", default="all", metavar="NAME", help=NAMES)
     command.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (default: $CENTRALITY_DATA)")
-    command.add_argument("--quick", action="store_true", help="small samples and one seed: does everything run?")
+    command.add_argument("--quick", action="store_true", help="small samples and one seed, to see that everything runs")
     command.add_argument("--only", metavar="SETTINGS", help="paper, ours or default: leave the other rows as they are")
     command.add_argument("--again", action="store_true", help="measure anew what is known from an earlier run")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes that measure side by side")

@@ -19,10 +19,22 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument("--host", default="127.0.0.1", help="which address to listen on (default: 127.0.0.1)")
     command.add_argument("--port", type=port, default=8000, help="0 takes a free one (default: 8000)")
-    command.add_argument("--token-file", type=Path, metavar="FILE", help=f"the bearer token (or: ${TOKEN})")
-    command.add_argument("--max-bytes", type=count, default=64 << 20, metavar="N", help="of a request's body")
-    command.add_argument("--max-rows", type=count, default=1_000_000, metavar="N", help="of a request")
-    command.add_argument("--max-seconds", type=float, default=30.0, metavar="S", help="for a request, waiting included")
+    command.add_argument(
+        "--token-file", type=Path, metavar="FILE", help=f"a file with the bearer token (default: ${TOKEN})"
+    )
+    command.add_argument(
+        "--max-bytes", type=count, default=64 << 20, metavar="N", help="the most bytes of a request (default: 64 MiB)"
+    )
+    command.add_argument(
+        "--max-rows", type=count, default=1_000_000, metavar="N", help="the most rows of a request (default: 1,000,000)"
+    )
+    command.add_argument(
+        "--max-seconds",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="the longest a request may take, waiting included (default: 30)",
+    )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     command.set_defaults(cache=None, corrupt=None)

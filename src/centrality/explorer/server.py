@@ -109,8 +109,8 @@ class Handler(BaseHTTPRequestHandler):
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if not self.server.is_own_name(host):
             return self._send(403, "text/plain", b"This name is not one of this machine's: use localhost.")
-        given = parse_qs(address.query).get("token", [""])[0]
-        if given and secrets.compare_digest(given.encode(), self.server.token.encode()):
+        token = parse_qs(address.query).get("token", [""])[0]
+        if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             return self._send(303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie})
         if not self._has_cookie():
@@ -121,10 +121,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _has_cookie(self) -> bool:
         try:
-            given = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
         except CookieError:
             return False
-        return given is not None and secrets.compare_digest(given.value.encode(), self.server.token.encode())
+        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode())
 
     def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

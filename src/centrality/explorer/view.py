@@ -175,8 +175,8 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
         return as_arrow(X)
     if kind != "numbers":
         return pa.table({"row": rows})
-    few = dense(vectors[:, :MOST_COLUMNS])
-    return as_arrow(few).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    first_columns = dense(vectors[:, :MOST_COLUMNS])
+    return as_arrow(first_columns).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
 def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.float32 | np.float64]:
@@ -241,5 +241,6 @@ def noteworthy_rows(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
     ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
     ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
     chosen = np.unique(np.concatenate(ends))
-    rest = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
-    return np.sort(np.concatenate([chosen, rest[:: max(1, -(-len(rest) // max(1, most - len(chosen))))]])[:most])
+    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])

@@ -125,8 +125,8 @@ def _operation(path: str, method: str, operation: Schema) -> str:
         lines.append(f"<p>A request:</p><pre>{escape(json.dumps(EXAMPLE, indent=1))}</pre>")
         lines.append(f"<p>{escape(SCORES['description'])}</p>")
         rows = (
-            f"<tr><td>{status}</td><td>{escape(one['description'])}</td></tr>"
-            for status, one in operation["responses"].items()
+            f"<tr><td>{status}</td><td>{escape(response['description'])}</td></tr>"
+            for status, response in operation["responses"].items()
         )
         lines.append(f"<table>{''.join(rows)}</table>")
     return "".join(lines)

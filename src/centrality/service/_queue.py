@@ -139,8 +139,8 @@ class Queue:
             if len(turn) == 1:
                 turn[0][0].fail(error)
                 return
-            for one in turn:  # each gets its scores, or an error of its own
-                await self._score([one])
+            for work_and_part in turn:  # each gets its scores, or an error of its own
+                await self._score([work_and_part])
             return
         self._scored_together(len(turn), len(scores))
         start = 0

@@ -122,7 +122,7 @@ def _values_of_t(t: object, models_own: float) -> list[float]:
     if type(t) is float and 0 <= t <= 1:  # what most requests ask for: the check below takes longer
         return [t]
     try:
-        return [float(one) for one in np.atleast_1d(checked_t(t))]
+        return [float(value) for value in np.atleast_1d(checked_t(t))]
     except InputError as error:
         raise RequestError(422, str(error)) from None
 
