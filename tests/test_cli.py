@@ -127,7 +127,9 @@ def test_inspect_says_what_is_in_a_model(model, capsys):
         (["depth", "halfspace", "{csv}", "-o", "{tmp}/d.csv"], "hold something else: 'name'"),
     ],
 )
-def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(csv, model, tmp_path, capsys, arguments, message):
+def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(
+    csv, model, tmp_path, capsys, *, arguments, message
+):
     (tmp_path / "narrow.csv").write_text("width\n1\n")
     (tmp_path / "holes.csv").write_text("length,width\n1,2\n3,\n")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

@@ -1,21 +1,30 @@
-"""Rows on the plane: a map of many columns, or scores over the square around two."""
+"""Lay rows out on the plane: as a map of many columns, or as scores over the square around two."""
 
 import warnings
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError
 from centrality._optional import optional
 
 METHODS = ("pca", "umap")
-LANDMARKS = 20_000  # rows that UMAP places; the others go between the landmarks they are nearest to
+LANDMARKS = 20_000  # rows that UMAP maps; the others go between the landmarks they are nearest to
 NEIGHBOURS = 4
 
+Matrix: TypeAlias = NDArray[np.float64]
 
-def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = None) -> NDArray[np.float64]:
-    """(n, 2) a map of the rows of Z: their two principal components, or UMAP, which keeps neighbours together.
+
+class HasCentrality(Protocol):
+    """Gives each row its centrality at several t, as every model and every fitted value does."""
+
+    def centrality(self, X: Matrix, /, t: list[float]) -> Matrix:  # (n, len(t))
+        """Return how central each row is, at each t."""
+
+
+def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None) -> Matrix:  # (n, 2)
+    """Map the rows of Z to the plane: by their two principal components, or by UMAP, which keeps neighbours together.
 
     Columns are taken as they are; rows of two columns are their own map.
 
@@ -44,33 +53,33 @@ def embed(Z: NDArray[Any], *, method: str = "pca", random_state: int | None = No
     )
 
 
-def _umap(Z: NDArray[np.float64], random_state: int | None) -> NDArray[np.float64]:
+def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
         chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
-        return _between(Z, chosen, _umap(Z[chosen], random_state))
-    # One thread where a seed is given, as UMAP needs it to be repeatable; said here, it need not warn.
+        return interpolate(Z, chosen, _umap(Z[chosen], random_state))
+    # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
         umap = optional("umap", "maps").UMAP
-    made = umap(n_components=2, random_state=random_state, n_jobs=threads)
-    return np.asarray(made.fit_transform(Z), dtype=np.float64)
+    mapping = umap(n_components=2, random_state=random_state, n_jobs=threads)
+    return np.asarray(mapping.fit_transform(Z), dtype=np.float64)
 
 
-def _between(Z: NDArray[np.float64], chosen: NDArray[np.intp], places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 2) places of all rows from those of the chosen ones: the nearer a landmark, the more it counts."""
+def interpolate(Z: Matrix, landmarks: NDArray[np.intp], positions: Matrix) -> Matrix:  # (n, 2)
+    """Map all rows of Z, given the positions of some, the landmarks: the nearer a landmark, the more it counts."""
     from sklearn.neighbors import NearestNeighbors
 
-    distance, landmark = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(Z[chosen]).kneighbors(Z)
+    distance, nearest = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(Z[landmarks]).kneighbors(Z)
     weight = 1 / np.maximum(distance, 1e-9 * max(1.0, float(np.abs(Z).max())))
     weight /= weight.sum(1, keepdims=True)
-    points = np.einsum("nk,nkd->nd", weight, places[landmark])
-    points[chosen] = places
+    points = np.einsum("nk,nkd->nd", weight, positions[nearest])
+    points[landmarks] = positions
     return np.asarray(points)
 
 
-def grid(model: Any, points: NDArray[Any], ts: tuple[float, ...], size: int = 120) -> tuple[Any, Any, Any]:
-    """f(x, t) over the square that holds nearly all of these points in the plane, as `plots.contours` wants it.
+def grid(model: HasCentrality, points: Matrix, ts: tuple[float, ...], size: int = 120) -> tuple[Matrix, Matrix, Matrix]:
+    """Score the square that holds nearly all of these points in the plane: x, y and f(x, t), for `plots.contours`.
 
     >>> class Ring:
     ...     def centrality(self, Q, t):

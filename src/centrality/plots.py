@@ -1,7 +1,7 @@
-"""Figures. They take arrays, never models, and return a matplotlib Figure that nothing else holds on to."""
+"""Draw figures: each function takes arrays, never models, and returns a matplotlib Figure that nothing else holds."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,35 +10,50 @@ from scipy.spatial import ConvexHull, QhullError
 from centrality._checks import InputError
 from centrality._optional import optional
 
-COLOURS = "viridis"  # perceptually even, and safe for the colour-blind
-INK, POINT = "#222222", "#ffffff"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array: TypeAlias = NDArray[Any]  # of numbers of any type, or of labels
+
+COLOUR_MAP = "viridis"  # perceptually even, and safe for the colour-blind
+INK, POINT_COLOUR = "#222222", "#ffffff"
 FIRST, SECOND, OUTLIER = "#2166ac", "#d6604d", "#b2182b"
-LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's, told apart by all eyes
-STYLES = ("-", "--", ":", "-.")
-KINDS = {  # colour, mark, and what is said of each kind of row
+LINE_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+)  # Okabe and Ito's, told apart by all eyes
+LINE_STYLES = ("-", "--", ":", "-.")
+KIND_MARKS = {  # colour, mark, and label of each kind of row
     "typical": ("0.55", "o", "typical"),
     "global": (FIRST, "s", "odd globally: far from everything"),
     "local": (SECOND, "^", "odd locally: a thin neighbourhood"),
     "both": (INK, "x", "odd in both ways"),
 }
 # Okabe and Ito's colours, which the colour-blind tell apart, and two greys.
-CLASSES = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633")
+CLASS_COLOURS = (
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633",
+)  # fmt: skip
 FEW_CLASSES = 4
-FENCE = 3.0  # Rousseeuw, Ruts and Tukey's factor: the bag, blown up so much about the median, fences the data
+FENCE_FACTOR = 3.0  # Rousseeuw, Ruts and Tukey's: the bag, so many times as wide around the median, is the fence
 
 
 def contours(
-    grids: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]],
+    grids: Sequence[tuple[Array, Array, Array]],
     ts: Sequence[float],
     *,
-    points: Sequence[NDArray[Any]] | None = None,
+    points: Sequence[Array] | None = None,
     titles: Sequence[str] | None = None,
     levels: int = 12,
-) -> Any:
-    """Filled contours of f(x, t) on the plane: a row for each grid, a panel for each t.
+) -> "Figure":
+    """Draw filled contours of f(x, t) on the plane: a line of panels for each grid, a panel for each t.
 
     Each grid is (x, y, f) with f of shape (len(y), len(x), len(ts)); `points` are drawn on top, an (n, 2) array
-    for each grid. All panels of a row share their colours, so that they can be compared.
+    for each grid. All panels of a line share their colours, so that they can be compared.
     """
     figure, font = _wide_figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
     panels = figure.subplots(len(grids), len(ts), squeeze=False)
@@ -46,13 +61,13 @@ def contours(
         shades = np.linspace(f.min(), f.max(), levels + 1)
         for c, t in enumerate(ts):
             panel = panels[r, c]
-            filled = panel.contourf(x, y, f[:, :, c], levels=shades, cmap=COLOURS)
+            filled = panel.contourf(x, y, f[:, :, c], levels=shades, cmap=COLOUR_MAP)
             panel.contour(x, y, f[:, :, c], levels=shades, colors=INK, linewidths=0.25, alpha=0.5)
             if points is not None:
-                panel.plot(*points[r].T, ",", color=POINT, alpha=0.35)
+                panel.plot(*points[r].T, ",", color=POINT_COLOUR, alpha=0.35)
             panel.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xticks=[], yticks=[], aspect="equal")
             if r == 0:
-                panel.set_title(f"t = {t:g}{_side(t)}", fontsize=font)
+                panel.set_title(_title(t), fontsize=font)
         if titles is not None:
             panels[r, 0].set_ylabel(titles[r], fontsize=font)
         bar = figure.colorbar(filled, ax=panels[r, :].tolist(), shrink=0.85, pad=0.01, format="%.2f")
@@ -61,32 +76,28 @@ def contours(
 
 
 def homotopy_map(
-    points: NDArray[Any],
-    scores: NDArray[Any],
+    points: Array,
+    scores: Array,
     ts: Sequence[float],
     *,
-    labels: NDArray[Any] | None = None,
+    labels: Array | None = None,
     columns: int | None = None,
-) -> Any:
-    """The rows on a map, (n, 2), coloured by their centrality, (n, len(ts)): a panel for each t, global to local.
+) -> "Figure":
+    """Draw the rows on a map, coloured by their centrality: a panel for each t, global to local.
 
-    `labels` and `columns` as in `score_maps`.
+    `points` are (n, 2), `scores` (n, len(ts)); `labels` and `columns` as in `score_maps`.
     """
-    panels = {f"t = {t:g}{_side(t)}": score for t, score in zip(ts, scores.T, strict=True)}
+    panels = {_title(t): score for t, score in zip(ts, scores.T, strict=True)}
     return score_maps(points, panels, labels=labels, columns=columns)
 
 
 def score_maps(
-    points: NDArray[Any],
-    scores: dict[str, NDArray[Any]],
-    *,
-    labels: NDArray[Any] | None = None,
-    columns: int | None = None,
-) -> Any:
-    """The rows on a map, (n, 2), a panel for each named list of scores, (n,), all with the same limits of colour.
+    points: Array, scores: dict[str, Array], *, labels: Array | None = None, columns: int | None = None
+) -> "Figure":
+    """Draw the rows on a map: a panel for each named list of scores, all with the same limits of colour.
 
-    The least central rows are drawn last, so that a few of them are not hidden among many. `labels` add a first panel
-    with the class of each row; `columns` breaks the panels into lines.
+    `points` are (n, 2), each list of scores (n,). The least central rows are drawn last, so that a few of them are not
+    hidden among many. `labels` add a first panel with the class of each row; `columns` breaks the panels into lines.
     """
     count = len(scores) + (labels is not None)
     columns = columns or count
@@ -101,11 +112,18 @@ def score_maps(
     for panel, (title, score) in zip(shown, scores.items(), strict=True):
         order = np.argsort(-score)
         drawn = panel.scatter(
-            *points[order].T, c=score[order], s=size, cmap=COLOURS, vmin=low, vmax=high, linewidths=0, rasterized=True
+            *points[order].T,
+            c=score[order],
+            s=size,
+            cmap=COLOUR_MAP,
+            vmin=low,
+            vmax=high,
+            linewidths=0,
+            rasterized=True,
         )
         panel.set_title(title, fontsize=font)
     if labels is not None:
-        _classes(panels[0], points, np.asarray(labels), size, font)
+        _draw_classes(panels[0], points, np.asarray(labels), size=size, font=font)
     for panel in panels[:count]:
         panel.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
     bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01, format="%.2f")
@@ -114,12 +132,13 @@ def score_maps(
     return figure
 
 
-def _classes(panel: Any, points: NDArray[Any], labels: NDArray[Any], size: float, font: float) -> None:
-    """Named where their rows are, if they are many, else in a legend: few classes may well lie on top of each other."""
+def _draw_classes(panel: "Axes", points: Array, labels: Array, *, size: float, font: float) -> None:
+    """Colour the rows by class; many classes are named where their rows are, few in a legend, as they may overlap."""
     classes = np.unique(labels)
     order = np.random.default_rng(0).permutation(len(points))  # no class is hidden below another
-    colours = np.array(CLASSES)[np.searchsorted(classes, labels) % len(CLASSES)]
-    panel.scatter(*points[order].T, s=size, c=colours[order], linewidths=0, rasterized=True)
+    colours = np.array(CLASS_COLOURS)[np.searchsorted(classes, labels) % len(CLASS_COLOURS)]
+    x, y = points[order].T
+    panel.scatter(x, y, s=size, c=colours[order], linewidths=0, rasterized=True)
     panel.set_title("classes", fontsize=font)
     for k, label in enumerate(classes):
         if len(classes) > FEW_CLASSES:
@@ -128,31 +147,31 @@ def _classes(panel: Any, points: NDArray[Any], labels: NDArray[Any], size: float
                 va="center", bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7},
             )  # fmt: skip
         else:
-            panel.scatter([], [], s=30, color=CLASSES[k % len(CLASSES)], label=str(label))
+            panel.scatter([], [], s=30, color=CLASS_COLOURS[k % len(CLASS_COLOURS)], label=str(label))
     if len(classes) <= FEW_CLASSES:
         panel.legend(fontsize=0.75 * font, handletextpad=0.1, borderpad=0.2, labelspacing=0.2)
 
 
-def profile(heads: NDArray[Any], *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> Any:
-    """Centrality along t for all rows, as bands of half and of nine tenths of them, and a line each for some.
+def profile(heads: Array, *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> "Figure":
+    """Draw centrality along t: bands that hold half and nine tenths of the rows, and a line each for some rows.
 
     `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
     without them, the `shown` most and least central ones at `t` are drawn.
     """
-    figure, axes = _square()
+    figure, axes = _square_figure()
     ts = np.linspace(0, 1, 51)
-    there = heads[~np.isnan(heads).any(1)]
-    all_scores = there[:, :1] * (1 - ts) + there[:, 1:] * ts  # (n, 51)
+    known = heads[~np.isnan(heads).any(1)]
+    all_scores = known[:, :1] * (1 - ts) + known[:, 1:] * ts  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
     if rows is None:
-        order = np.argsort(-(there @ [1 - t, t]))
+        order = np.argsort(-(known @ [1 - t, t]))
         groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
         for chosen, colour, label in groups:
             for k, row in enumerate(chosen):
-                axes.plot([0, 1], there[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
+                axes.plot([0, 1], known[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
         axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
     else:
         _named_lines(axes, heads[list(rows)], [f"row {row:,}" for row in rows])
@@ -161,18 +180,19 @@ def profile(heads: NDArray[Any], *, rows: Sequence[int] | None = None, shown: in
     return figure
 
 
-def _named_lines(axes: Any, heads: NDArray[Any], names: Sequence[str]) -> None:
-    """A line a row, named at its right end; the line styles differ, too, for those who do not see the colours."""
+def _named_lines(axes: "Axes", heads: Array, names: Sequence[str]) -> None:
+    """Draw a line a row, named at its right end; line styles differ, too, for those who do not see the colours."""
     order = np.argsort(heads[:, 1])
-    for k, (row, place) in enumerate(zip(order, _apart(heads[order, 1], 0.04), strict=True)):
-        colour, style = LINES[k % len(LINES)], STYLES[k // len(LINES) % len(STYLES)]
+    for k, (row, label_height) in enumerate(zip(order, _spread(heads[order, 1], 0.04), strict=True)):
+        colour = LINE_COLOURS[k % len(LINE_COLOURS)]
+        style = LINE_STYLES[k // len(LINE_COLOURS) % len(LINE_STYLES)]
         axes.plot([0, 1], heads[row], color=colour, linewidth=1.6, linestyle=style)
-        axes.annotate(names[row], (1, heads[row, 1]), (1.02, place), color=colour, va="center", fontsize=8,
+        axes.annotate(names[row], (1, heads[row, 1]), (1.02, label_height), color=colour, va="center", fontsize=8,
                       annotation_clip=False)  # fmt: skip
 
 
-def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: NDArray[Any] | None = None) -> Any:
-    """Global against local centrality, a point a row, with the histogram of each beside its axis.
+def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = None) -> "Figure":
+    """Draw global against local centrality, a point a row, with the histogram of each beside its axis.
 
     Rows far from everything lie at the left, rows in thin neighbourhoods at the bottom: outliers of both kinds fall
     into different corners. `kinds` (n,), as a model's `kind` names them, give each its own colour and mark; `bounds`
@@ -184,15 +204,15 @@ def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: ND
     top, right = figure.add_subplot(grid[0, 0], sharex=axes), figure.add_subplot(grid[1, 1], sharey=axes)
     size = float(np.clip(12_000 / max(len(heads), 1), 2, 18))
     kinds = np.full(len(heads), "typical") if kinds is None else np.asarray(kinds)
-    for kind, (colour, marker, label) in KINDS.items():
+    for kind, (colour, marker, label) in KIND_MARKS.items():
         of_kind = heads[kinds == kind]
         if len(of_kind):
             odd = kind != "typical"
             axes.scatter(
-                *of_kind.T, color=colour, marker=marker, s=max(size, 14) if odd else size, alpha=0.9 if odd else 0.45,
-                linewidths=1.2 if marker == "x" else 0, label=f"{label} ({len(of_kind):,})",
+                of_kind[:, 0], of_kind[:, 1], color=colour, marker=marker, s=max(size, 14) if odd else size,
+                alpha=0.9 if odd else 0.45, linewidths=1.2 if marker == "x" else 0, label=f"{label} ({len(of_kind):,})",
             )  # fmt: skip
-    bins = np.linspace(0, 1, 41)
+    bins = np.linspace(0, 1, 41).tolist()
     top.hist(heads[:, 0], bins, color="0.6")
     right.hist(heads[:, 1], bins, color="0.6", orientation="horizontal")
     for bound, draw in zip((None, None) if bounds is None else bounds, (axes.axvline, axes.axhline), strict=True):
@@ -206,8 +226,8 @@ def scores(heads: NDArray[Any], *, kinds: NDArray[Any] | None = None, bounds: ND
     return figure
 
 
-def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> Any:
-    """The losses of both heads as training went on, as `history_` has them: "step", "global" and "local".
+def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] | None = None) -> "Figure":
+    """Draw the losses of both heads as training went on, as `history_` has them: "step", "global" and "local".
 
     `nothing` are the losses of heads that know nothing, drawn as dotted lines: a head that has not fallen below its
     own has not learned.
@@ -215,8 +235,8 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     figure = _figure(7.6, 3.0)
     for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
         values = np.asarray(losses[head], dtype=float)
-        there = np.isfinite(values)
-        axes.plot(np.asarray(losses["step"])[there], values[there], color=colour, linewidth=1.4)
+        known = np.isfinite(values)
+        axes.plot(np.asarray(losses["step"])[known], values[known], color=colour, linewidth=1.4)
         if nothing is not None:
             axes.axhline(nothing[head], color="0.4", linewidth=0.8, linestyle=":")
             axes.annotate("knowing nothing", (1, nothing[head]), (0, 3), xycoords=("axes fraction", "data"),
@@ -227,11 +247,11 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     return figure
 
 
-def images(groups: dict[str, tuple[NDArray[Any], NDArray[Any]]], *, columns: int = 10) -> Any:
-    """Groups of grey images under headings, each image with its score: {heading: (images, scores)}."""
+def images(groups: dict[str, tuple[Array, Array]], *, columns: int = 10) -> "Figure":
+    """Draw groups of grey images under headings, each image with its score: {heading: (images, scores)}."""
     heights = [-(-len(pictures) // columns) for pictures, _ in groups.values()]
     figure = _figure(columns * 0.85, sum(heights) * 1.0 + 0.35 * len(groups))
-    parts = np.atleast_1d(figure.subfigures(len(groups), 1, height_ratios=heights))
+    parts = figure.subfigures(len(groups), 1, height_ratios=heights, squeeze=False).ravel()
     for part, (heading, (pictures, scores)), height in zip(parts, groups.items(), heights, strict=True):
         part.suptitle(heading, fontsize=11)
         panels = part.subplots(height, columns, squeeze=False).ravel()
@@ -244,18 +264,18 @@ def images(groups: dict[str, tuple[NDArray[Any], NDArray[Any]]], *, columns: int
 
 
 def dd_plot(
-    in_first: NDArray[Any],
-    in_second: NDArray[Any],
-    of_first: NDArray[Any],
+    in_first: Array,
+    in_second: Array,
+    of_first: Array,
     *,
     labels: tuple[str, str] = ("first", "second"),
-) -> Any:
-    """Each row's depth in one sample against its depth in another.
+) -> "Figure":
+    """Draw each row's depth in one sample against its depth in another.
 
     Two samples of one distribution lie along the diagonal; a shift pulls them apart to either side of it, a
     difference in scale bends both to one side.
     """
-    figure, axes = _square()
+    figure, axes = _square_figure()
     top = float(max(np.max(in_first), np.max(in_second)))
     low = float(min(np.min(in_first), np.min(in_second), 0))
     axes.plot([low, top], [low, top], color="0.6", linewidth=1, zorder=1)
@@ -268,34 +288,33 @@ def dd_plot(
     return figure
 
 
-def bagplot(
-    X: NDArray[Any], depth: NDArray[Any], *, center: NDArray[Any] | None = None, names: tuple[str, str] = ("x", "y")
-) -> Any:
-    """A boxplot in the plane: median, the bag of the deeper half, the fence around it and the outliers beyond.
+def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple[str, str] = ("x", "y")) -> "Figure":
+    """Draw a boxplot in the plane: the median, the bag of the deeper half, and the outliers beyond the fence around it.
 
-    `center` is the median's place; without it, the deepest row.
+    `center` is the position of the median; without it, the deepest row is the median.
     """
     X, depth = np.asarray(X, dtype=np.float64), np.asarray(depth)
     if X.ndim != 2 or X.shape[1] != 2:
         raise InputError(f"A bagplot needs rows of two columns, got shape {X.shape}.")
     center = X[depth.argmax()] if center is None else np.asarray(center)
     bag = hull(X[depth >= np.median(depth)])
-    beyond = ~inside(X, center + FENCE * (bag - center))
+    beyond = ~inside(X, center + FENCE_FACTOR * (bag - center))
     loop = hull(X[~beyond])
-    figure, axes = _square()
+    figure, axes = _square_figure()
     axes.fill(*loop.T, color=FIRST, alpha=0.15, linewidth=0, label="without outliers")
     axes.fill(*bag.T, color=FIRST, alpha=0.4, linewidth=0, label="deeper half")
-    axes.scatter(*X[~beyond].T, s=8, color="0.25", alpha=0.6, linewidths=0)
+    axes.scatter(X[~beyond, 0], X[~beyond, 1], s=8, color="0.25", alpha=0.6, linewidths=0)
     if beyond.any():
-        axes.scatter(*X[beyond].T, s=22, color=OUTLIER, marker="x", linewidths=1.2, label="outliers")
-    axes.scatter(*center, s=90, color="white", edgecolors="black", marker="*", linewidths=0.8, label="median", zorder=3)
+        axes.scatter(X[beyond, 0], X[beyond, 1], s=22, color=OUTLIER, marker="x", linewidths=1.2, label="outliers")
+    x, y = center
+    axes.scatter(x, y, s=90, color="white", edgecolors="black", marker="*", linewidths=0.8, label="median", zorder=3)
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.legend(frameon=False)
     return figure
 
 
-def hull(points: NDArray[Any]) -> NDArray[Any]:
-    """(k, 2) the corners of the convex hull, counter-clockwise. Raises ValueError where it has no area."""
+def hull(points: Array) -> Array:  # (k, 2)
+    """Return the corners of the convex hull, counter-clockwise; raise InputError where it has no area."""
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError) as error:
@@ -304,16 +323,18 @@ def hull(points: NDArray[Any]) -> NDArray[Any]:
         ) from error
 
 
-def inside(points: NDArray[Any], corners: NDArray[Any]) -> NDArray[np.bool_]:
-    """(n,) which points lie in the convex polygon with these counter-clockwise corners, border included."""
+def inside(points: Array, corners: Array) -> NDArray[np.bool_]:  # (n,)
+    """Tell which points lie in the convex polygon with these counter-clockwise corners, border included."""
     edges = np.roll(corners, -1, axis=0) - corners  # (k, 2)
-    seen = points[:, None, :] - corners  # (n, k, 2)
-    turn = edges[:, 0] * seen[:, :, 1] - edges[:, 1] * seen[:, :, 0]
+    from_corners = points[:, None, :] - corners  # (n, k, 2)
+    turn = edges[:, 0] * from_corners[:, :, 1] - edges[:, 1] * from_corners[:, :, 0]  # to the left if positive
     return np.asarray((turn >= -1e-12 * np.abs(edges).max() ** 2).all(1))
 
 
-def runtime(panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]], *, highlight: str = "FUSE") -> Any:
-    """Time per sample on logarithmic axes: {label of the x axis: {method: (x, microseconds)}}, a panel for each.
+def runtime(
+    panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]], *, highlight: str = "FUSE"
+) -> "Figure":
+    """Draw time per sample on logarithmic axes: {label of the x axis: {method: (x, microseconds)}}, a panel for each.
 
     Methods are named at the end of their lines, which tells them apart without colours.
     """
@@ -321,8 +342,8 @@ def runtime(panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for panel, (label, lines) in zip(axes, panels.items(), strict=True):
         ends = sorted((y[-1], method) for method, (_, y) in lines.items())
-        places = _apart(np.log10([y for y, _ in ends]), 0.22)
-        for (end, method), place in zip(ends, places, strict=True):
+        label_heights = _spread(np.log10([y for y, _ in ends]), 0.22)
+        for (end, method), label_height in zip(ends, label_heights, strict=True):
             x, y = lines[method]
             strong = method == highlight
             colour = OUTLIER if strong else "#777777"
@@ -330,7 +351,7 @@ def runtime(panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]
                 x, y, "o-", color=colour, markersize=3, linewidth=2.2 if strong else 1.0, zorder=3 if strong else 2
             )
             panel.annotate(
-                method, (x[-1], end), (1.02 * 1.06 * x[-1], 10**place), textcoords="data", fontsize=8,
+                method, (x[-1], end), (1.02 * 1.06 * x[-1], 10**label_height), textcoords="data", fontsize=8,
                 color=colour, va="center", weight="bold" if strong else "normal", annotation_clip=False,
             )  # fmt: skip
         panel.set(xscale="log", yscale="log", xlabel=label)
@@ -341,28 +362,32 @@ def runtime(panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]
     return figure
 
 
-def _apart(heights: NDArray[Any], gap: float) -> NDArray[Any]:
-    """Rising heights, moved no more than needed to lie `gap` apart."""
-    placed = np.array(heights, dtype=float)
-    for k in range(1, len(placed)):
-        placed[k] = max(placed[k], placed[k - 1] + gap)
-    return placed - (placed - heights).mean() if len(placed) else placed
+def _spread(heights: Array, gap: float) -> Array:
+    """Move rising heights no more than needed to lie `gap` apart."""
+    moved = np.array(heights, dtype=float)
+    for k in range(1, len(moved)):
+        moved[k] = max(moved[k], moved[k - 1] + gap)
+    return moved - (moved - heights).mean() if len(moved) else moved
 
 
-def _side(t: float) -> str:
-    return {0.0: "  (global)", 1.0: "  (local)"}.get(float(t), "")
+def _title(t: float) -> str:
+    """Return the title of a panel at t, which says which end is global and which is local."""
+    return f"t = {t:g}" + {0.0: "  (global)", 1.0: "  (local)"}.get(float(t), "")
 
 
-def _figure(width: float, height: float) -> Any:
-    return optional("matplotlib.figure", "plots").Figure(figsize=(width, height), layout="constrained", dpi=150)
+def _figure(width: float, height: float) -> "Figure":
+    figure: Figure = optional("matplotlib.figure", "plots").Figure(
+        figsize=(width, height), layout="constrained", dpi=150
+    )
+    return figure
 
 
-def _wide_figure(width: float, height: float) -> tuple[Any, float]:
-    """A figure, and the size of letters that are still read when it is shrunk to the width of a page."""
+def _wide_figure(width: float, height: float) -> tuple["Figure", float]:
+    """Return a figure, and the size of letters that can still be read when it is shrunk to the width of a page."""
     return _figure(width, height), max(10.0, 1.15 * width)
 
 
-def _square() -> tuple[Any, Any]:
+def _square_figure() -> tuple["Figure", "Axes"]:
     figure = _figure(5.2, 5.2)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from centrality.explorer.columns import column_of
-from centrality.explorer.header import Header, Place, Reason
+from centrality.explorer.header import Header, Reason, StoredArray
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.payload import pack, reasons_for
 from tests.explorer.pages import some_view, unpacked
@@ -81,11 +81,11 @@ def test_a_header_has_the_fields_that_its_types_name_and_no_others(kind, exporte
 
 
 def test_a_header_that_says_too_little_or_something_else_does_not_fit():
-    place = {"at": 0, "length": 1, "type": "uint8"}
-    assert fits(place, Place)
-    assert not fits({"at": 0, "length": 1}, Place)
-    assert not fits(place | {"type": "int8"}, Place)
-    assert not fits(place | {"at": "0"}, Place)
+    stored = {"at": 0, "length": 1, "type": "uint8"}
+    assert fits(stored, StoredArray)
+    assert not fits({"at": 0, "length": 1}, StoredArray)
+    assert not fits(stored | {"type": "int8"}, StoredArray)
+    assert not fits(stored | {"at": "0"}, StoredArray)
 
 
 def test_typescript_is_told_the_same_types(script):
@@ -96,11 +96,11 @@ def test_every_kind_of_type_is_spelt_in_typescript(script):
     spelt = {
         int: "number",
         str: "string",
-        Place: "Place",
+        StoredArray: "StoredArray",
         list[str]: "string[]",
-        list[Place | Reason]: "(Place | Reason)[]",
+        list[StoredArray | Reason]: "(StoredArray | Reason)[]",
         tuple[float, float]: "[number, number]",
-        NotRequired[Place]: "Place",
+        NotRequired[StoredArray]: "StoredArray",
     }
     assert {hint: script.spelt(hint) for hint in spelt} == spelt
     assert script.spelt(Literal["a", "b"]) == '"a" | "b"'

@@ -230,8 +230,8 @@ module.default.render({ model, el: document.querySelector("#cell") });
 def test_a_notebook_gets_the_same_page_and_the_selection(open_page, pictured, tmp_path):
     """The front end as anywidget loads it: the module's default export, with a model that holds traits."""
     parts = {
-        "STYLE": page.built("explorer.css"),
-        "SCRIPT": page.built("explorer.js"),
+        "STYLE": page.built_file("explorer.css"),
+        "SCRIPT": page.built_file("explorer.js"),
         "BYTES": str(list(pack(pictured, pictures=True, reasons=False))),
         "ANSWERS": json.dumps({row: reasons_for(pictured, row) for row in range(9)}),
     }

@@ -20,7 +20,7 @@ from centrality import tables
 from centrality.cli import main
 from centrality.explorer import page
 from centrality.explorer.items import items_of
-from centrality.explorer.payload import PICTURES, pack
+from centrality.explorer.payload import MOST_PICTURES, pack
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
 from tests.explorer.pages import some_view, unpacked
@@ -45,7 +45,7 @@ def serving(view: View, **options):
         server.server_close()
 
 
-def ask(server: Explorer, path: str, cookie: bool = True, **headers: str) -> http.client.HTTPResponse:
+def ask(server: Explorer, path: str, *, cookie: bool = True, **headers: str) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
     if cookie:
         headers["Cookie"] = f"{server.cookie}={server.token}"
@@ -167,12 +167,12 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
 
 
 def test_an_exported_page_carries_a_bounded_number_of_pictures():
-    n = PICTURES + 500
+    n = MOST_PICTURES + 500
     pictures = np.random.default_rng(0).integers(0, 255, (n, 4, 4)).astype(np.uint8)
     items = items_of(pictures, n)
     header, found = unpacked(pack(some_view(n, items=items), pictures=True, reasons=True))
     rows, ends, files = (found["get"](header["items"]["embedded"][part]) for part in ("rows", "ends", "files"))
-    assert PICTURES / 2 < len(rows) <= PICTURES
+    assert MOST_PICTURES / 2 < len(rows) <= MOST_PICTURES
     assert len(set(rows.tolist())) == len(rows) == len(ends)
     assert ends[-1] == len(files)
     assert files[ends[6] : ends[7]].tobytes() == items.picture(int(rows[7]))
@@ -203,7 +203,7 @@ def test_the_lock_file_names_checksums_and_no_place_to_download_from():
 
 
 def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
-    script, style = page.built("explorer.js"), page.built("explorer.css")
+    script, style = page.built_file("explorer.js"), page.built_file("explorer.css")
     assert len(script.encode()) + len(style.encode()) <= 60_000
     assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
     assert "url(" not in style
@@ -231,7 +231,7 @@ def test_the_colours_grow_lighter_evenly_for_every_kind_of_colour_vision():
 
 
 def test_the_policy_of_an_exported_page_allows_its_own_script_and_nothing_else():
-    text = page.alone(some_view(title="<script>alert(1)</script>"))
+    text = page.single_file_page(some_view(title="<script>alert(1)</script>"))
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy

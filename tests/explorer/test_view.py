@@ -13,7 +13,7 @@ from centrality.explorer import page
 from centrality.explorer.columns import column_of
 from centrality.explorer.items import curve, items_of
 from centrality.explorer.payload import pack
-from centrality.explorer.view import telling, view_of
+from centrality.explorer.view import noteworthy_rows, view_of
 from centrality.representations import Images, Series, Table, Text
 from tests.conftest import quick
 from tests.explorer.pages import some_view, unpacked
@@ -44,7 +44,7 @@ def test_a_million_points_fit_into_twelve_megabytes():
     n = 1_000_000
     rng = np.random.default_rng(0)
     view = some_view(n, points=rng.uniform(size=(n, 2)), heads=rng.uniform(size=(n, 2)) ** 2)  # nothing to be saved
-    size = (len(pack(view, pictures=True, reasons=True)) * 4 / 3) + len(page.alone(some_view(1)))
+    size = (len(pack(view, pictures=True, reasons=True)) * 4 / 3) + len(page.single_file_page(some_view(1)))
     assert size < 12e6
 
 
@@ -127,13 +127,13 @@ def test_a_curve_goes_from_its_smallest_to_its_largest_value_and_bridges_gaps():
 
 def test_the_rows_at_both_ends_are_told_first():
     heads = np.random.default_rng(0).uniform(size=(5000, 2))
-    chosen = telling(heads, 400)
+    chosen = noteworthy_rows(heads, 400)
     assert len(chosen) <= 400
     assert len(np.unique(chosen)) == len(chosen)
     for t in (0, 0.5, 1):
         order = np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1])
         assert np.isin(np.r_[order[:10], order[-10:]], chosen).all()
-    assert telling(heads[:100], 400).tolist() == list(range(100))
+    assert noteworthy_rows(heads[:100], 400).tolist() == list(range(100))
 
 
 # What models have to say
@@ -270,7 +270,7 @@ def test_the_widget_answers_reasons_and_hands_over_the_selection(mixed, tmp_path
     widget = model.explore(table, on="pca")
     sent = []
     widget.send = lambda content, buffers=None: sent.append(content)
-    widget._handle_custom_msg({"question": 1, "row": 7}, [])
+    widget._handle_custom_msg({"question": 1, "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
     assert sent[0]["question"] == 1
     by_local = max(sent[0]["reasons"], key=lambda reason: abs(reason["local"]))
     assert by_local["name"] == "width"
@@ -295,8 +295,8 @@ def test_of_many_rows_umap_places_some_and_the_others_stand_between_them():
     Z = np.concatenate([rng.normal(size=(50, 3)), rng.normal(20, 1, size=(50, 3))])
     chosen = np.arange(0, 100, 2)
     places = np.column_stack([np.where(chosen < 50, -1.0, 1.0), rng.normal(size=50)])
-    points = maps._between(Z, chosen, places)
+    points = maps.interpolate(Z, chosen, places)
     np.testing.assert_array_equal(points[chosen], places)
     np.testing.assert_allclose(points[:, 0], np.repeat([-1.0, 1.0], 50))  # with its own cluster's, not the other's
-    again = maps._between(np.concatenate([Z, Z[:1]]), chosen, places)
+    again = maps.interpolate(np.concatenate([Z, Z[:1]]), chosen, places)
     np.testing.assert_allclose(again[-1], places[0], atol=1e-6)  # a copy of a landmark stands on it

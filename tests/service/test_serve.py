@@ -174,7 +174,7 @@ def test_counts_are_those_of_the_requests(server):
     ],
     ids=lambda value: "stream" if isinstance(value, bytes) else None,
 )
-def test_what_cannot_be_scored_is_answered_with_a_sentence(server, body, kind, path, status, message):
+def test_what_cannot_be_scored_is_answered_with_a_sentence(server, *, body, kind, path, status, message):
     got, headers, content = server.ask("POST", f"/score{path}", body, kind)
     assert (got, headers["Content-Type"]) == (status, JSON)
     assert message in json.loads(content)["error"]

@@ -148,7 +148,7 @@ def test_a_large_request_lets_a_small_one_go_between_its_parts():
 
 def test_what_must_stay_whole_is_neither_cut_nor_joined():
     recorder = Recorder()
-    recorder.ask(np.arange(2 * TURN), [7], whole=True)
+    recorder.ask(np.arange(2 * TURN), [7], undivided=True)
     assert [len(turn) for turn in recorder.turns] == [2 * TURN, 1]
 
 

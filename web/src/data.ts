@@ -1,8 +1,8 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedPictures, EmbeddedReasons, Header, Place, Reason } from "./header";
+import type { Axes, EmbeddedPictures, EmbeddedReasons, Header, Reason, StoredArray } from "./header";
 
-type Get = <T extends ArrayBufferView>(place: Place) => T;
+type Get = <T extends ArrayBufferView>(place: StoredArray) => T;
 type Numbers = Float32Array | Float64Array | Uint8Array;
 
 export interface Column {
@@ -36,7 +36,7 @@ export interface Data {
 export class DataError extends Error {}
 
 const MARK = "CNTRLTY1";
-const TYPES: Record<Place["type"], new (b: ArrayBuffer, at: number, n: number) => ArrayBufferView> = {
+const TYPES: Record<StoredArray["type"], new (b: ArrayBuffer, at: number, n: number) => ArrayBufferView> = {
   uint8: Uint8Array,
   uint16: Uint16Array,
   uint32: Uint32Array,
@@ -66,7 +66,7 @@ function read(whole: ArrayBuffer): Data {
   const size = new DataView(whole).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size))) as Header;
   const start = 4 + size;
-  const get: Get = <T extends ArrayBufferView>(place: Place) =>
+  const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const { n, items, reasons } = header;
   const points = planes(get(header.points), n, 3, Float32Array);

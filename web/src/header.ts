@@ -1,6 +1,6 @@
 // Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.
 
-export interface Place {
+export interface StoredArray {
   at: number;
   length: number;
   type: "uint8" | "uint16" | "uint32" | "float32" | "float64";
@@ -15,27 +15,27 @@ export interface Axes {
 export interface TextColumn {
   name: string;
   kind: "text";
-  ends: Place;
-  text: Place;
+  ends: StoredArray;
+  text: StoredArray;
 }
 
 export interface CategoryColumn {
   name: string;
   kind: "category";
   levels: string[];
-  values: Place;
+  values: StoredArray;
 }
 
 export interface NumberColumn {
   name: string;
   kind: "number" | "date";
-  values: Place;
+  values: StoredArray;
 }
 
 export interface EmbeddedPictures {
-  rows: Place;
-  ends: Place;
-  files: Place;
+  rows: StoredArray;
+  ends: StoredArray;
+  files: StoredArray;
 }
 
 export interface NoItems {
@@ -49,7 +49,7 @@ export interface TextItems {
 
 export interface SeriesItems {
   kind: "series";
-  curves: Place;
+  curves: StoredArray;
 }
 
 export interface PictureItems {
@@ -58,9 +58,9 @@ export interface PictureItems {
 }
 
 export interface EmbeddedReasons {
-  rows: Place;
-  features: Place;
-  values: Place;
+  rows: StoredArray;
+  features: StoredArray;
+  values: StoredArray;
 }
 
 export interface Header {
@@ -68,13 +68,13 @@ export interface Header {
   n: number;
   t: number;
   axes: Axes;
-  points: Place;
-  heads: Place;
+  points: StoredArray;
+  heads: StoredArray;
   columns: (TextColumn | CategoryColumn | NumberColumn)[];
   items: NoItems | TextItems | SeriesItems | PictureItems;
   features: string[];
-  rows?: Place;
-  inliers?: Place;
+  rows?: StoredArray;
+  inliers?: StoredArray;
   reasons?: EmbeddedReasons | "ask";
 }
 

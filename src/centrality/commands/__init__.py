@@ -1,4 +1,7 @@
-"""One file a command: HELP, its arguments, what it runs (plain values come back), and how those are shown."""
+"""Define the commands, one a file: its HELP, its `arguments`, what it runs, and how it shows the result.
+
+`run` returns a `Result`: plain values, which `--json` prints as they are and `show` puts into words.
+"""
 
 from types import ModuleType
 

@@ -1,9 +1,9 @@
-"""What several commands ask for in the same words, and the types of their arguments."""
+"""Define arguments that several commands share, and read their values."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
 
@@ -16,7 +16,17 @@ DATA = (
 )
 
 
+class ScoresResult(TypedDict):
+    """Says where scores went: how many rows there are, and which columns were added to them."""
+
+    scores: str
+    rows: int
+    columns: list[str]
+    drift: NotRequired[list[dict[str, object]]]
+
+
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Add MODEL and DATA to a command, and the options that say how this machine reads them."""
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument(
         "data",
@@ -30,60 +40,68 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
-def loaded(arguments: argparse.Namespace) -> "CentralityModel":
+def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     """Load the model that the arguments name, and tell it where this machine keeps what it needs."""
     from centrality.chain import load
 
     model = load(arguments.model, device=arguments.device)
-    asked = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
-    model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **asked)
+    where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
+    model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **where)
     return model
 
 
-def show_scores(result: dict[str, Any]) -> str:
+def show_scores(result: ScoresResult) -> str:
+    """Say how many rows were scored, and where the scores are."""
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
 def require_folder(path: Path) -> None:
-    """Before the work, not after it: a place to put the result."""
+    """Raise if the folder of the output does not exist: before the work, not after it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
 
 
-def names(text: str) -> list[str]:
+def column_names(text: str) -> list[str]:
+    """Read names of columns that are separated by commas."""
     if not text.strip():
         raise InputError("Names of columns were wanted, separated by commas, got none.")
     return [name.strip() for name in text.split(",")]
 
 
 def numbers(text: str) -> list[float]:
+    """Read numbers that are separated by commas."""
     return [float(part) for part in text.split(",")]
 
 
 def count(text: str) -> int:
+    """Read a whole number above 0."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number above 0 was wanted, got {text}")
     return int(text)
 
 
 def port(text: str) -> int:
+    """Read the number of a port."""
     if not 0 <= int(text) < 1 << 16:
         raise argparse.ArgumentTypeError(f"a port from 0 to {(1 << 16) - 1} was wanted, got {text}")
     return int(text)
 
 
 def seed(text: str) -> int:
+    """Read a seed as numpy takes it."""
     if not 0 <= int(text) < 1 << 32:
         raise argparse.ArgumentTypeError(f"a whole number from 0 to {(1 << 32) - 1} was wanted, got {text}")
     return int(text)
 
 
 def auto_or_number(text: str) -> float | str:
+    """Read a number, or the word auto."""
     return text if text == "auto" else float(text)
 
 
 def auto_or_numbers(text: str) -> float | list[float] | str:
+    """Read a number, several that are separated by commas, or the word auto."""
     if text == "auto":
         return text
-    found = numbers(text)
-    return found[0] if len(found) == 1 else found
+    values = numbers(text)
+    return values[0] if len(values) == 1 else values

@@ -1,10 +1,11 @@
-"""A first look: FUSE on a mixture and on handwritten digits, with a ranking, two pictures and the explorer page."""
+"""Give a first look: FUSE on a mixture and on handwritten digits, a ranking, two pictures and the explorer page."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from centrality import maps, plots
@@ -14,8 +15,11 @@ from centrality.explorer import page
 from centrality.explorer.view import view_of
 from centrality.fuse import FUSE
 
-TS = (0.0, 0.25, 0.5, 0.75, 1.0)
-SHOWN = 10
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONTOURS_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t
+SHOWN = 10  # digits of each kind
 
 
 def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Callable[[str], None] = print) -> None:
@@ -24,8 +28,8 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
     points = four_clusters().sample(3000, random_state=random_state)
     mixture = FUSE(noise_scale=0.25, random_state=random_state, progress=progress).fit(points)
-    grid = maps.grid(mixture, points, TS)
-    _save(plots.contours([grid], TS, points=[points], titles=["mixture"]), folder / "contours.png")
+    grid = maps.grid(mixture, points, CONTOURS_AT)
+    _save(plots.contours([grid], CONTOURS_AT, points=[points], titles=["mixture"]), folder / "contours.png")
 
     digits = load_digits()
     say(f"Fitting FUSE to {len(digits.data):,} handwritten digits, 8 × 8 pixels each ...")
@@ -51,13 +55,20 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     )
 
 
-def _table(heading: str, rows: Any, labels: Any, heads: Any, score: Any) -> str:
+def _table(
+    heading: str,
+    rows: NDArray[np.intp],
+    labels: NDArray[np.int64],
+    heads: NDArray[np.float64],
+    score: NDArray[np.float64],
+) -> str:
+    """Return a table of these rows as text: their labels, heads and scores."""
     lines = [f"\n{heading}", "  row   digit    global     local   centrality"]
     for i in rows:
         lines.append(f"{i:5d}   {labels[i]:5d}  {heads[i, 0]:8.2g}  {heads[i, 1]:8.2g}   {score[i]:10.2g}")
     return "\n".join(lines)
 
 
-def _save(figure: Any, path: Path) -> None:
+def _save(figure: "Figure", path: Path) -> None:
     with write_atomically(path) as beside:
         figure.savefig(beside)

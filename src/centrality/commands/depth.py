@@ -1,11 +1,10 @@
-"""centrality depth: a classical depth beside the rows."""
+"""centrality depth: add a classical depth to the rows."""
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from centrality._checks import InputError
-from centrality.commands._arguments import names, require_folder, seed, show_scores
+from centrality.commands._arguments import ScoresResult, column_names, require_folder, seed, show_scores
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 show = show_scores
@@ -19,7 +18,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes random directions repeatable")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> ScoresResult:
     from centrality import tables
     from centrality.depths import BY_NAME
 
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     tables.kind_of(arguments.output)
     require_folder(arguments.output)
     table = tables.read(arguments.data)
-    rows = tables.numbers(table if arguments.columns is None else tables.select(table, names(arguments.columns)))
+    rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))
     model = BY_NAME[arguments.name]()
     if "random_state" in model.get_params():
         model.set_params(random_state=arguments.random_state)

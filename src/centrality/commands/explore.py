@@ -1,35 +1,50 @@
-"""centrality explore: the page that turns the dial over your own map, served here or written to a file."""
+"""centrality explore: show the page that turns the dial over your own map, or write it to a file."""
 
 import argparse
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import loaded, model_and_data, names, port, require_folder, seed
+from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_folder, seed
+
+if TYPE_CHECKING:
+    from centrality.explorer.view import View
 
 HELP = "open the explorer page in a browser, or write it to one file"
 
 
+class Result(TypedDict):
+    """Says how many rows were shown on which map, and where: in a file, or at an address."""
+
+    rows: int
+    map: str
+    page: NotRequired[str]
+    bytes: NotRequired[int]
+    url: NotRequired[str]
+
+
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
-    command.add_argument("--port", type=port, default=8000, help="default: 8000; 0 takes any that is free")
+    command.add_argument("--port", type=port, default=8000, help="0 takes any that is free (default: 8000)")
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
-    command.add_argument("--title", default="", help="default: the name of the data")
-    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the map (default: 0)")
+    command.add_argument("--title", default="", help="the title of the page (default: the name of the data)")
+    command.add_argument(
+        "--random-state", type=seed, default=0, metavar="SEED", help="a seed makes the map repeatable (default: 0)"
+    )
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
     if arguments.export is not None:
         require_folder(arguments.export)
-    model, table = loaded(arguments), tables.read(arguments.data)
+    model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
     from centrality.explorer.view import view_of
@@ -39,18 +54,19 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         model,
         table,
         items=arguments.items,
-        columns=None if arguments.columns is None else names(arguments.columns),
+        columns=None if arguments.columns is None else column_names(arguments.columns),
         on=arguments.map,
         random_state=arguments.random_state,
         title=arguments.title or Path(arguments.data).name,
     )
-    found = {"rows": len(view), "map": " and ".join(view.axes)}
+    result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:
-        return found | {"page": str(arguments.export), "bytes": page.export(view, arguments.export)}
-    return found | {"url": _serve(arguments, view)}
+        return {**result, "page": str(arguments.export), "bytes": page.export(view, arguments.export)}
+    return {**result, "url": _serve(arguments, view)}
 
 
-def _serve(arguments: argparse.Namespace, view: Any) -> str:
+def _serve(arguments: argparse.Namespace, view: "View") -> str:
+    """Serve the page until Ctrl-C, and return the address that it had."""
     import webbrowser
 
     from centrality.explorer.server import Explorer
@@ -59,7 +75,7 @@ def _serve(arguments: argparse.Namespace, view: Any) -> str:
         _say(arguments, f"Explorer: {server.url}\nCtrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
             webbrowser.open(server.url)
-        with suppress(KeyboardInterrupt):  # that is how it ends
+        with suppress(KeyboardInterrupt):  # which is how a user ends it
             server.serve_forever()
         return server.url
 
@@ -68,7 +84,7 @@ def _say(arguments: argparse.Namespace, text: str) -> None:
     print(text, file=sys.stderr if arguments.json else sys.stdout, flush=True)
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     if "page" in result:
         return f"Wrote {result['page']}: {result['rows']:,} rows, {result['bytes'] / 1e6:.1f} MB. Open it in a browser."
     return "Closed."

@@ -1,8 +1,8 @@
-"""centrality export: a model as an ONNX file."""
+"""centrality export: write a model as an ONNX file."""
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import require_folder
@@ -10,12 +10,22 @@ from centrality.commands._arguments import require_folder
 HELP = "write a model as ONNX, to be scored without torch"
 
 
+class Result(TypedDict):
+    """Describes the ONNX file; `without` names the representation that is not in it, if the model has one."""
+
+    onnx: str
+    bytes: int
+    opset: int
+    features: int
+    without: str | None
+
+
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument("-o", "--output", type=Path, required=True, metavar="model.onnx")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     if arguments.output.suffix != ".onnx":
         raise InputError(f"The output must end in .onnx, got {arguments.output}.")
     require_folder(arguments.output)
@@ -34,11 +44,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any]) -> str:
-    said = f"Wrote {result['onnx']}: {result['bytes']:,} bytes, ONNX opset {result['opset']}"
+def show(result: Result) -> str:
+    text = f"Wrote {result['onnx']}: {result['bytes']:,} bytes, ONNX opset {result['opset']}"
     if result["without"] is None:
-        return said
+        return text
     return (
-        f"{said}\nOnly the FUSE part: {result['without']} stays in Python. The file scores its "
+        f"{text}\nOnly the FUSE part: {result['without']} stays in Python. The file scores its "
         f"{result['features']} numbers a row, load(MODEL).represent(rows), not the rows themselves."
     )

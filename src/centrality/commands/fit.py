@@ -1,22 +1,46 @@
-"""centrality fit: learn from rows, write a model."""
+"""centrality fit: learn from rows and write a model."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, auto_or_number, auto_or_numbers, count, names, require_folder, seed
+from centrality.commands._arguments import (
+    DATA,
+    auto_or_number,
+    auto_or_numbers,
+    column_names,
+    count,
+    require_folder,
+    seed,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from centrality.model.fitted import Fitted
     from centrality.model.interface import CentralityModel
     from centrality.representations._base import Representation
 
-MANY = 5  # times as many rows as a fit needs: then a sample is read, not everything
+SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
 HELP = f"learn from rows: {DATA}"
-OF_REPRESENTATIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")  # options by their names
+# Options that are handed to the representation, under these names.
+REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
+
+
+class Result(TypedDict):
+    """Describes the model, how many rows it learned from, and how its losses fell, from the first to the last."""
+
+    model: str
+    rows: int
+    sampled: NotRequired[int]  # how many of the rows it learned from, if not from all
+    features: int
+    noise_scale: list[float]
+    global_loss: list[float]
+    local_loss: list[float]
+    representation: NotRequired[dict[str, str]]  # what became of each column
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -29,13 +53,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), "
         "series:COL (with --window); default: columns of numbers as they are",
     )
-    command.add_argument("--encoder", metavar="NAME", help="of text or images: a model's name or folder")
-    command.add_argument("--pooling", default="auto", help="of text: cls, mean, max, or auto")
+    command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
+    command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
     command.add_argument("--download", action="store_true", help="fetch an encoder's weights if they are not on disk")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", default="refuse", help="images that cannot be read: refuse (default) or skip")
-    command.add_argument("--window", type=count, metavar="N", help="of a long series: the windows' length")
-    command.add_argument("--step", type=count, metavar="N", help="from one window to the next (default: half of it)")
+    command.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
+    command.add_argument(
+        "--step", type=count, metavar="N", help="the distance from one window to the next (default: half a window)"
+    )
     command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
     command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
     command.add_argument("--t", type=float, default=0.5, help="the model's own t (default: 0.5)")
@@ -44,7 +70,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--noise-scale", type=auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"
     )
     command.add_argument("--scaling", default="auto", help="auto, standard or none")
-    command.add_argument("--max-steps", type=int, metavar="N", help="the training budget")
+    command.add_argument("--max-steps", type=int, metavar="N", help="the most training steps")
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
@@ -52,7 +78,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
     require_folder(arguments.output)
@@ -65,6 +91,21 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     elif arguments.represent == "images" and "path" not in rows.column_names:
         raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
 
+    model = _new_model(arguments, representation)
+    model.fit(rows)
+    if arguments.second_pass:
+        _second_pass(model, arguments.data)
+    model.save(arguments.output)
+    result = _result(arguments, model.fitted_, total)
+    if total != rows.num_rows:
+        result["sampled"] = rows.num_rows
+    if representation is not None:
+        result["representation"] = model.about()["reads"]
+    return result
+
+
+def _new_model(arguments: argparse.Namespace, representation: "Representation | None") -> "CentralityModel":
+    """Return the model that the arguments describe, to be fitted."""
     from centrality.chain import Chain
     from centrality.fuse import FUSE
 
@@ -81,26 +122,19 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         random_state=arguments.random_state,
         progress=sys.stderr.isatty(),
     )
-    model: CentralityModel = fuse if representation is None else Chain(representation, fuse)
-    model.fit(rows)
-    if arguments.second_pass:
-        _second_pass(model, arguments.data)
-    model.save(arguments.output)
-    said = {} if representation is None else {"representation": model.about()["reads"]}
-    count = {"rows": total} if total == rows.num_rows else {"rows": total, "sampled": rows.num_rows}
-    return {"model": str(arguments.output), **count, **_summary(model.fitted_), **said}
+    return fuse if representation is None else Chain(representation, fuse)
 
 
-def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
-    """What to learn from, and of how many rows: all of them, or a uniform sample where they are very many."""
+def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
+    """Return the rows to learn from, and how many there are: a uniform sample stands for very many."""
     from centrality import tables
     from centrality.scoring import sampling
 
-    columns = None if arguments.columns is None else names(arguments.columns)
+    columns = None if arguments.columns is None else column_names(arguments.columns)
     with tables.open_rows(arguments.data) as source:
         size = arguments.sample or sampling.enough(len(columns or source.schema.names))
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
-        if total > (size if arguments.sample else MANY * size):
+        if total > (size if arguments.sample else SAMPLE_BEYOND * size):
             import numpy as np
 
             rng = np.random.default_rng(arguments.random_state)
@@ -110,7 +144,7 @@ def _rows(arguments: argparse.Namespace) -> tuple[Any, int]:
 
 
 def _require_second_pass(arguments: argparse.Namespace) -> None:
-    """What would stop it is said before the fit, not after it."""
+    """Raise if something would stop the second pass: before the fit, not after it."""
     from centrality.scoring import sketches
 
     sketches.require_possible(arguments.holdout)
@@ -127,7 +161,7 @@ def _second_pass(model: "CentralityModel", data: str) -> None:
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
-    """The transformer that --represent names, or None for numbers as they are."""
+    """Return the transformer that --represent names, or None for numbers as they are."""
     if arguments.represent is None:
         return None
     from centrality import representations
@@ -139,28 +173,29 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
         spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
-    options |= {name: getattr(arguments, name) for name in OF_REPRESENTATIONS}
+    options |= {name: getattr(arguments, name) for name in REPRESENTATION_OPTIONS}
     return by_kind[kind].from_command_line(column, options)
 
 
-def _summary(fitted: "Fitted") -> dict[str, Any]:
+def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Result:
+    global_losses, local_losses = fitted.history["global"], fitted.history["local"]
     return {
+        "model": str(arguments.output),
+        "rows": total,
         "features": fitted.width,
         "noise_scale": list(fitted.noise_scale),
-        **{f"{head}_loss": [fitted.history[head][0], fitted.history[head][-1]] for head in ("global", "local")},
+        "global_loss": [global_losses[0], global_losses[-1]],
+        "local_loss": [local_losses[0], local_losses[-1]],
     }
 
 
-def _of(result: dict[str, Any]) -> str:
-    return f"{result['sampled']:,} of " if "sampled" in result else ""
-
-
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     first, last = zip(result["global_loss"], result["local_loss"], strict=True)
+    sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
     return (
-        f"Fitted {_of(result)}{result['rows']:,} rows of {result['features']} columns, "
+        f"Fitted {sampled}{result['rows']:,} rows of {result['features']} columns, "
         f"noise scale {', '.join(f'{eta:.3g}' for eta in result['noise_scale'])}.\n"
         f"Loss, first to last: global {first[0]:.4f} to {last[0]:.4f}, local {first[1]:.4f} to {last[1]:.4f}.\n"
-        + "".join(f"{name}: {said}\n" for name, said in result.get("representation", {}).items())
+        + "".join(f"{name}: {fate}\n" for name, fate in result.get("representation", {}).items())
         + f"Model: {result['model']}"
     )

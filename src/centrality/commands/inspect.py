@@ -1,17 +1,19 @@
-"""centrality inspect: what is in a model file."""
+"""centrality inspect: say what is in a model file."""
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 HELP = "say what is in a model file"
+
+Result: TypeAlias = dict[str, Any]  # the header of a model file, as `model/saving.py` writes it, and its size
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import model_file
 
     header, arrays = model_file.read(arguments.model)
@@ -23,7 +25,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**header["fuse"], **described, **facts}
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     from centrality.scores.report import Report
 
     names = result["feature_names"] or [f"{result['features']} columns without names"]
@@ -40,7 +42,7 @@ def show(result: dict[str, Any]) -> str:
     if "representation" in result:
         described = result["representation"]
         lines["representation"] = described["kind"]
-        lines |= {f"· {name}"[:24]: said for name, said in described["columns"].items()}
+        lines |= {f"· {name}"[:24]: fate for name, fate in described["columns"].items()}
     width = max(15, *map(len, lines))
     page = "\n".join(f"{name:>{width}}  {text}" for name, text in lines.items())
     return f"{page}\n{Report(**result['report'])}" if result.get("report") else page

@@ -1,51 +1,65 @@
-"""centrality plot: what a model says of some rows, or how its training went, as a picture file."""
+"""centrality plot: draw what a model says of some rows, or how its training went, into a picture file."""
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import loaded, model_and_data, require_folder, seed
+from centrality.commands._arguments import load_model, model_and_data, require_folder, seed
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
     from centrality.model.interface import CentralityModel
     from centrality.scoring.adapter import Adapter
 
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
-MAPPED = 20_000  # rows that a picture shows at most, drawn at random
-TS = (0.0, 0.25, 0.5, 0.75, 1.0)
+MOST_DRAWN = 20_000  # rows that a picture shows at most, drawn at random
+DRAWN_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t: a panel each
+
+
+class Result(TypedDict):
+    """Says where the figure is, and how many rows it shows, if it shows rows."""
+
+    figure: str
+    rows: NotRequired[int]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("kind", choices=("contours", "map", "profile", "scores", "history"))
     model_and_data(command, needed=False)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
-    command.add_argument("--rows", type=row_numbers, metavar="0,17", help="of profile: which rows, counted from 0")
-    command.add_argument("--method", default="pca", help="of a map: pca, or umap (default: pca)")
+    command.add_argument(
+        "--rows", type=row_numbers, metavar="0,17", help="the rows whose profiles to draw, counted from 0"
+    )
+    command.add_argument("--method", default="pca", help="how rows are mapped: pca (default) or umap")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes a umap repeatable")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality._atomic import write_atomically
     from centrality._optional import optional
 
     optional("matplotlib", "plots")
     require_folder(arguments.output)
-    _require_ending(arguments.output)
-    model, rows = loaded(arguments), None
+    _require_picture_ending(arguments.output)
+    model, rows = load_model(arguments), None
     if arguments.kind == "history":
         figure = _history(model)
     elif arguments.data is None:
         raise InputError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
-        figure, rows = _of_rows(arguments, model)
+        figure, rows = _figure_of_rows(arguments, model)
     with write_atomically(arguments.output) as beside:
         figure.savefig(beside)
-    return {"figure": str(arguments.output), **({} if rows is None else {"rows": rows})}
+    return {"figure": str(arguments.output)} if rows is None else {"figure": str(arguments.output), "rows": rows}
 
 
-def _require_ending(path: Path) -> None:
-    """Before the work, not after it: a kind of picture that can be written."""
+def _require_picture_ending(path: Path) -> None:
+    """Raise if the file's ending names no kind of picture: before the work, not after it."""
     from centrality._optional import optional
 
     known = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
@@ -53,7 +67,7 @@ def _require_ending(path: Path) -> None:
         raise InputError(f"{path}: a file ending in .png, .svg or .pdf was wanted, got {path.suffix or 'no ending'}.")
 
 
-def _history(model: "CentralityModel") -> Any:
+def _history(model: "CentralityModel") -> "Figure":
     from centrality import plots
 
     report = model.fitted_.report
@@ -61,10 +75,12 @@ def _history(model: "CentralityModel") -> Any:
     return plots.history(model.fitted_.history, nothing=nothing)
 
 
-def _of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple[Any, int]:
+def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple["Figure", int]:
+    """Return the figure that was asked for, and how many rows it shows."""
     import numpy as np
 
     from centrality import plots, tables
+    from centrality.network.scaling import dense
     from centrality.scoring.adapter import Adapter
 
     if arguments.kind == "contours":
@@ -72,11 +88,11 @@ def _of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple[A
     table = tables.read(arguments.data)
     adapter = Adapter(model, table.column_names)
     if arguments.kind == "profile" and arguments.rows is not None:
-        return plots.profile(_chosen(adapter, table, arguments.rows), rows=arguments.rows), table.num_rows
-    if table.num_rows > MAPPED:
-        chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MAPPED]
+        return plots.profile(_heads_to_draw(adapter, table, arguments.rows), rows=arguments.rows), table.num_rows
+    if table.num_rows > MOST_DRAWN:
+        chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
-    vectors = finite(adapter.vectors(table))
+    vectors = _without_gaps(dense(adapter.vectors(table)))
     if arguments.kind == "contours":
         figure = _contours(model, vectors)
     elif arguments.kind == "map":
@@ -87,7 +103,8 @@ def _of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple[A
     return figure, table.num_rows
 
 
-def _chosen(adapter: "Adapter", table: Any, numbers: list[int]) -> Any:
+def _heads_to_draw(adapter: "Adapter", table: "pa.Table", numbers: list[int]) -> "NDArray[np.float64]":  # (n, 2)
+    """Return the heads of all rows; raise if one of these numbers has none."""
     import numpy as np
 
     beyond = [number for number in numbers if number >= table.num_rows]
@@ -105,21 +122,21 @@ def _require_two_columns(model: "CentralityModel") -> None:
         raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
 
 
-def _contours(model: "CentralityModel", points: Any) -> Any:
+def _contours(model: "CentralityModel", points: "NDArray[np.float64]") -> "Figure":
     from centrality import maps, plots
 
-    return plots.contours([maps.grid(model.fitted_, points, TS)], TS, points=[points])
+    return plots.contours([maps.grid(model.fitted_, points, DRAWN_AT)], DRAWN_AT, points=[points])
 
 
-def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: Any) -> Any:
+def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDArray[np.float64]") -> "Figure":
     from centrality import maps, plots
 
-    seen = model.fitted_.scaling.apply(vectors)
-    points = maps.embed(seen, method=arguments.method, random_state=arguments.random_state)
-    return plots.homotopy_map(points, model.fitted_.centrality(vectors, TS), TS)
+    scaled = model.fitted_.scaling.apply(vectors)
+    points = maps.embed(scaled, method=arguments.method, random_state=arguments.random_state)
+    return plots.homotopy_map(points, model.fitted_.centrality(vectors, DRAWN_AT), DRAWN_AT)
 
 
-def _scores(model: "CentralityModel", heads: Any) -> Any:
+def _scores(model: "CentralityModel", heads: "NDArray[np.float64]") -> "Figure":
     from centrality import plots
     from centrality.model.explanations import kinds
     from centrality.model.interface import LOW
@@ -128,18 +145,20 @@ def _scores(model: "CentralityModel", heads: Any) -> Any:
     return plots.scores(heads, kinds=kinds(heads, bounds), bounds=bounds)
 
 
-def finite(rows: Any) -> Any:
+def _without_gaps(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the rows without those that could not be represented."""
     import numpy as np
 
     return rows[~np.isnan(rows).any(1)]
 
 
 def row_numbers(text: str) -> list[int]:
-    found = [int(part) for part in text.split(",")]
-    if min(found) < 0:
+    """Read row numbers that are separated by commas."""
+    rows = [int(part) for part in text.split(",")]
+    if min(rows) < 0:
         raise argparse.ArgumentTypeError(f"row numbers from 0 on were wanted, got {text}")
-    return found
+    return rows
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     return f"Drew {result['rows']:,} rows: {result['figure']}" if "rows" in result else f"Drew {result['figure']}"

@@ -1,48 +1,59 @@
-"""centrality rank: the most central and the most peripheral rows, in the terminal."""
+"""centrality rank: show the most central and the most peripheral rows in the terminal."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
-from centrality.commands._arguments import count, loaded, model_and_data
+from centrality.commands._arguments import count, load_model, model_and_data
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
+    from centrality.scoring.ranking import RankedRow
 
 HELP = "show the most central and most peripheral rows"
+
+
+class Result(TypedDict):
+    """Holds the rows at both ends of the ranking at t; `shows` names the columns to print, None for all."""
+
+    rows: int
+    t: float
+    shows: list[str] | None
+    central: "list[RankedRow]"
+    peripheral: "list[RankedRow]"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
-    command.add_argument("--t", type=float, help="default: the model's own")
+    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality.scoring import ranking
 
-    model = loaded(arguments)
+    model = load_model(arguments)
     t = model.t if arguments.t is None else arguments.t
     rows, best, worst = ranking.rank(model, arguments.data, t, arguments.top)
     return {
         "rows": rows,
         "t": t,
-        "shows": _what_to_show(model),
+        "shows": _columns_to_print(model),
         "central": best.rows(),
         "peripheral": worst.rows(),
     }
 
 
-def _what_to_show(model: "CentralityModel") -> list[str] | None:
-    """The one column that says what a row is, if a text or an image is."""
+def _columns_to_print(model: "CentralityModel") -> list[str] | None:
+    """Return the one column that says what a row is, where that is a text or an image; else None."""
     reading = model.reading()
     return reading.columns if reading.kind in ("text", "images") else None
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     from centrality.scoring import ranking
 
     lines = []
-    for heading, key in (("The most central", "central"), ("The most peripheral", "peripheral")):
+    for heading, rows in (("The most central", result["central"]), ("The most peripheral", result["peripheral"])):
         lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
-        lines += [ranking.line_of(row, result["shows"], why=key == "peripheral") for row in result[key]] + [""]
+        lines += [ranking.line_of(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
     return "\n".join(lines[:-1])

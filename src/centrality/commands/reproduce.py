@@ -1,4 +1,4 @@
-"""centrality reproduce: the paper's tables and figures, ours beside theirs.
+"""centrality reproduce: measure the paper's tables and figures again, ours beside theirs.
 
 The scripts live in the repository, in the folder paper/, and not in the installed package.
 """
@@ -8,7 +8,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from centrality._checks import InputError, whole_number
 
@@ -22,10 +22,17 @@ CLONE = (
 NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, schemes, or all (default)"
 
 
+class Result(TypedDict):
+    """Says how many cells were measured, and which pages show them."""
+
+    measured: int
+    pages: list[str]
+
+
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("item", nargs="?", default="all", metavar="NAME", help=NAMES)
     command.add_argument("--data", type=Path, metavar="DIR", help="folder of data sets (default: $CENTRALITY_DATA)")
-    command.add_argument("--quick", action="store_true", help="small samples and one seed: does everything run?")
+    command.add_argument("--quick", action="store_true", help="small samples and one seed, to see that everything runs")
     command.add_argument("--only", metavar="SETTINGS", help="paper, ours or default: leave the other rows as they are")
     command.add_argument("--again", action="store_true", help="measure anew what is known from an earlier run")
     command.add_argument("--workers", type=int, default=1, metavar="N", help="processes that measure side by side")
@@ -33,7 +40,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=Path, metavar="FOLDER", help=where)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> Result:
     root = checkout()
     if arguments.only not in (None, "paper", "ours", "default"):
         raise InputError(f"--only must be paper, ours or default, got {arguments.only!r}.")
@@ -46,7 +53,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         sys.path.insert(0, str(root))
     paper = import_module("paper.run")  # by name: it is no part of this package
     folder = arguments.output or root / "paper" / ("quick" if arguments.quick else "")
-    found: dict[str, Any] = paper.reproduce(
+    result: Result = paper.reproduce(
         paper.ITEMS if arguments.item == "all" else [arguments.item],
         folder,
         quick=arguments.quick,
@@ -56,16 +63,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         progress=sys.stderr.isatty(),
         say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
     )
-    return found
+    return result
 
 
 def checkout() -> Path:
-    """The repository: the one this package is installed from, else the folder we are in."""
+    """Find the repository: the one this package is installed from, else the folder we are in."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         if (root / "paper" / "lab.py").is_file():
             return root
     raise FileNotFoundError(CLONE)
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: Result) -> str:
     return f"Measured {result['measured']} cells. Read {result['pages'][0]}"

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, loaded, model_and_data, numbers, require_folder, show_scores
+from centrality.commands._arguments import (
+    ScoresResult,
+    count,
+    load_model,
+    model_and_data,
+    numbers,
+    require_folder,
+    show_scores,
+)
 
 if TYPE_CHECKING:
+    from centrality.scores.drift import Drift
     from centrality.scoring.job import Job
     from centrality.scoring.units import Engine, Unit
 
@@ -41,12 +50,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
     folders.add_argument("--cluster", metavar="ADDRESS", help="score on this Ray cluster (auto: the one around here)")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> ScoresResult:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
     if output.partition("?")[0].endswith("/"):
-        return _of_folder(arguments, output)
+        return _score_folder(arguments, output)
     if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
         raise InputError(
             "--resume, --workers, --split and --cluster are for a folder of scores, one file for each unit of work: "
@@ -64,11 +73,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
     job = _job(arguments, progress=sys.stderr.isatty() and output != "-")
     rows = score(job, arguments.data, output)
-    return {"scores": output, "rows": rows, "columns": job.names, **_drift(job)}
+    return _with_drift({"scores": output, "rows": rows, "columns": job.names}, job)
 
 
-def _job(arguments: argparse.Namespace, progress: bool = False) -> "Job":
-    model = loaded(arguments)
+def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
+    model = load_model(arguments)
 
     from centrality.scoring.job import Job
     from centrality.scoring.watch import Watch
@@ -97,39 +106,41 @@ class ScoreUnit:
         return score_unit(self.job, unit), self.job.names
 
 
-def _of_folder(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """One file of scores for each unit of work. Where worker processes do it, this one stays small: no torch."""
+def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
+    """Write one file of scores for each unit of work. Where worker processes do it, this one does not load torch."""
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
         return _on_cluster(arguments, folder)
     from centrality.scoring import units
 
-    work, every = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
-    results = units.do_all(work, every, _engine(arguments, every), progress=sys.stderr.isatty())
+    work, plan = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
+    results = units.do_all(work, plan, _engine(arguments, plan), progress=sys.stderr.isatty())
     rows, columns = sum(rows for rows, _ in results), results[0][1]
-    return {"scores": folder, "rows": rows, "columns": columns, **(_drift(work.job) if arguments.watch_drift else {})}
+    result: ScoresResult = {"scores": folder, "rows": rows, "columns": columns}
+    return _with_drift(result, work.job) if arguments.watch_drift else result
 
 
-def _engine(arguments: argparse.Namespace, every: Sequence["Unit"]) -> "Engine":
+def _engine(arguments: argparse.Namespace, plan: Sequence["Unit"]) -> "Engine":
+    """Choose who scores the units: this process, or several if the rows are many."""
     from centrality.scoring import units, workers
 
     if arguments.watch_drift:
         if arguments.workers:
             raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
         return units.in_turn
-    rows = sum(unit.rows or 0 for unit in every)
-    count = min(arguments.workers or (workers.cores() if rows >= WORTH_WORKERS else 1), len(every))
+    rows = sum(unit.rows or 0 for unit in plan)
+    count = min(arguments.workers or (workers.cores() if rows >= WORTH_WORKERS else 1), len(plan))
     return partial(workers.run, workers=count) if count > 1 else units.in_turn
 
 
-def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     if arguments.watch_drift or arguments.workers:
         raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
     from centrality import distributed
     from centrality.scoring import units
 
-    model = loaded(arguments)
+    model = load_model(arguments)
     ts = arguments.t or [model.t]
     columns = units.added_columns(ts, p_values=arguments.p_values, explain=arguments.explain)
     rows = distributed.score(
@@ -147,11 +158,14 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     return {"scores": folder, "rows": rows, "columns": columns}
 
 
-def _drift(job: "Job") -> dict[str, Any]:
-    return {} if job.watch is None else {"drift": [_as_plain(drift) for drift in job.watch.drifts]}
+def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
+    """Add what the watch has found, if there was one."""
+    if job.watch is not None:
+        result["drift"] = [_as_plain(drift) for drift in job.watch.drifts]
+    return result
 
 
-def _as_plain(drift: Any) -> dict[str, Any]:
+def _as_plain(drift: "Drift") -> dict[str, object]:
     from dataclasses import asdict
 
     return {**asdict(drift), "p_value": drift.p_value, "effect": drift.effect}

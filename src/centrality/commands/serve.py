@@ -1,12 +1,15 @@
-"""centrality serve: scores over HTTP."""
+"""centrality serve: score over HTTP."""
 
 import argparse
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, loaded, port
+from centrality.commands._arguments import count, load_model, port
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
 
 HELP = "score over HTTP"
 TOKEN = "CENTRALITY_TOKEN"
@@ -16,29 +19,47 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument("--host", default="127.0.0.1", help="which address to listen on (default: 127.0.0.1)")
     command.add_argument("--port", type=port, default=8000, help="0 takes a free one (default: 8000)")
-    command.add_argument("--token-file", type=Path, metavar="FILE", help=f"the bearer token (or: ${TOKEN})")
-    command.add_argument("--max-bytes", type=count, default=64 << 20, metavar="N", help="of a request's body")
-    command.add_argument("--max-rows", type=count, default=1_000_000, metavar="N", help="of a request")
-    command.add_argument("--max-seconds", type=float, default=30.0, metavar="S", help="for a request, waiting included")
+    command.add_argument(
+        "--token-file", type=Path, metavar="FILE", help=f"a file with the bearer token (default: ${TOKEN})"
+    )
+    command.add_argument(
+        "--max-bytes", type=count, default=64 << 20, metavar="N", help="the most bytes of a request (default: 64 MiB)"
+    )
+    command.add_argument(
+        "--max-rows", type=count, default=1_000_000, metavar="N", help="the most rows of a request (default: 1,000,000)"
+    )
+    command.add_argument(
+        "--max-seconds",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="the longest a request may take, waiting included (default: 30)",
+    )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     command.set_defaults(cache=None, corrupt=None)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> dict[str, int]:
     from centrality import service
 
     limits = service.Limits(arguments.max_bytes, arguments.max_rows, arguments.max_seconds, 4 * arguments.max_rows)
-    host, port, token = arguments.host, arguments.port, _token(arguments.token_file)
-    return service.run(arguments.model, lambda: _quiet(loaded(arguments)), host, port, token, limits)
+    return service.run(
+        arguments.model,
+        lambda: _quiet(load_model(arguments)),
+        host=arguments.host,
+        port=arguments.port,
+        token=_token(arguments.token_file),
+        limits=limits,
+    )
 
 
-def show(result: dict[str, Any]) -> str:
+def show(result: dict[str, int]) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
-def _quiet(model: Any) -> Any:
-    """Without progress bars: a request takes milliseconds."""
+def _quiet(model: "CentralityModel") -> "CentralityModel":
+    """Turn progress bars off: a request takes milliseconds."""
     representation = getattr(model, "representation_", None)
     if representation is not None and "progress" in representation.get_params(deep=False):
         representation.set_params(progress=False)
@@ -46,6 +67,7 @@ def _quiet(model: Any) -> Any:
 
 
 def _token(file: Path | None) -> str | None:
+    """Read the token from the file, else from the environment; None if there is none."""
     try:
         token = os.environ.get(TOKEN, "") if file is None else file.read_text().strip()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""What the header of a payload says, field by field: `payload` writes it, the page reads it.
+"""Say what the header of a payload holds, field by field: `payload` writes it, the page reads it.
 
 `web/src/header.ts` says the same to TypeScript and is written from these classes by `web/header.py` (`make web`).
 """
@@ -8,8 +8,8 @@ from typing import Literal, NotRequired, TypedDict
 Element = Literal["uint8", "uint16", "uint32", "float32", "float64"]
 
 
-class Place(TypedDict):
-    """Where an array lies among the bytes after the header."""
+class StoredArray(TypedDict):
+    """Says where an array lies among the bytes after the header."""
 
     at: int
     length: int
@@ -17,7 +17,7 @@ class Place(TypedDict):
 
 
 class Axes(TypedDict):
-    """What the map shows: the names of its axes, its middle, and half its width and height."""
+    """Says what the map shows: the names of its axes, its middle, and half its width and height."""
 
     names: tuple[str, str]
     center: tuple[float, float]
@@ -25,88 +25,88 @@ class Axes(TypedDict):
 
 
 class TextColumn(TypedDict):
-    """A column of texts, which lie one after the other as one text."""
+    """Describes a column of texts, which lie one after the other as one text."""
 
     name: str
     kind: Literal["text"]
-    ends: Place
-    text: Place
+    ends: StoredArray
+    text: StoredArray
 
 
 class CategoryColumn(TypedDict):
-    """A column of few levels: codes from 1, and 0 for a gap."""
+    """Describes a column of few levels: codes count from 1, and 0 is a gap."""
 
     name: str
     kind: Literal["category"]
     levels: list[str]
-    values: Place
+    values: StoredArray
 
 
 class NumberColumn(TypedDict):
-    """A column of numbers, or of dates in milliseconds since 1970; a gap is not a number."""
+    """Describes a column of numbers, or of dates in milliseconds since 1970; a gap is NaN."""
 
     name: str
     kind: Literal["number", "date"]
-    values: Place
+    values: StoredArray
 
 
 class EmbeddedPictures(TypedDict):
-    """Thumbnails that lie in the payload: of which rows, and where each file ends."""
+    """Says which rows have thumbnails in the payload, and where the file of each ends."""
 
-    rows: Place
-    ends: Place
-    files: Place
+    rows: StoredArray
+    ends: StoredArray
+    files: StoredArray
 
 
 class NoItems(TypedDict):
-    """A row is only its columns."""
+    """Says that a row is only its columns."""
 
     kind: Literal[""]
 
 
 class TextItems(TypedDict):
-    """A row is a text, in a column of its own."""
+    """Says that a row is a text, in a column of its own."""
 
     kind: Literal["text"]
     column: str
 
 
 class SeriesItems(TypedDict):
-    """A row is a curve."""
+    """Says that a row is a curve."""
 
     kind: Literal["series"]
-    curves: Place
+    curves: StoredArray
 
 
 class PictureItems(TypedDict):
-    """A row is a picture: in the payload, else at the server."""
+    """Says that a row is a picture, which is in the payload or else at the server."""
 
     kind: Literal["picture"]
     embedded: NotRequired[EmbeddedPictures]
 
 
 class EmbeddedReasons(TypedDict):
-    """Contributions that lie in the payload: of which rows, of which features, at t = 0 and at t = 1."""
+    """Says which rows have contributions in the payload: of which features, at t = 0 and at t = 1."""
 
-    rows: Place
-    features: Place
-    values: Place
+    rows: StoredArray
+    features: StoredArray
+    values: StoredArray
 
 
 class Header(TypedDict):
-    """A view without its arrays."""
+    """Describes a view and says where each of its arrays lies."""
 
     title: str
     n: int
     t: float
     axes: Axes
-    points: Place
-    heads: Place
+    points: StoredArray
+    heads: StoredArray
     columns: list[TextColumn | CategoryColumn | NumberColumn]
     items: NoItems | TextItems | SeriesItems | PictureItems
     features: list[str]
-    rows: NotRequired[Place]
-    inliers: NotRequired[Place]
+    rows: NotRequired[StoredArray]
+    inliers: NotRequired[StoredArray]
     reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
 
 

@@ -1,7 +1,7 @@
-"""What a row looks like: a picture, a text, or a curve. Pictures are made when they are asked for, by row number."""
+"""Say what a row looks like: a picture, a text, or a curve. A picture is made when the page asks for its row."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,70 +13,70 @@ from numpy.typing import NDArray
 from centrality._checks import InputError, InputTypeError
 from centrality._optional import optional
 from centrality.explorer.columns import shortened
-from centrality.tables.images import IMAGE_SUFFIXES as IMAGES
+from centrality.tables.images import IMAGE_SUFFIXES
 
-SIDE = 96  # pixels of a thumbnail, at most
-MOMENTS = 64  # points of a curve
-KINDS = "images (paths, PIL images or arrays), texts, series (one array a row), or a table"
+THUMBNAIL_SIDE = 96  # pixels, at most
+CURVE_POINTS = 64
+ITEM_KINDS = "images (paths, PIL images or arrays), texts, series (one array a row), or a table"
 
 
 @dataclass(frozen=True)
 class Items:
-    """What each row is shown as: `kind` is picture, text, series, or "" for its columns alone."""
+    """Holds what each row is shown as: `kind` is picture, text, series, or "" where the columns are all there is."""
 
     kind: str = ""
     texts: tuple[str, ...] = ()
-    curves: NDArray[np.uint8] | None = None  # (n, MOMENTS), each between its own smallest and largest value
+    curves: NDArray[np.uint8] | None = None  # (n, CURVE_POINTS), each between its own smallest and largest value
     picture: Callable[[int], bytes] | None = None  # a PNG or JPEG file by row number
     column: str = "item"  # what the texts are called
 
     def take(self, rows: NDArray[np.intp]) -> "Items":
-        """These rows only, in this order."""
-        whole = self.picture
+        """Return the items of these rows, in this order."""
+        picture_of_all = self.picture
         return replace(
             self,
             texts=tuple(self.texts[i] for i in rows) if self.texts else (),
             curves=None if self.curves is None else self.curves[rows],
-            picture=None if whole is None else lambda i: whole(int(rows[i])),
+            picture=None if picture_of_all is None else lambda i: picture_of_all(int(rows[i])),
         )
 
 
-def items_of(given: Any, n: int) -> Items:
-    """What `given` holds for the n rows: pictures, texts or series."""
+def items_of(given: Collection[object], n: int) -> Items:
+    """Tell what `given` holds for the n rows: pictures, texts or series."""
     if len(given) != n:
         raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
     if isinstance(given, pa.Array | pa.ChunkedArray):
         given = given.to_pylist()
     if isinstance(given, np.ndarray) and given.dtype != object:
-        return _of_array(given)
-    given = list(given)
-    first = next((item for item in given if item is not None), None)
+        return _items_of_array(given)
+    items = list(given)
+    first = next((item for item in items if item is not None), None)
     if isinstance(first, str) and not _is_image(first):
-        return Items("text", texts=tuple(shortened(str(item)) for item in given))
+        return Items("text", texts=tuple(shortened(str(item)) for item in items))
     if isinstance(first, str | Path | bytes) or hasattr(first, "thumbnail"):
-        return Items("picture", picture=lambda row: thumbnail(given[row]))
+        return Items("picture", picture=lambda row: thumbnail(items[row]))
     if isinstance(first, np.ndarray | Sequence) and np.ndim(first) == 1:
-        return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in given]))
+        return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in items]))
     if isinstance(first, np.ndarray) and first.ndim in (2, 3):
-        return Items("picture", picture=lambda row: thumbnail(given[row]))
-    raise InputTypeError(f"items must be {KINDS}; got a list of {type(first).__name__}.")
+        return Items("picture", picture=lambda row: thumbnail(items[row]))
+    raise InputTypeError(f"items must be {ITEM_KINDS}; got a list of {type(first).__name__}.")
 
 
-def _of_array(given: NDArray[Any]) -> Items:
+def _items_of_array(given: NDArray[Any]) -> Items:
     if given.ndim == 2:
         return Items("series", curves=np.stack([curve(row) for row in given.astype(float)]))
     if given.ndim in (3, 4):
-        low, high = float(np.nanmin(given)), float(np.nanmax(given))  # of all: pictures can be compared
+        low, high = float(np.nanmin(given)), float(np.nanmax(given))  # over all pictures, so that they can be compared
         return Items("picture", picture=lambda row: thumbnail(_grey_levels(given[row], low, high)))
-    raise InputTypeError(f"items must be {KINDS}; got an array of shape {given.shape}.")
+    raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {given.shape}.")
 
 
 def _is_image(name: str) -> bool:
-    return name.lower().endswith(IMAGES) and Path(name).is_file()
+    return name.lower().endswith(IMAGE_SUFFIXES) and Path(name).is_file()
 
 
-def thumbnail(item: Any) -> bytes:
-    """A small picture as the bytes of a file: PNG while it is tiny, JPEG beyond."""
+def thumbnail(item: object) -> bytes:
+    """Return a small picture of the item as the bytes of a file: PNG if it is tiny, else JPEG."""
     image = optional("PIL.Image", "explore")
     if isinstance(item, np.ndarray):
         opened = image.fromarray(_grey_levels(np.squeeze(item)))
@@ -85,7 +85,7 @@ def thumbnail(item: Any) -> bytes:
             image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
         )
     opened = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
-    opened.thumbnail((SIDE, SIDE))
+    opened.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
     file = io.BytesIO()
     if opened.width * opened.height <= 32 * 32:
         opened.save(file, "PNG", optimize=True)
@@ -95,7 +95,7 @@ def thumbnail(item: Any) -> bytes:
 
 
 def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | None = None) -> NDArray[np.uint8]:
-    """Bytes as they are, other numbers from their lowest to their highest."""
+    """Return bytes as they are, and other numbers stretched from their lowest to their highest over 0 to 255."""
     if values.dtype == np.uint8:
         return values
     low = float(np.nanmin(values)) if low is None else low
@@ -104,12 +104,12 @@ def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | N
 
 
 def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """A series as MOMENTS heights from 0 to 255; gaps are bridged."""
-    there = np.isfinite(values)
-    if not there.any():
-        return np.full(MOMENTS, 128, dtype=np.uint8)
-    at = np.linspace(0, len(values) - 1, MOMENTS)
-    heights = np.interp(at, np.flatnonzero(there), values[there])
+    """Return a series as CURVE_POINTS heights from 0 to 255; gaps are bridged."""
+    known = np.isfinite(values)
+    if not known.any():
+        return np.full(CURVE_POINTS, 128, dtype=np.uint8)
+    at = np.linspace(0, len(values) - 1, CURVE_POINTS)
+    heights = np.interp(at, np.flatnonzero(known), values[known])
     low, high = heights.min(), heights.max()
-    scaled = (heights - low) * (255 / (high - low)) if high > low else np.full(MOMENTS, 128.0)
+    scaled = (heights - low) * (255 / (high - low)) if high > low else np.full(CURVE_POINTS, 128.0)
     return np.asarray(scaled.round(), dtype=np.uint8)

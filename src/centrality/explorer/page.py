@@ -1,4 +1,4 @@
-"""The page: one HTML frame around the built front end, for the server and for a file that stands alone."""
+"""Put the built front end into one HTML frame, for the server and for a file that needs nothing else."""
 
 import base64
 import hashlib
@@ -25,17 +25,17 @@ FRAME = """<!doctype html>
 </body>
 </html>
 """
-FILL = "html,body{height:100%;margin:0}#centrality-page{height:100%}"
+FILL_WINDOW = "html,body{height:100%;margin:0}#centrality-page{height:100%}"
 
 
 @cache
-def built(name: str) -> str:
-    """A file of the built front end."""
+def built_file(name: str) -> str:
+    """Return the text of a file of the built front end."""
     return (files("centrality.explorer") / "static" / name).read_text(encoding="utf-8")
 
 
-def served(title: str) -> str:
-    """The page that the server gives; it asks the server for the rest."""
+def served_page(title: str) -> str:
+    """Return the page that the server gives; it asks the server for the rest."""
     return FRAME.format(
         policy="",
         title=html.escape(title),
@@ -51,14 +51,14 @@ SERVED_POLICY = (
 )
 
 
-def styles() -> str:
-    """The style sheet of a page that holds nothing else."""
-    return FILL + built("explorer.css")
+def style_sheet() -> str:
+    """Return the style sheet of a page that the explorer has to itself."""
+    return FILL_WINDOW + built_file("explorer.css")
 
 
-def alone(view: View) -> str:
-    """The page as one file: its policy lets it run its own script and reach nothing."""
-    script, style = built("explorer.js"), styles()
+def single_file_page(view: View) -> str:
+    """Return the page as one file: its policy lets it run its own script and reach nothing."""
+    script, style = built_file("explorer.js"), style_sheet()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
         "base-uri 'none'; form-action 'none'"
@@ -74,13 +74,14 @@ def alone(view: View) -> str:
 
 
 def export(view: View, path: str | os.PathLike[str]) -> int:
-    """Write the page to one file, whole or not at all; its size in bytes."""
-    text = alone(view).encode()
+    """Write the page to one file, completely or not at all, and return its size in bytes."""
+    text = single_file_page(view).encode()
     with write_atomically(path) as beside:
         beside.write_bytes(text)
     return len(text)
 
 
 def _hash(text: str) -> str:
+    """Return the text's hash as a content security policy spells it."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"

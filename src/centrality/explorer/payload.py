@@ -1,4 +1,4 @@
-"""A view as bytes, the same for the server, the exported file and the notebook. `web/src/data.ts` reads them.
+"""Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/data.ts` reads them.
 
 The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
 Positions are fixed-point numbers of 24 bits and roots of scores of 16, stored byte by byte (all high bytes first): gzip
@@ -7,7 +7,7 @@ can shorten that, and its checksum finds damage.
 
 import gzip
 import json
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,42 +22,42 @@ from centrality.explorer.header import (
     NoItems,
     NumberColumn,
     PictureItems,
-    Place,
     Reason,
     SeriesItems,
+    StoredArray,
     TextColumn,
     TextItems,
 )
-from centrality.explorer.view import View, telling
+from centrality.explorer.view import View, noteworthy_rows
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
-MANY, COARSE_BITS = 500_000, 19  # of so many points a file should stay small: steps show beyond a zoom of 500
-PICTURES = 3000  # thumbnails in an exported file, at most
-EXPLAINED = 3000  # rows whose reasons are in an exported file, at most
-TOP = 8  # reasons for each
+COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+MOST_PICTURES = 3000  # thumbnails in an exported file
+MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
+REASONS_A_ROW = 8
 
 
 class Buffers:
-    """Arrays one after the other, each where its element size likes it."""
+    """Collects arrays one after the other, each aligned to eight bytes."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
 
-    def add(self, values: NDArray[Any]) -> Place:
-        """Take the array in and say where it lies, as the header does."""
+    def add(self, values: NDArray[np.generic]) -> StoredArray:
+        """Append the array and say where it lies, as the header does."""
         data = np.ascontiguousarray(values)
         element = cast("Element", str(data.dtype.newbyteorder("=")))
-        place = Place(at=self.size, length=int(data.size), type=element)
+        stored = StoredArray(at=self.size, length=int(data.size), type=element)
         padding = -data.nbytes % 8
         self.parts.append(data.astype(data.dtype.newbyteorder("<")).tobytes() + bytes(padding))
         self.size += data.nbytes + padding
-        return place
+        return stored
 
 
 def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
-    """The bytes of a view, with pictures and reasons in them where there is nobody to ask for these."""
+    """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
     buffers = Buffers()
     center, half = _extent(view)
     header: Header = {
@@ -65,8 +65,8 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "n": len(view),
         "t": view.t,
         "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half)},
-        "points": buffers.add(_planes(_fixed(view.points, center, half), 3)),
-        "heads": buffers.add(_planes(_sixteen(view.heads), 2)),
+        "points": buffers.add(_planes(_fixed_point(view.points, center, half), 3)),
+        "heads": buffers.add(_planes(_sixteen_bit_roots(view.heads), 2)),
         "columns": [_column(column, buffers) for column in view.columns],
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
@@ -74,7 +74,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
-        header["inliers"] = buffers.add(_sixteen(view.inliers).astype(np.uint16))
+        header["inliers"] = buffers.add(_sixteen_bit_roots(view.inliers).astype(np.uint16))
     if view.reasons is not None:
         header["reasons"] = _reasons(view, buffers) if reasons else "ask"
     text = json.dumps(header, allow_nan=False).encode()
@@ -88,27 +88,29 @@ def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _extent(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle of the map and half its width and height; one scale for both unless each has its own unit."""
+    """Return the middle of the map and half its width and height; both share a scale unless each has its own unit."""
     low, high = view.points.min(0), view.points.max(0)
     half = (high - low) / 2
     half = half if view.own_scales else np.full(2, half.max())
     return (low + high) / 2, np.where(half > 0, half, 1.0)
 
 
-def _fixed(points: NDArray[np.float64], center: NDArray[Any], half: NDArray[Any]) -> NDArray[np.uint32]:
-    """(2, n) positions as whole numbers from 0 to 2**24 - 1 across the map."""
-    bits = POSITION_BITS if len(points) <= MANY else COARSE_BITS
+def _fixed_point(
+    points: NDArray[np.float64], center: NDArray[np.float64], half: NDArray[np.float64]
+) -> NDArray[np.uint32]:  # (2, n)
+    """Return positions as integers from 0 to 2**24 - 1 across the map."""
+    bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
     steps = ((points - center) / half * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
     return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
 
 
-def _sixteen(heads: NDArray[np.float64]) -> NDArray[np.uint32]:
-    """(2, n) roots of scores as whole numbers from 0 to 65535: small scores, those of odd rows, stay apart."""
+def _sixteen_bit_roots(heads: NDArray[np.float64]) -> NDArray[np.uint32]:  # (2, n)
+    """Return roots of scores as integers from 0 to 65535: small scores, those of odd rows, stay apart."""
     return np.asarray((np.sqrt(heads.clip(0, 1)) * 65535).round().astype(np.uint32)).T
 
 
 def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
-    """The high bytes of all numbers of a line, then the next ones, then the next line."""
+    """Return the high bytes of all numbers of a line, then the next lower ones, then those of the next line."""
     return np.stack([(line >> (8 * k)) & 255 for line in numbers for k in reversed(range(count))]).astype(np.uint8)
 
 
@@ -122,7 +124,7 @@ def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | N
 
 
 def _texts(column: Column, buffers: Buffers) -> TextColumn:
-    """All texts as one, and where each ends, in the units in which JavaScript counts."""
+    """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in column.texts]).astype(np.uint32)
     joined = np.frombuffer("".join(column.texts).encode("utf-8", "replace"), dtype=np.uint8)
     return TextColumn(name=column.name, kind="text", ends=buffers.add(ends), text=buffers.add(joined))
@@ -138,21 +140,21 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    rows = telling(view.heads, PICTURES)
+    rows = noteworthy_rows(view.heads, MOST_PICTURES)
     files = [items.picture(int(row)) for row in rows]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
-    places: EmbeddedPictures = {
+    embedded: EmbeddedPictures = {
         "rows": buffers.add(rows.astype(np.uint32)),
         "ends": buffers.add(ends),
         "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
     }
-    return PictureItems(kind="picture", embedded=places)
+    return PictureItems(kind="picture", embedded=embedded)
 
 
 def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
-    """The strongest contributions for the rows a reader is most likely to ask about."""
+    """Store the strongest contributions for the rows a reader is most likely to ask about."""
     assert view.reasons is not None
-    rows = telling(view.heads, EXPLAINED)
+    rows = noteworthy_rows(view.heads, MOST_EXPLAINED)
     which, values = strongest(view.reasons(rows))
     return {
         "rows": buffers.add(rows.astype(np.uint32)),
@@ -161,14 +163,16 @@ def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
     }
 
 
-def strongest(contributions: NDArray[np.float64], top: int = TOP) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """(k, top) the features that weigh most at some t, of (k, features, 2); and (k, top, 2) their contributions."""
+def strongest(
+    contributions: NDArray[np.float64], top: int = REASONS_A_ROW
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:  # (k, features, 2) -> (k, top) and (k, top, 2)
+    """Return the features that weigh most at some t for each row, and their contributions."""
     which = np.argsort(-np.abs(contributions).max(2), axis=1, kind="stable")[:, :top]
     return which, np.take_along_axis(contributions, which[:, :, None], axis=1)
 
 
 def reasons_for(view: View, row: int) -> list[Reason]:
-    """The features that weigh most for one row, as the page wants them."""
+    """Return the features that weigh most for one row, as the page wants them."""
     if view.reasons is None:
         return []
     which, values = strongest(view.reasons(np.array([row])))

@@ -1,4 +1,4 @@
-"""The page on this machine: a small server for one reader.
+"""Serve the page on this machine, to one reader.
 
 It listens on the loopback interface unless told otherwise. The address it prints holds a token, which the first visit
 exchanges for a cookie; without it every answer is a refusal. A name other than this machine's own in the Host header is
@@ -13,7 +13,6 @@ import socket
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from centrality.explorer import page
@@ -28,7 +27,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-Answer = tuple[int, str, bytes]
+Answer = tuple[int, str, bytes]  # status, content type, body
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
@@ -53,14 +52,14 @@ class Explorer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """What to open in a browser."""
+        """Return the address to open in a browser."""
         name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(
             self.host, f"[{self.host}]" if ":" in self.host else self.host
         )
         return f"http://{name}:{self.server_port}/?token={self.token}"
 
-    def knows(self, name: str) -> bool:
-        """Is this one of our own names? A bare address is: no name server can point it elsewhere."""
+    def is_own_name(self, name: str) -> bool:
+        """Tell whether this is one of our own names; a bare address is, as no name server can point it elsewhere."""
         try:
             ipaddress.ip_address(name)
         except ValueError:
@@ -68,20 +67,20 @@ class Explorer(ThreadingHTTPServer):
         return True
 
     def answer(self, path: str) -> Answer:
-        """All that can be asked for."""
-        plain: dict[str, Callable[[], Answer]] = {
-            "/": lambda: (200, "text/html; charset=utf-8", page.served(self.view.title).encode()),
-            "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built("explorer.js").encode()),
-            "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.styles().encode()),
+        """Answer a request for this path; no others are known than those here."""
+        fixed: dict[str, Callable[[], Answer]] = {
+            "/": lambda: (200, "text/html; charset=utf-8", page.served_page(self.view.title).encode()),
+            "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
+            "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.style_sheet().encode()),
             "/data": lambda: (200, "application/octet-stream", self.data),
-            "/favicon.ico": lambda: (204, "image/x-icon", b""),  # browsers ask for it unasked
+            "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
         }
-        of_rows: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "reasons": self._reasons}
-        if path in plain:
-            return plain[path]()
+        by_row: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "reasons": self._reasons}
+        if path in fixed:
+            return fixed[path]()
         _, what, number, *more = [*path.split("/"), "", ""]
         row = self._row(number)
-        return of_rows[what](row) if what in of_rows and row is not None and not any(more) else NOT_HERE
+        return by_row[what](row) if what in by_row and row is not None and not any(more) else NOT_HERE
 
     def _picture(self, row: int) -> Answer:
         if self.view.items.picture is None:
@@ -100,40 +99,41 @@ class Explorer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Lets in who belongs here, and passes the question on."""
+    """Checks the host name and the token of a request, and passes it on to the explorer."""
 
     server: Explorer
     server_version, sys_version = "centrality", ""
 
     def do_GET(self) -> None:
-        asked = urlsplit(self.path)
+        address = urlsplit(self.path)
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
-        if not self.server.knows(host):
+        if not self.server.is_own_name(host):
             return self._send(403, "text/plain", b"This name is not one of this machine's: use localhost.")
-        given = parse_qs(asked.query).get("token", [""])[0]
-        if given and secrets.compare_digest(given.encode(), self.server.token.encode()):
+        token = parse_qs(address.query).get("token", [""])[0]
+        if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             return self._send(303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie})
         if not self._has_cookie():
             return self._send(403, "text/plain", b"Open the address that centrality explore printed: it holds a token.")
-        return self._send(*self.server.answer(asked.path))
+        return self._send(*self.server.answer(address.path))
 
     do_HEAD = do_GET  # noqa: N815
 
     def _has_cookie(self) -> bool:
         try:
-            given = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
         except CookieError:
             return False
-        return given is not None and secrets.compare_digest(given.value.encode(), self.server.token.encode())
+        return cookie is not None and secrets.compare_digest(cookie.value.encode(), self.server.token.encode())
 
-    def _send(self, status: int, kind: str, body: bytes, more: dict[str, str] | None = None) -> None:
+    def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in {**HEADERS, **(more or {}), "Content-Type": kind, "Content-Length": str(len(body))}.items():
+        about_body = {"Content-Type": content_type, "Content-Length": str(len(body))}
+        for name, value in {**HEADERS, **(headers or {}), **about_body}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the terminal belongs to the reader."""

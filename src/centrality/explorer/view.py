@@ -1,9 +1,9 @@
-"""What the page shows, asked of a model: where each row lies, its two heads, what it holds. Arrays and plain values."""
+"""Ask a model for all that the page shows: where each row lies, its two heads, what it holds, as plain values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +22,16 @@ from centrality.scoring.adapter import Adapter
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
-ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
 
-Reasons = Callable[[NDArray[np.intp]], NDArray[np.float64]]
+ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
+Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+Reasons: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
 
 
 @dataclass(frozen=True)
 class View:
-    """All that a page shows. Nothing in it knows a model, except the function that gives reasons."""
+    """Holds all that a page shows; nothing in it knows a model, except the function that gives reasons."""
 
     title: str
     axes: tuple[str, str]
@@ -49,27 +51,32 @@ class View:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The data as the model sees it."""
+class ScoredRows:
+    """Holds the data as the model reads it, with its scores."""
 
-    vectors: NDArray[Any]  # (n, p) to be mapped
-    heads: NDArray[np.float64]
-    rows: NDArray[np.intp]  # where each stands in the data
+    vectors: Vectors  # what the model scored
+    heads: NDArray[np.float64]  # (n, 2)
+    rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
-    items: Items
-    given: Any  # (n, p) the rows as FUSE gets them
+    items: Items  # what each looks like
 
-    def take(self, rows: NDArray[np.intp]) -> "Seen":
-        """These rows, to be placed on the map."""
-        return replace(self, vectors=self.vectors[rows], heads=self.heads[rows], table=self.table.take(rows))
+
+class ViewOptions(TypedDict, total=False):
+    """Names the options of `view_of`, which explains them."""
+
+    items: Collection[object] | None
+    columns: Collection[str] | None
+    on: str | Sequence[str]
+    random_state: int | None
+    title: str
 
 
 def view_of(
     model: CentralityModel,
-    X: Any,
+    X: ModelInput,
     *,
-    items: Any = None,
-    columns: Any = None,
+    items: Collection[object] | None = None,
+    columns: Collection[str] | None = None,
     on: str | Sequence[str] = "auto",
     random_state: int | None = 0,
     title: str = "",
@@ -81,27 +88,23 @@ def view_of(
     on : "umap", "pca", the names of two columns, or "auto": UMAP, but PCA beyond 200,000 rows or where umap-learn is
         not installed.
     """
-    seen = _seen(model, X)
-    if len(seen.heads) > MOST_ROWS:
-        raise InputError(
-            f"The explorer shows up to {MOST_ROWS:,} rows, got {len(seen.heads):,}: take a sample of them."
-        )
-    there = np.flatnonzero(np.isfinite(seen.heads).all(1))  # an image that cannot be read has no score
-    table, look = _shown(seen, columns, items).take(there), _look(seen, items).take(there)
-    kept = columns_of(table, MOST_COLUMNS)
-    if look.texts:  # a text is a column like any other: it can be searched
-        kept = [Column(look.column, "text", np.empty(0), texts=look.texts), *(c for c in kept if c.name != look.column)]
-    points, axes, own_scales = _placed(seen.take(there), on, random_state)
-    features, reasons = _reasons(model, seen.given, there)
+    scored = _scored(model, X)
+    if (n := len(scored.heads)) > MOST_ROWS:
+        raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
+    known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
+    shown_items = _items_to_show(scored, items).take(known)
+    shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
+    points, axes, own_scales = _map_positions(model, scored, known, on, random_state)
+    features, reasons = _reasons(model, scored.vectors, known)
     return View(
         title=title or "Centrality",
         axes=axes,
         points=points,
-        heads=seen.heads[there],
-        rows=seen.rows[there],
+        heads=scored.heads[known],
+        rows=scored.rows[known],
         t=float(model.t),
-        columns=tuple(kept),
-        items=look,
+        columns=shown_columns,
+        items=shown_items,
         inliers=model.fitted_.inliers,
         own_scales=own_scales,
         features=features,
@@ -109,31 +112,43 @@ def view_of(
     )
 
 
-def _shown(seen: Seen, columns: Any, items: Any) -> pa.Table:
-    """The columns to show: those asked for, or all that the data has; `items` may be a table of them."""
-    if columns is None and items is not None and is_frame(items):
-        columns = items
-    if columns is None:
-        return seen.table
-    if isinstance(columns, dict):
-        columns = pa.table({name: pa.array(values) for name, values in columns.items()})
-    if not is_frame(columns):
-        return tables.select(seen.table, list(columns))
-    table = as_arrow(columns)
-    if table.num_rows != len(seen.heads):
-        raise InputError(f"A row to show was wanted for each of the {len(seen.heads):,} rows, got {table.num_rows:,}.")
+def _columns(table: pa.Table, items: Items) -> tuple[Column, ...]:
+    """Return the table's columns, after the texts of the items: as a column like any other, they can be searched."""
+    columns = columns_of(table, MOST_COLUMNS)
+    if not items.texts:
+        return tuple(columns)
+    texts = Column(items.column, "text", np.empty(0), texts=items.texts)
+    return texts, *(column for column in columns if column.name != items.column)
+
+
+def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: Collection[object] | None) -> pa.Table:
+    """Return the columns to show: those asked for, or all that the data has; `items` may be a table of them."""
+    shown = items if columns is None and items is not None and is_frame(items) else columns
+    if shown is None:
+        return scored.table
+    if isinstance(shown, dict):
+        shown = pa.table({name: pa.array(values) for name, values in shown.items()})
+    if not is_frame(shown):
+        return tables.select(scored.table, list(cast("Collection[str]", shown)))
+    table = as_arrow(shown)
+    if table.num_rows != len(scored.heads):
+        raise InputError(
+            f"A row to show was wanted for each of the {len(scored.heads):,} rows, got {table.num_rows:,}."
+        )
     return table
 
 
-def _look(seen: Seen, items: Any) -> Items:
+def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Items:
+    """Return what the rows look like: as asked for, else as the model knows them."""
     if items is None or is_frame(items):
-        return seen.items
+        return scored.items
     if isinstance(items, str):
-        return replace(items_of(tables.select(seen.table, [items])[items], len(seen.heads)), column=items)
-    return items_of(items, len(seen.heads))
+        return replace(items_of(tables.select(scored.table, [items])[items], len(scored.heads)), column=items)
+    return items_of(items, len(scored.heads))
 
 
-def _seen(model: CentralityModel, X: Any) -> Seen:
+def _scored(model: CentralityModel, X: ModelInput) -> ScoredRows:
+    """Read and score the rows of X, once."""
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
     if table is None:
         vectors = model.vectors(X)
@@ -141,30 +156,30 @@ def _seen(model: CentralityModel, X: Any) -> Seen:
         adapter = Adapter(model, table.column_names)
         vectors, X = adapter.vectors(table), table.select(adapter.columns)
     heads = over_vectors(vectors, model.fitted_.heads)
-    given = len(table) if table is not None else len(X) if reading.one_series else len(heads)
-    rows, look = model.rows_of(given), Items()
-    if (items := model.shown(X)) is not None:
-        look = items_of(items, len(heads))
-        look = look if reading.kind == "series" else replace(look, column=(reading.columns or ["item"])[0])
+    length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
+    rows, items = model.rows_of(length), Items()
+    if (shown := model.shown(X)) is not None:
+        items = items_of(shown, len(heads))
+        items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
     if table is None:
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return Seen(_to_be_mapped(model, vectors), heads, rows, table, look, vectors)
+    return ScoredRows(vectors, heads, rows, table, items)
 
 
-def _table_of(model: CentralityModel, X: Any, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
+def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
     """Return what rows that came without a table hold."""
     kind = model.reading().kind
     if kind == "table":
         return as_arrow(X)
     if kind != "numbers":
         return pa.table({"row": rows})
-    few = dense(vectors[:, :MOST_COLUMNS])
-    return as_arrow(few).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    first_columns = dense(vectors[:, :MOST_COLUMNS])
+    return as_arrow(first_columns).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
-def _to_be_mapped(model: CentralityModel, vectors: Any) -> NDArray[Any]:
+def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.float32 | np.float64]:
     """Return the vectors as the network sees them; of sparse ones, their main components."""
     if sparse.issparse(vectors):
         from sklearn.decomposition import TruncatedSVD
@@ -173,50 +188,59 @@ def _to_be_mapped(model: CentralityModel, vectors: Any) -> NDArray[Any]:
     return model.fitted_.scaling.apply(vectors)
 
 
-def _placed(seen: Seen, on: str | Sequence[str], seed: int | None) -> tuple[NDArray[np.float64], tuple[str, str], bool]:
-    """(n, 2) positions, what the axes are called, and whether each has its own unit."""
+def _map_positions(
+    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], on: str | Sequence[str], seed: int | None
+) -> tuple[NDArray[np.float64], tuple[str, str], bool]:  # (n, 2)
+    """Return where the known rows lie, what the axes are called, and whether each axis has its own unit."""
+    table = scored.table.take(known)
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         if len(names) != 2:
             raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
-        x, y = (column_of(name, tables.select(seen.table, [name])[name]).values for name in names)
-        if len(x) != len(seen.heads) or len(y) != len(seen.heads):
+        x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
+        if len(x) != len(known) or len(y) != len(known):
             raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
         return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
-    if seen.vectors.shape[1] <= 2:
-        points = maps.embed(seen.vectors, method="pca")
-        few = seen.table.column_names
-        return points, (few[0], few[1]) if len(few) == 2 else ("1", "2"), False
+    vectors = _vectors_to_map(model, scored.vectors)[known]
+    if vectors.shape[1] <= 2:
+        points, names_here = maps.embed(vectors, method="pca"), table.column_names
+        return points, (names_here[0], names_here[1]) if len(names_here) == 2 else ("1", "2"), False
     method = names
     if method == "auto":
-        n = len(seen.heads)  # of a handful of rows there are no neighbourhoods to keep
-        method = "umap" if 15 < n <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    points = maps.embed(seen.vectors, method=method, random_state=seed)
+        # Of a handful of rows there are no neighbourhoods to keep.
+        method = "umap" if 15 < len(known) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
+    points = maps.embed(vectors, method=method, random_state=seed)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 
-def _reasons(model: CentralityModel, given: Any, there: NDArray[np.intp]) -> tuple[tuple[str, ...], Reasons | None]:
-    """The names of features, and what each contributes; None where the numbers of a vector have no names."""
+def _reasons(
+    model: CentralityModel, vectors: Vectors, known: NDArray[np.intp]
+) -> tuple[tuple[str, ...], Reasons | None]:
+    """Return the names of features, and what each contributes; None where the numbers of a vector have no names."""
     features = model.features()
     if features is None:
         return (), None
 
     def reasons(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        chosen = given[there[rows]]
+        chosen = vectors[known[rows]]
         return np.stack([model.by_feature(model.fitted_.explain(chosen, t)) for t in (0.0, 1.0)], axis=2)
 
     return tuple(map(str, features.names)), reasons
 
 
-def telling(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
-    """At most so many rows: those at both ends for every t and those that move most, then evenly spaced ones."""
+def noteworthy_rows(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
+
+    The others are evenly spaced.
+    """
     n = len(heads)
     if n <= most:
         return np.arange(n)
-    each = max(1, most // (4 * (len(ENDS) + 1)))
-    ranked = [np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1]) for t in ENDS]
-    places = np.argsort(ranked[-1]) - np.argsort(ranked[0])
-    ends = [part for order in [*ranked, np.argsort(places)] for part in (order[:each], order[::-1][:each])]
+    each = max(1, most // (4 * (len(RANKED_AT) + 1)))
+    ranked = [np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1]) for t in RANKED_AT]
+    ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
+    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
     chosen = np.unique(np.concatenate(ends))
-    rest = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
-    return np.sort(np.concatenate([chosen, rest[:: max(1, -(-len(rest) // max(1, most - len(chosen))))]])[:most])
+    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
+    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
+    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])

@@ -1,10 +1,10 @@
-"""Scores over HTTP: `centrality serve MODEL`.
+"""Score over HTTP: `centrality serve MODEL`.
 
 A request is read (`_requests`), its rows wait to be scored together with those of others (`_queue`) by the model in use
 (`_served`, `_file`), and the answer goes back in kind (`_app`, `_server`).
 """
 
-from centrality.service import _extra as _extra  # first: it says what is missing
+from centrality.service import _extra as _extra  # first: its error names the extra to install
 from centrality.service._app import App
 from centrality.service._limits import Limits
 from centrality.service._server import run

@@ -1,4 +1,4 @@
-"""Arrow IPC streams from people we do not know."""
+"""Read Arrow IPC streams from people we do not know: nothing in them is trusted."""
 
 import struct
 
@@ -6,14 +6,14 @@ import pyarrow as pa
 
 from centrality.service._limits import RequestError
 
-RECORDS, DICTIONARY = 3, 2  # kinds of messages, as the format numbers them
+RECORD_BATCH, DICTIONARY_BATCH = 3, 2  # kinds of messages, as the format numbers them
 
 
 def table_of(body: bytes) -> pa.Table:
-    """The table that the stream holds; its buffers have been checked, and are no larger than the body."""
+    """Return the table that the stream holds; its buffers have been checked, and are no larger than the body."""
     try:
         for message in pa.ipc.MessageReader.open_stream(body):
-            if _compressed(message.metadata.to_pybytes()):
+            if _is_compressed(message.metadata.to_pybytes()):
                 raise RequestError(422, "The Arrow stream is compressed: send it plain, so that its size is known.")
         table = pa.ipc.open_stream(body).read_all()
         table.validate(full=True)  # offsets that lead out of a buffer would be followed otherwise
@@ -22,27 +22,28 @@ def table_of(body: bytes) -> pa.Table:
     return table
 
 
-def _compressed(metadata: bytes) -> bool:
-    """Whether a message's buffers are compressed: its flatbuffer says so, and Arrow has no other way to ask."""
+def _is_compressed(metadata: bytes) -> bool:
+    """Tell whether a message's buffers are compressed: its flatbuffer says so, and Arrow has no other way to ask."""
     message = struct.unpack_from("<I", metadata)[0]
     kind = _field(metadata, message, 1)
     header = _field(metadata, message, 2)
-    if not kind or not header or metadata[kind] not in (RECORDS, DICTIONARY):
+    if not kind or not header or metadata[kind] not in (RECORD_BATCH, DICTIONARY_BATCH):
         return False
-    records = _followed(metadata, header)
-    if metadata[kind] == DICTIONARY:
-        records = _followed(metadata, _field(metadata, records, 1))
+    records = _target(metadata, header)
+    if metadata[kind] == DICTIONARY_BATCH:
+        records = _target(metadata, _field(metadata, records, 1))
     return _field(metadata, records, 3) != 0
 
 
 def _field(buffer: bytes, table: int, number: int) -> int:
-    """Where a flatbuffer table has its field of this number; 0 if it has none."""
+    """Return where a flatbuffer table has its field of this number; 0 if it has none."""
     layout = table - struct.unpack_from("<i", buffer, table)[0]
     size = struct.unpack_from("<H", buffer, layout)[0]
-    at = 4 + 2 * number
-    inside = struct.unpack_from("<H", buffer, layout + at)[0] if at < size else 0
-    return table + inside if inside else 0
+    entry = 4 + 2 * number
+    offset = struct.unpack_from("<H", buffer, layout + entry)[0] if entry < size else 0
+    return table + offset if offset else 0
 
 
-def _followed(buffer: bytes, at: int) -> int:
-    return at + int(struct.unpack_from("<I", buffer, at)[0])
+def _target(buffer: bytes, reference: int) -> int:
+    """Return where a reference of the flatbuffer, which is relative to itself, leads."""
+    return reference + int(struct.unpack_from("<I", buffer, reference)[0])

@@ -1,4 +1,4 @@
-"""Says which extra brings the service's packages, before the modules beside this one import them."""
+"""Say which extra brings the service's packages, before the modules beside this one import them."""
 
 from centrality._optional import optional
 

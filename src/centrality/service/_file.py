@@ -1,4 +1,4 @@
-"""The model's file, looked at every second: a new one takes the old one's place between two requests."""
+"""Watch the model's file: a new version replaces the old one between two requests."""
 
 import asyncio
 import gc
@@ -7,39 +7,40 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from centrality._checks import InputError
+from centrality.model.interface import CentralityModel
 from centrality.service._metrics import Metrics
-from centrality.service._served import Served, served
+from centrality.service._served import ServedModel, served_model
 
 LOG = logging.getLogger(__name__)
-EVERY = 1.0  # seconds
-Mark = tuple[int, ...] | None  # what tells one file from another at the same place
+LOOK_EVERY = 1.0  # seconds
+Fingerprint: TypeAlias = tuple[int, ...] | None  # tells versions of the file apart; None if there is no file
 
 
 class ModelFile:
-    """`current` is the model to score with. A request keeps the one it began with."""
+    """Keeps the model to score with, `current`, up to date; a request stays with the one it began with."""
 
-    def __init__(self, path: Path, load: Callable[[], Any], metrics: Metrics) -> None:
+    def __init__(self, path: Path, load: Callable[[], CentralityModel], metrics: Metrics) -> None:
         self.path, self._load, self._metrics = path, load, metrics
-        self._seen, self.current = self._loaded()
+        self._fingerprint, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
 
-    def _loaded(self) -> tuple[Mark, Served]:
-        """The model, and the file that it came from: read again if that was replaced meanwhile."""
+    def _load_version(self) -> tuple[Fingerprint, ServedModel]:
+        """Load the model, again if its file is replaced meanwhile, and return the fingerprint of that file with it."""
         while True:
-            mark, model = self._mark(), self._load()
-            name = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
-            if self._mark() == mark:
+            fingerprint, model = self._read_fingerprint(), self._load()
+            version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
+            if self._read_fingerprint() == fingerprint:
                 break
-        found = served(model, name)
+        served = served_model(model, version)
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
-        return mark, found
+        return fingerprint, served
 
-    def _mark(self) -> Mark:
+    def _read_fingerprint(self) -> Fingerprint:
         try:
             about = self.path.stat()
         except OSError:
@@ -49,17 +50,17 @@ class ModelFile:
     async def watch(self) -> None:
         """Load whatever new file appears, until cancelled."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(LOOK_EVERY)
             await self.look()
 
     async def look(self) -> None:
         """Take a new file if there is one; go on with the old model if it cannot be used."""
-        mark = self._mark()
-        if mark is None or mark == self._seen:
+        fingerprint = self._read_fingerprint()
+        if fingerprint is None or fingerprint == self._fingerprint:
             return  # a file that is gone for a moment is being replaced
-        self._seen = mark
+        self._fingerprint = fingerprint
         try:
-            self._seen, self.current = await asyncio.to_thread(self._loaded)
+            self._fingerprint, self.current = await asyncio.to_thread(self._load_version)
         except Exception as error:  # whatever a wrong file can lead to: the service goes on
             if not isinstance(error, InputError | OSError):  # no fault of the file's: a bug of ours
                 LOG.exception("An error of the service while it loaded %s", self.path)
@@ -69,4 +70,4 @@ class ModelFile:
             return
         self.trouble = None
         self._metrics.reloads.labels("loaded").inc()
-        print(f"centrality: loaded {self.path} anew, version {self.current.name}", file=sys.stderr, flush=True)
+        print(f"centrality: loaded {self.path} anew, version {self.current.version}", file=sys.stderr, flush=True)

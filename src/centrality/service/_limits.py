@@ -1,11 +1,11 @@
-"""What one request may ask for, and what it is told when that cannot be."""
+"""Bound what one request may ask for, and refuse what cannot be answered."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for."""
+    """Bounds what one request may ask for."""
 
     body_bytes: int = 64 << 20
     rows: int = 1_000_000
@@ -14,8 +14,8 @@ class Limits:
 
 
 class RequestError(Exception):
-    """A request that is not answered with scores: a status, and a sentence that says what was wanted."""
+    """Refuses a request: with an HTTP status, and a sentence that says what was wanted."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status

@@ -1,15 +1,17 @@
-"""The service described for machines (OpenAPI), and the same for people: a page that needs nothing from elsewhere."""
+"""Describe the service for machines (OpenAPI), and for people: on a page that needs nothing from elsewhere."""
 
 import json
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 from centrality import __version__
 from centrality.service._limits import Limits
 from centrality.service._requests import ARROW, JSON
 
+Schema: TypeAlias = dict[str, Any]  # a part of an OpenAPI document: JSON
+
 EXAMPLE = {"rows": [[1.5, 2.0], [0.5, 1.0]], "t": [0, 1], "p_values": True}
-SCORES: dict[str, Any] = {
+SCORES: Schema = {
     "type": "object",
     "description": "One list for each new column, with a value for each row, null where a row has no score: "
     "centrality_<t>; p_value_<t> if asked for; contribution_<column> if an explanation was asked for.",
@@ -20,7 +22,8 @@ DIAL = {"type": "number", "minimum": 0, "maximum": 1}
 ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 
 
-def document(limits: Limits) -> dict[str, Any]:
+def document(limits: Limits) -> Schema:
+    """Return the OpenAPI document of the service."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -32,8 +35,8 @@ def document(limits: Limits) -> dict[str, Any]:
             "/score": {"post": _score(limits)},
             "/model": {"get": _page("Which model is in use: its columns, its own t, what it can do.", JSON)},
             "/metrics": {"get": _page("Counters for Prometheus.", "text/plain")},
-            "/health": {"get": _page("The service is up.", JSON, free=True)},
-            "/openapi.json": {"get": _page("This description.", JSON, free=True)},
+            "/health": {"get": _page("The service is up.", JSON, needs_token=False)},
+            "/openapi.json": {"get": _page("This description.", JSON, needs_token=False)},
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -43,7 +46,7 @@ def document(limits: Limits) -> dict[str, Any]:
     }
 
 
-def _rows(limits: Limits) -> dict[str, Any]:
+def _rows(limits: Limits) -> Schema:
     row = {
         "oneOf": [
             {"type": "array", "description": "values in the order of the model's columns"},
@@ -68,8 +71,8 @@ def _rows(limits: Limits) -> dict[str, Any]:
     }
 
 
-def _score(limits: Limits) -> dict[str, Any]:
-    def refused(why: str) -> dict[str, Any]:
+def _score(limits: Limits) -> Schema:
+    def refusal(why: str) -> Schema:
         return {"description": why, "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
 
     binary = {"schema": {"type": "string", "format": "binary"}}
@@ -91,37 +94,39 @@ def _score(limits: Limits) -> dict[str, Any]:
                 "description": "the scores",
                 "content": {JSON: {"schema": {"$ref": "#/components/schemas/Scores"}}, ARROW: binary},
             },
-            "401": refused("no token, or another one"),
-            "413": refused(f"more than {limits.body_bytes:,} bytes"),
-            "415": refused("neither JSON nor Arrow"),
-            "422": refused(f"rows that cannot be scored, or more than {limits.rows:,}"),
-            "500": refused("a bug of the service, which its log tells of"),
-            "503": refused(f"busy, or longer than {limits.seconds:g} s; try again"),
+            "401": refusal("no token, or another one"),
+            "413": refusal(f"more than {limits.body_bytes:,} bytes"),
+            "415": refusal("neither JSON nor Arrow"),
+            "422": refusal(f"rows that cannot be scored, or more than {limits.rows:,}"),
+            "500": refusal("a bug of the service, which its log tells of"),
+            "503": refusal(f"busy, or longer than {limits.seconds:g} s; try again"),
         },
     }
 
 
-def _page(said: str, kind: str, free: bool = False) -> dict[str, Any]:
-    found: dict[str, Any] = {"summary": said, "responses": {"200": {"description": "ok", "content": {kind: {}}}}}
-    return found | {"security": [{}]} if free else found
+def _page(summary: str, content_type: str, *, needs_token: bool = True) -> Schema:
+    responses = {"200": {"description": "ok", "content": {content_type: {}}}}
+    operation: Schema = {"summary": summary, "responses": responses}
+    return operation if needs_token else operation | {"security": [{}]}
 
 
 def page(limits: Limits) -> str:
-    """The document, readable."""
+    """Return the document as a page for people."""
     described = document(limits)
     parts = [_operation(path, *next(iter(methods.items()))) for path, methods in described["paths"].items()]
     return PAGE.format(version=__version__, operations="\n".join(parts), curl=escape(CURL))
 
 
-def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
+def _operation(path: str, method: str, operation: Schema) -> str:
+    """Return one operation of the document as HTML."""
     lines = [f"<h2><b>{method.upper()}</b> {escape(path)}</h2><p>{escape(operation['summary'])}"]
     lines.append(f" {escape(operation['description'])}</p>" if "description" in operation else "</p>")
     if "requestBody" in operation:
         lines.append(f"<p>A request:</p><pre>{escape(json.dumps(EXAMPLE, indent=1))}</pre>")
         lines.append(f"<p>{escape(SCORES['description'])}</p>")
         rows = (
-            f"<tr><td>{status}</td><td>{escape(one['description'])}</td></tr>"
-            for status, one in operation["responses"].items()
+            f"<tr><td>{status}</td><td>{escape(response['description'])}</td></tr>"
+            for status, response in operation["responses"].items()
         )
         lines.append(f"<table>{''.join(rows)}</table>")
     return "".join(lines)

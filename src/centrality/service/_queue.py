@@ -1,6 +1,6 @@
-"""Rows of many requests, scored together: whoever waits when the scorer becomes free goes along.
+"""Score the rows of many requests together: those that wait when the scorer becomes free.
 
-Nobody is made to wait for company. A turn takes a bounded number of rows, and of one request only a part if it has
+No request is made to wait for others. A turn takes a bounded number of rows, and of one request only a part if it has
 more, so that a large request does not keep small ones waiting.
 """
 
@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,59 +21,66 @@ TURN = 32_768  # rows scored together: some 30 ms
 AT_ONCE = 16_384  # rows of one request in a turn, when others are waiting
 QUICK = 1 << 14  # values that are scored within a millisecond: handing them to a thread would take as long
 
+Scores: TypeAlias = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Scoring:
-    """What is done with rows. Requests that bring equal ones can be scored together."""
+    """Says what is done with rows; requests whose keys are equal can be scored together."""
 
-    by: Callable[[Rows], NDArray[Any]]
+    function: Callable[[Rows], Scores]
     key: Hashable
-    whole: bool = False  # all rows at once and alone: they are one series
+    undivided: bool = False  # the rows of a request are one series: scored all at once, without those of others
     turn: int = TURN
     quick: bool = False  # small batches need no thread
 
 
 @dataclass(eq=False)
 class Work:
-    """The rows of one request, and how far they are."""
+    """Holds the rows of one request, and the scores that are there already."""
 
     scoring: Scoring
     rows: Rows
     rows_left: int
-    answer: "asyncio.Future[NDArray[Any]]"
-    parts: list[NDArray[Any]] = field(default_factory=list)
-    begun: int = 0
+    answer: "asyncio.Future[Scores]"
+    parts: list[Scores] = field(default_factory=list)
+    rows_taken: int = 0
 
     def next(self, most: int) -> Rows:
-        """The next rows to be scored, at most so many."""
-        start = self.begun
-        self.begun += min(most, self.rows_left)
-        self.rows_left -= self.begun - start
-        return self.rows if start == 0 and self.rows_left == 0 else cut(self.rows, start, self.begun)
+        """Take the next rows to be scored, at most so many."""
+        start = self.rows_taken
+        self.rows_taken += min(most, self.rows_left)
+        self.rows_left -= self.rows_taken - start
+        return self.rows if start == 0 and self.rows_left == 0 else cut(self.rows, start, self.rows_taken)
 
-    def add(self, part: NDArray[Any]) -> None:
+    def add(self, part: Scores) -> None:
+        """Take in the scores of the rows taken last; after the last ones, the request is answered."""
         self.parts.append(part)
         if self.rows_left == 0 and not self.answer.done():
             self.answer.set_result(self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts))
 
     def fail(self, error: BaseException) -> None:
+        """Answer the request with an error."""
         self.rows_left = 0
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 class Queue:
-    """Work waiting for its turn. One thread scores; the event loop itself does what takes less than a millisecond."""
+    """Lets work wait for its turn. One thread scores; the event loop itself does what takes less than a millisecond.
 
-    def __init__(self, most_waiting: int, told: Callable[[int, int], None]) -> None:
-        self.most_waiting, self._told = most_waiting, told
+    `scored_together` is told after each turn how many requests and rows were in it.
+    """
+
+    def __init__(self, most_waiting: int, scored_together: Callable[[int, int], None]) -> None:
+        self.most_waiting, self._scored_together = most_waiting, scored_together
         self.waiting = 0  # rows accepted and not yet answered
         self._works: deque[Work] = deque()
         self._running: asyncio.Task[None] | None = None
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="scorer")
 
-    async def score(self, scoring: Scoring, rows: Rows) -> NDArray[Any]:
-        """What `scoring` makes of the rows, when their turn has come."""
+    async def score(self, scoring: Scoring, rows: Rows) -> Scores:
+        """Return what `scoring` makes of the rows, when their turn has come."""
         n = count(rows)
         if self.waiting and self.waiting + n > self.most_waiting:
             raise RequestError(503, f"Busy: {self.waiting:,} rows are waiting to be scored. Try again in a second.")
@@ -96,21 +103,21 @@ class Queue:
             self._running = None
 
     def _turn(self) -> list[tuple[Work, Rows]]:
-        """Who is scored next, and which of their rows; those with more rows go to the end of the queue."""
+        """Choose whose rows are scored next, and which; those with more rows go to the end of the queue."""
         turn: list[tuple[Work, Rows]] = []
         others: deque[Work] = deque()
         room = 0
         while self._works and (not turn or room > 0):
             work = self._works.popleft()
             scoring = work.scoring
-            if work.answer.done():  # given up: it took too long
+            if work.answer.done():  # the request took too long and was given up
                 continue
             if not turn:
-                room = work.rows_left if scoring.whole else scoring.turn
-            elif scoring.key != turn[0][0].scoring.key or scoring.whole:
+                room = work.rows_left if scoring.undivided else scoring.turn
+            elif scoring.key != turn[0][0].scoring.key or scoring.undivided:
                 others.append(work)
                 continue
-            part = work.next(room if scoring.whole else min(room, AT_ONCE if self._works else room))
+            part = work.next(room if scoring.undivided else min(room, AT_ONCE if self._works else room))
             room -= count(part)
             turn.append((work, part))
             if work.rows_left:
@@ -119,24 +126,25 @@ class Queue:
         return turn
 
     async def _score(self, turn: list[tuple[Work, Rows]]) -> None:
+        """Score the rows of a turn together; if that fails, those of each request by themselves."""
         scoring = turn[0][0].scoring
         parts = [part for _, part in turn]
         try:
             rows = joined(parts)
             if scoring.quick and rows.size <= QUICK:
-                found = scoring.by(rows)
+                scores = scoring.function(rows)
             else:
-                found = await asyncio.get_running_loop().run_in_executor(self.thread, scoring.by, rows)
-        except Exception as error:
+                scores = await asyncio.get_running_loop().run_in_executor(self.thread, scoring.function, rows)
+        except Exception as error:  # noqa: BLE001  (whatever a model raises is the answer to the request it belongs to)
             if len(turn) == 1:
                 turn[0][0].fail(error)
                 return
-            for one in turn:  # each gets its scores, or an error of its own
-                await self._score([one])
+            for work_and_part in turn:  # each gets its scores, or an error of its own
+                await self._score([work_and_part])
             return
-        self._told(len(turn), len(found))
+        self._scored_together(len(turn), len(scores))
         start = 0
         for (work, _), part in zip(turn, parts, strict=True):
             n = count(part)
-            work.add(found[start : start + n])
+            work.add(scores[start : start + n])
             start += n

@@ -1,10 +1,10 @@
-"""A loaded model as the service sees it: which rows it takes from a request, and what it makes of them."""
+"""Adapt a loaded model to the service: say which rows it takes from a request, and what it makes of them."""
 
 import base64
 import binascii
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import orjson
@@ -17,53 +17,61 @@ from centrality.model.interface import CentralityModel, over_vectors
 from centrality.scoring.adapter import Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
-from centrality.service._rows import Rows, count
+from centrality.service._rows import JsonRows, Rows, count
 from centrality.tables import jsonl
 
-EXPLAINED = 1024  # rows explained together: that takes many passes through the network
-NUMBERS = {int, float, bool}
+EXPLAINED_TOGETHER = 1024  # rows: each takes many passes through the network
+NUMBER_TYPES = {int, float, bool}
+
+Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+JsonValue: TypeAlias = Any
+JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a text
 
 
-class Served:
-    """What all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
+class ServedModel:
+    """Does what all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
 
-    def __init__(self, model: CentralityModel, name: str) -> None:
-        self.model, self.name = model, name  # the name tells one version of the model's file from another
+    def __init__(self, model: CentralityModel, version: str) -> None:
+        self.model, self.version = model, version  # which tells one version of the model's file from another
         self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
         self.columns = self.reading.columns  # what a row's values are called
         model.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
-    def from_json(self, rows: list[Any]) -> Rows:
+    def from_json(self, rows: JsonRows) -> Rows:
+        """Return the rows of a request in JSON as they wait to be scored."""
         raise NotImplementedError
 
     def from_arrow(self, table: pa.Table) -> Rows:
+        """Return the rows of a request in Arrow as they wait to be scored."""
         raise NotImplementedError
 
-    def vectors(self, rows: Rows) -> Any:
-        """Return the rows as the fitted model takes them."""  # (n, p)
+    def vectors(self, rows: Rows) -> Vectors:  # (n, p)
+        """Return the rows as the fitted model takes them."""
         raise NotImplementedError
 
     def heads(self) -> Scoring:
+        """Say how rows become heads."""
         raise NotImplementedError
 
     def explanation(self, t: float) -> Scoring:
+        """Say how rows become the contributions of their features at t."""
         if self.reading.one_series:
             raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
-        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), turn=EXPLAINED)
+        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), turn=EXPLAINED_TOGETHER)
 
     def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
         return self.model.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
 
-    def part_names(self, width: int) -> list[str]:
-        """What the contributions to a score are called."""
+    def contribution_names(self, width: int) -> list[str]:
+        """Return what the contributions to a score are called."""
         features = self.model.features()
         return [f"x{j}" for j in range(width)] if features is None else features.names
 
-    def describe(self) -> dict[str, Any]:
-        """What GET /model says."""
+    def describe(self) -> dict[str, object]:
+        """Return what GET /model answers."""
         return {
             "model": type(self.model).__name__,
-            "version": self.name,
+            "version": self.version,
             "columns": self.columns,
             "features": self.fitted.width,
             "t": self.t,
@@ -75,31 +83,31 @@ class Served:
         }
 
 
-class Numbers(Served):
-    """Rows are numbers, in the order of the columns or under their names."""
+class ModelOfNumbers(ServedModel):
+    """Takes rows of numbers, in the order of the columns or under their names."""
 
-    def __init__(self, model: CentralityModel, name: str) -> None:
-        super().__init__(model, name)
+    def __init__(self, model: CentralityModel, version: str) -> None:
+        super().__init__(model, version)
         self.width = self.fitted.width
         self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
 
     def heads(self) -> Scoring:
         return self._heads
 
-    def vectors(self, rows: Rows) -> Any:
+    def vectors(self, rows: Rows) -> Vectors:
         return rows
 
-    def from_json(self, rows: list[Any]) -> Rows:
+    def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):
             columns = self.columns or list(rows[0])
             rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
         try:
             kinds = set(map(type, chain.from_iterable(rows)))
-            matrix = np.array(rows, dtype=np.float64) if kinds <= NUMBERS else None
+            matrix = np.array(rows, dtype=np.float64) if kinds <= NUMBER_TYPES else None
         except (TypeError, ValueError):  # not lists, or of different lengths
             matrix = None
         if matrix is None or matrix.shape[1:] != (self.width,):
-            raise RequestError(422, self._complaint(rows))
+            raise RequestError(422, self._first_wrong_row(rows))
         return matrix  # finite: JSON has no other numbers
 
     def from_arrow(self, table: pa.Table) -> Rows:
@@ -108,11 +116,12 @@ class Numbers(Served):
         elif table.num_columns != self.width:
             raise RequestError(422, f"{self.width} columns were wanted, got {table.num_columns}.")
         matrix = tables.numbers(table)
-        require_finite(matrix, self.columns)  # now: in a batch it would be everybody's error
+        require_finite(matrix, self.columns)  # now, not when they are scored together with those of others
         return matrix
 
     @staticmethod
-    def _ordered(row: Any, columns: list[str], i: int) -> list[Any]:
+    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[JsonValue]:
+        """Return the named values of a row in the order of the columns."""
         try:
             return [row[name] for name in columns]
         except (KeyError, TypeError):
@@ -120,8 +129,8 @@ class Numbers(Served):
                 tables.require(list(row), columns)
             raise RequestError(422, f"Row {i}: an object of named values was wanted, got {_short(row)}.") from None
 
-    def _complaint(self, rows: list[Any]) -> str:
-        """Which row is the first that is no list of so many numbers."""
+    def _first_wrong_row(self, rows: JsonRows) -> str:
+        """Say which row is the first that is not a list of so many numbers."""
         wanted = f"a list of {self.width} numbers"
         if self.columns:
             wanted += f" ({', '.join(self.columns[:8])}{', ...' if self.width > 8 else ''})"
@@ -136,18 +145,20 @@ class Numbers(Served):
         return f"Rows of {self.width} numbers were wanted."
 
 
-class Represented(Served):
-    """Rows are what the model's representation reads."""
+class ModelWithRepresentation(ServedModel):
+    """Takes rows of whatever the model's representation reads."""
 
-    def __init__(self, model: CentralityModel, name: str) -> None:
-        super().__init__(model, name)
-        whole, turn = self.reading.one_series, self.reading.rows_at_once
-        self._heads = Scoring(self._heads_of, ("heads", id(self.model)), whole=whole, turn=turn)
+    def __init__(self, model: CentralityModel, version: str) -> None:
+        super().__init__(model, version)
+        reading = self.reading
+        self._heads = Scoring(
+            self._heads_of, ("heads", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
+        )
 
     def heads(self) -> Scoring:
         return self._heads
 
-    def vectors(self, rows: Rows) -> Any:
+    def vectors(self, rows: Rows) -> Vectors:
         if isinstance(rows, pa.Table):
             return Adapter(self.model, rows.column_names).vectors(rows)
         return self.model.vectors(rows)
@@ -155,7 +166,7 @@ class Represented(Served):
     def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
         return self.model.by_moment(over_vectors(self.vectors(rows), self.fitted.heads), count(rows))
 
-    def from_json(self, rows: list[Any]) -> Rows:
+    def from_json(self, rows: JsonRows) -> Rows:
         if self.reading.kind == "images":
             return self._pictures(rows)
         if self.columns is None:
@@ -176,14 +187,14 @@ class Represented(Served):
         return table
 
     def _require_no_paths(self, table: pa.Table) -> None:
-        """A path would be one on this machine, and not the caller's to read."""
+        """Raise if images are given by path: it would be one on this machine, which is not the caller's to read."""
         if self.reading.kind == "images" and not (
             pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)
         ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
-    def _named(self, row: Any, i: int) -> dict[str, Any]:
-        """The row as an object: values in the order of the columns, or the only column's value, get their names."""
+    def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
+        """Return the row as an object: values in the columns' order, or the only column's value, get their names."""
         assert self.columns is not None
         if isinstance(row, dict):
             return row
@@ -192,22 +203,25 @@ class Represented(Served):
             raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
         return dict(zip(self.columns, values, strict=True))
 
-    def _pictures(self, rows: list[Any]) -> Rows:
-        found = []
+    def _pictures(self, rows: JsonRows) -> Rows:
+        """Decode image files in base64."""
+        files = []
         for i, row in enumerate(rows):
-            text: Any = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
+            text: JsonValue = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
             try:
-                found.append(base64.b64decode(text, validate=True))
+                files.append(base64.b64decode(text, validate=True))
             except (binascii.Error, TypeError, ValueError):
                 raise RequestError(422, f"Row {i}: an image file in base64 was wanted, got {_short(row)}.") from None
-        return found if self.columns is None else pa.table({self.columns[0]: pa.array(found, pa.binary())})
+        return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
 
 
-def served(model: CentralityModel, name: str) -> Served:
-    """Return the model as the service sees it."""
-    return Numbers(model, name) if model.reading().kind == "numbers" else Represented(model, name)
+def served_model(model: CentralityModel, version: str) -> ServedModel:
+    """Return the model as the service uses it."""
+    kind = ModelOfNumbers if model.reading().kind == "numbers" else ModelWithRepresentation
+    return kind(model, version)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
+    """Return a value as JSON, cut if it is long, for a message."""
     shown = orjson.dumps(value).decode(errors="replace")
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,4 +1,4 @@
-"""The server process: a socket, uvicorn, and an end that finishes what was accepted."""
+"""Run the server: listen on a socket, serve by uvicorn, and finish what was accepted before the end."""
 
 import ipaddress
 import signal
@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from centrality._checks import InputError
+from centrality.model.interface import CentralityModel
 from centrality.service._app import App
 from centrality.service._file import ModelFile
 from centrality.service._limits import Limits
@@ -19,22 +19,25 @@ from centrality.service._metrics import Metrics
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, except that a signal ends it in order: it is no error to be told to stop."""
+    """Serves as uvicorn does, except that a signal ends it in order: it is no error to be told to stop."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        """Let both signals end the server, and put the earlier handlers back when it has ended."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-def run(path: Path, load: Callable[[], Any], host: str, port: int, token: str | None, limits: Limits) -> dict[str, int]:
-    """Serve until told to stop; then, how many requests and rows there were."""
+def run(
+    path: Path, load: Callable[[], CentralityModel], *, host: str, port: int, token: str | None, limits: Limits
+) -> dict[str, int]:
+    """Serve until told to stop, and return how many requests and rows there were."""
     require_token(host, token)
-    with _listening(host, port) as listening:
+    with _listen(host, port) as listener:
         metrics = Metrics()
         app = App(ModelFile(path, load, metrics), metrics, limits, token)
         config = uvicorn.Config(
@@ -47,14 +50,15 @@ def run(path: Path, load: Callable[[], Any], host: str, port: int, token: str | 
             proxy_headers=False,
             timeout_keep_alive=30,
         )
-        at = listening.getsockname()
-        shown = f"[{at[0]}]" if ":" in at[0] else at[0]
-        print(f"centrality: serving {path} at http://{shown}:{at[1]} (Ctrl-C stops)", file=sys.stderr, flush=True)
-        Server(config).run(sockets=[listening])
+        name, port = listener.getsockname()[:2]
+        shown = f"[{name}]" if ":" in name else name
+        print(f"centrality: serving {path} at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr, flush=True)
+        Server(config).run(sockets=[listener])
     return {"requests": metrics.total("centrality_requests_total"), "rows": metrics.total("centrality_rows_total")}
 
 
 def require_token(host: str, token: str | None) -> None:
+    """Raise if others can reach the host and there is no token to keep them out."""
     if token is None and not is_loopback(host):
         raise InputError(
             f"A token was wanted for {host}, which others can reach: put one into the environment variable "
@@ -63,13 +67,14 @@ def require_token(host: str, token: str | None) -> None:
 
 
 def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach the host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
