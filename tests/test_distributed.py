@@ -120,7 +120,7 @@ def test_every_row_comes_out_once_though_workers_die_and_a_node_leaves(cluster, 
     np.testing.assert_array_equal(np.sort(ids), np.arange(ROWS))
 
 
-def test_the_command_joins_a_cluster_by_its_address_and_resumes(cluster, model, folder, expected, tmp_path, capsys):
+def test_the_command_joins_a_cluster_by_its_address_and_resumes(cluster, model, folder, expected, *, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()
     for name in list(expected)[2:]:

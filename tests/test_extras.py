@@ -41,7 +41,7 @@ USES = {
     "Series": ("series", "representations.Series('catch22').fit(X.T)"),
     "Scorer": ("onnx", "from centrality.onnx import Scorer; Scorer('{folder}/model.onnx')"),
     "to_onnx": ("onnx", "load('{folder}/rows.safetensors').to_onnx('{folder}/model.onnx')"),
-    "second pass": ("scale", "from centrality.scoring import sketches; sketches.require(None)"),
+    "second pass": ("scale", "from centrality.scoring import sketches; sketches.require_possible(None)"),
     "distributed.score": (
         "cluster",
         "from centrality import distributed\n"

@@ -41,9 +41,9 @@ def test_it_is_a_pyod_detector_and_everybody_sees_it(detector):
 
 def test_fitting_leaves_what_every_pyod_detector_has(detector):
     assert detector.decision_scores_.shape == detector.labels_.shape == (200,)
-    assert detector._mu == pytest.approx(detector.decision_scores_.mean())
-    assert detector._sigma == pytest.approx(detector.decision_scores_.std())
-    assert detector._classes == 2
+    assert detector._mu == pytest.approx(detector.decision_scores_.mean())  # noqa: SLF001  (PyOD's own)
+    assert detector._sigma == pytest.approx(detector.decision_scores_.std())  # noqa: SLF001  (PyOD's own)
+    assert detector._classes == 2  # noqa: SLF001  (PyOD's own)
     assert set(detector.labels_) == {0, 1}
     np.testing.assert_array_equal(detector.labels_, detector.decision_scores_ > detector.threshold_)
     assert detector.labels_.sum() == 20  # the contamination that was asked for
@@ -113,9 +113,9 @@ def test_fit_predict_score_gives_a_good_score(rows, scoring):
 
 
 def test_ranks_are_those_of_the_scores_among_the_training_scores(detector, rows):
-    ranks = detector._predict_rank(rows[0])
+    ranks = detector._predict_rank(rows[0])  # noqa: SLF001  (PyOD's own)
     np.testing.assert_allclose(ranks + 1, rankdata(detector.decision_scores_, method="min"))
-    normalized = detector._predict_rank(rows[1], normalized=True)
+    normalized = detector._predict_rank(rows[1], normalized=True)  # noqa: SLF001  (PyOD's own)
     assert ((normalized >= 0) & (normalized <= 1)).all()
 
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Write files completely or not at all."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it takes `path`'s place only if the block succeeds.
+    """Yield a temporary path beside `path`; it is renamed to `path` only if the block succeeds.
 
     A full disk, an error or Ctrl-C inside the block leaves an older file at `path` untouched.
     """
@@ -20,23 +20,23 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(f"Cannot write {target}: it is a folder, a file name was wanted.")
     # The suffix stays last: writers choose the format by it.
-    beside = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
     try:
-        yield beside
-        with beside.open("rb+") as file:
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        beside.replace(target)
+        temporary.replace(target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def sweep(targets: Iterable[Path]) -> None:
-    """Remove what killed processes left beside these files. Nobody may be writing them meanwhile."""
+def remove_leftovers(targets: Iterable[Path]) -> None:
+    """Remove the temporary files that killed processes left beside these. Nobody may be writing them meanwhile."""
     names: dict[Path, set[str]] = {}
     for target in targets:
         names.setdefault(target.parent, set()).add(target.name)
     for folder, wanted in names.items():
         for file in folder.glob(".*") if folder.is_dir() else ():
-            left = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
-            if left and left[1] + (left[2] or "") in wanted:
+            leftover = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
+            if leftover and leftover[1] + (leftover[2] or "") in wanted:
                 file.unlink(missing_ok=True)

@@ -1,12 +1,11 @@
-"""What users give, checked: each answer says what was wanted and what came."""
+"""Checks of what users give: each error says what was wanted and what came."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used; the message says what was wanted and what came.
+    """Says that something the user gave cannot be used: what was wanted, and what came.
 
     Only these are the user's to mend. A plain ValueError or TypeError that reaches the command line or the service is
     a bug of ours, and keeps its traceback.
@@ -14,26 +13,26 @@ class InputError(ValueError):
 
 
 class InputTypeError(InputError, TypeError):
-    """Something of another kind than was wanted."""
+    """Says that something is of another kind than was wanted."""
 
 
-def whole(name: str, value: Any, at_least: int = 1) -> int:
-    """`value` as an int."""
+def whole_number(name: str, value: object, at_least: int = 1) -> int:
+    """Return `value` as an int; raise if it is no whole number, or below `at_least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < at_least:
         raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
 
 
-def positive(name: str, value: Any, or_zero: bool = False) -> float:
-    """`value` as a finite float above zero."""
+def positive(name: str, value: object, *, or_zero: bool = False) -> float:
+    """Return `value` as a float; raise if it is not finite and above zero."""
     number = float("nan") if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if not (0 < number < float("inf") or (or_zero and number == 0)):
         raise InputError(f"{name} must be a {'number of at least' if or_zero else 'number above'} 0, got {value!r}.")
     return number
 
 
-def widths(hidden: Any) -> tuple[int, ...]:
-    """The encoder's layer widths."""
+def widths(hidden: object) -> tuple[int, ...]:
+    """Return the widths of the encoder's layers; raise if they are none."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str) or len(hidden) == 0:
         raise InputError(f"hidden must be the widths of one or more layers, such as (128, 128), got {hidden!r}.")
-    return tuple(whole("each width in hidden", width) for width in hidden)
+    return tuple(whole_number("each width in hidden", width) for width in hidden)

@@ -2,23 +2,46 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.stable.v2.typing import IntoDataFrame
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from centrality._checks import InputError, InputTypeError
 
-FEW_VALUES = 4096  # a request loop's row is looked at without ceremony
-CHECK_ROWS = 65_536  # rows looked at together when values are checked: bounds the memory that takes
+FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
+CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
+
+# Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
+# sparse matrix.
+RowsLike: TypeAlias = ArrayLike | IntoDataFrame | sparse.spmatrix
+RandomState: TypeAlias = int | np.random.RandomState | None  # what scikit-learn's `check_random_state` takes
+
+
+class SparseRows(Protocol):
+    """Describes what is used of scipy's CSR matrices, which carry no types."""
+
+    shape: tuple[int, int]
+    data: NDArray[np.generic]
+    indices: NDArray[np.int32]
+
+    def toarray(self) -> NDArray[np.generic]:
+        """Return the same rows as an array."""
+
+    def __getitem__(self, chosen: NDArray[np.bool_]) -> "SparseRows":
+        """Return the rows that are True in `chosen`."""
+
+
+CheckedRows: TypeAlias = NDArray[Any] | SparseRows
 
 
 class CentralityEstimator(OutlierMixin, BaseEstimator):
-    """Anything that gives each row one number, larger meaning more central.
+    """Gives each row one number, larger meaning more central.
 
     A subclass brings `contamination`, `fit` and `score_samples`; `fit` ends by setting `offset_`.
     """
@@ -26,21 +49,22 @@ class CentralityEstimator(OutlierMixin, BaseEstimator):
     contamination: float | str
     offset_: float
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: RowsLike) -> NDArray[np.float64]:
+        """Return how central each row is: larger means more normal."""
         raise NotImplementedError
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """`score_samples(X) - offset_`: negative for outliers."""
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
+        """Return `score_samples(X) - offset_`: negative for outliers."""
         scores = self.score_samples(X)  # first: it says so if the estimator is not fitted
         return scores - self.offset_
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """+1 for inliers, -1 for outliers."""
+    def predict(self, X: RowsLike) -> NDArray[np.int64]:
+        """Return +1 for inliers and -1 for outliers."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
 
 def share_of_outliers(contamination: float | str, auto: float) -> float:
-    """The share of the training rows that `contamination` asks to call outliers."""
+    """Return the share of the training rows that `contamination` asks to call outliers."""
     if contamination == "auto":
         return auto
     if isinstance(contamination, str) or not 0 < contamination <= 0.5:
@@ -49,8 +73,8 @@ def share_of_outliers(contamination: float | str, auto: float) -> float:
 
 
 @contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """An error or Ctrl-C inside the block leaves the estimator exactly as it was before."""
+def unchanged_on_failure(estimator: object) -> Iterator[None]:
+    """Put the estimator back exactly as it was before if an error or Ctrl-C ends the block."""
     before = dict(vars(estimator))
     try:
         yield
@@ -60,8 +84,8 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
-def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
-    """Checked training rows, as an array or a CSR matrix; the estimator learns its feature names."""
+def rows_to_fit(estimator: BaseEstimator, X: RowsLike, at_least: int, why: str) -> CheckedRows:
+    """Return the training rows, checked, as an array or a CSR matrix; the estimator learns its feature names."""
     rows = _checked(estimator, X, reset=True)
     if rows.shape[0] < at_least:
         raise InputError(
@@ -70,14 +94,15 @@ def rows_to_fit(estimator: Any, X: Any, at_least: int, why: str) -> Any:
     return rows
 
 
-def rows_to_score(estimator: Any, X: Any) -> Any:
-    """Checked rows for a fitted estimator, as wide as those it was fitted on."""
-    if not hasattr(estimator, "n_features_in_"):  # the quick look; then the one that knows what to say
+def rows_to_score(estimator: BaseEstimator, X: RowsLike) -> CheckedRows:
+    """Return rows for a fitted estimator, checked: as wide as those it was fitted on."""
+    if not hasattr(estimator, "n_features_in_"):  # quick; the check below is slow, but words the error
         check_is_fitted(estimator)
     return _checked(estimator, X, reset=False)
 
 
-def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
+    """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
     X = _to_host(X)
     if _is_plain(X) and reset:  # what scikit-learn would do, in a hundredth of the time
         estimator.n_features_in_ = X.shape[1]
@@ -85,40 +110,44 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     elif not (_is_plain(X) and X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")):
         if nw.dependencies.is_into_dataframe(X):
             _require_numbers(X)
-        X = _validated(estimator, X, reset)
+        X = _validated(estimator, X, reset=reset)
     require_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
 
 
-def _validated(estimator: Any, X: Any, reset: bool) -> Any:
-    """The rows as scikit-learn takes them; what it refuses is the user's to mend."""
+def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
+    """Return the rows as scikit-learn takes them; what it refuses is an error that the user can mend."""
     try:
-        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        rows: CheckedRows = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+        )
     except InputError:
         raise
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
         raise InputError(str(error)) from error
+    return rows
 
 
-def _is_plain(X: Any) -> bool:
-    """A matrix of numbers that is not empty, so that only its values are in question."""
+def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
+    """Say whether X is a matrix of numbers that is not empty: then only its values are left to check."""
     return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 
-def _to_host(X: Any) -> Any:
-    """A torch tensor as the array it is (torch is not imported for that); anything else as it came."""
+def _to_host(X: RowsLike) -> RowsLike:
+    """Return a torch tensor as an array (torch is not imported for that), and anything else as it came."""
     if type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "detach"):
         return X.detach().cpu().numpy()
     return X
 
 
-def _require_numbers(frame: Any) -> None:
-    frame = nw.from_native(frame, eager_only=True)
+def _require_numbers(frame: IntoDataFrame) -> None:
+    """Raise if a column of the frame holds something else than numbers, and name such columns."""
+    columns = nw.from_native(frame, eager_only=True).schema
     wrong = {
         name: dtype
-        for name, dtype in frame.schema.items()
+        for name, dtype in columns.items()
         # pandas calls a column of mixed Python objects "Object": conversion decides about those
         if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object))
     }
@@ -130,9 +159,9 @@ def _require_numbers(frame: Any) -> None:
         )
 
 
-def require_finite(rows: Any, names: Sequence[str] | None) -> None:
+def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
     """Raise if a value is NaN or infinite, naming the columns and counting the rows."""
-    values = rows.data.reshape(-1, 1) if sparse.issparse(rows) else rows
+    values = rows if isinstance(rows, np.ndarray) else rows.data.reshape(-1, 1)
     if values.dtype.kind != "f" or (values.size <= FEW_VALUES and np.isfinite(values).all()):
         return
     bad = np.zeros(rows.shape[1], dtype=np.int64)
@@ -142,10 +171,10 @@ def require_finite(rows: Any, names: Sequence[str] | None) -> None:
             if np.isfinite(block.sum(dtype=np.float64)):
                 continue  # one pass without a mask: a NaN or an infinity would have spread to the sum
         mask = ~np.isfinite(block)
-        if sparse.issparse(rows):
-            bad += np.bincount(rows.indices[start : start + CHECK_ROWS][mask[:, 0]], minlength=len(bad))
-        else:
+        if isinstance(rows, np.ndarray):
             bad += mask.sum(0)
+        else:
+            bad += np.bincount(rows.indices[start : start + CHECK_ROWS][mask[:, 0]], minlength=len(bad))
     if bad.any():
         columns = np.flatnonzero(bad)
         shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])

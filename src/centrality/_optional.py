@@ -1,11 +1,11 @@
-"""Packages that only some users need: imported when used, with a message that says how to get them."""
+"""Import packages that only some users need, when they are used, and say how to get one that is missing."""
 
 from importlib import import_module
 from types import ModuleType
 
 
 class MissingExtraError(ModuleNotFoundError):
-    """A package that is not installed; the message names the extra of centrality that brings it."""
+    """Says that a package is not installed, and names the extra of centrality that brings it."""
 
 
 def optional(module: str, extra: str) -> ModuleType:
@@ -16,7 +16,7 @@ def optional(module: str, extra: str) -> ModuleType:
         package = module.partition(".")[0]
         if error.name == package:
             reason, cause = f"This needs {package}, which is not installed", None
-        else:  # the package is there, but something it needs is not: let that be seen
+        else:  # the package is there, but something it needs is not: the error shows what
             reason, cause = f"This needs {package}, which could not be imported ({error})", error
         message = f"{reason}. Install it with: pip install 'centrality[{extra}]'"
         raise MissingExtraError(message, name=error.name) from cause

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 import torch
 from sklearn.utils import check_random_state
 
@@ -25,11 +27,15 @@ from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import checked_t
 from centrality.scoring import sampling, sketches, units
+from centrality.scoring.answers import Answer
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
 from centrality.scoring.workers import outcome, result_of
 
-RETRIES = 5  # of a task whose process or node is lost
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+RETRIES = 5  # how often a task starts again whose process or node is lost
 IN_FLIGHT = 1000  # tasks that Ray knows of at once
 QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 
@@ -47,11 +53,11 @@ def score(
     address: str | None = None,
     progress: bool = False,
 ) -> int:
-    """Score a folder of Parquet files into another one, a file for each, input columns kept; the number of rows.
+    """Score a folder of Parquet files into another one, a file for each, and return the number of rows.
 
-    Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t>; `p_values` adds p_value_<t>,
-    `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split` cuts files of more rows into
-    several units of work.
+    Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t> beside those of the input;
+    `p_values` adds p_value_<t>, `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split`
+    cuts files of more rows into several units of work.
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     inliers = model.calibration_heads() if p_values else None
@@ -63,73 +69,79 @@ def score(
 
 def fit(
     data: str | Path,
-    model: Any = None,
+    model: CentralityModel | None = None,
     *,
     columns: Sequence[str] | None = None,
     sample: int | None = None,
     second_pass: bool = False,
     address: str | None = None,
     progress: bool = False,
-) -> Any:
-    """Fit a FUSE or a Chain to a uniform sample of a folder of Parquet files; the model itself, fitted.
+) -> CentralityModel:
+    """Fit a FUSE or a Chain to a uniform sample of a folder of Parquet files, and return the model itself, fitted.
 
     The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
     node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
     """
     model = FUSE() if model is None else model
-    fuse = getattr(model, "model", model) or FUSE()  # of a Chain, the one inside
+    fuse = model if isinstance(model, FUSE) else getattr(model, "model", None) or FUSE()  # the one inside a Chain
     if second_pass:
-        sketches.require(fuse.holdout)
+        sketches.require_possible(fuse.holdout)
     with tables.open_rows(data) as source:
         width = len(source.schema if columns is None else columns)
     rng = np.random.default_rng(check_random_state(fuse.random_state).randint(2**31))
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))
-        [(_, fitted)] = _remotely(partial(_fitted, model), [rows], num_gpus=gpus)
+        [(_, fitted)] = _remotely(partial(_fit, model), [rows], num_gpus=gpus)
         if second_pass:
             sketches.second_pass(fitted, data, tasks, progress=progress)
-    vars(model).update(vars(fitted))
+    model.__dict__.update(vars(fitted))
     return model
 
 
-def tasks(work: Callable[[Any], Any], items: Sequence[Any]) -> Generator[tuple[Any, Any]]:
-    """The engine: each item and what `work` makes of it, as Ray gets them done, a core for each."""
+def tasks(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
+    """Yield each item and what `work` makes of it, as Ray gets them done, a core for each: an engine for units."""
     yield from _remotely(work, items)
 
 
-def _remotely(work: Callable[[Any], Any], items: Sequence[Any], num_gpus: int = 0) -> Generator[tuple[Any, Any]]:
+def _remotely(
+    work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int = 0
+) -> Generator[tuple[Item, Result]]:
+    """Yield each item and what `work` makes of it, in tasks that take a core and so many GPUs."""
     ray = optional("ray", "cluster")
     task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=num_gpus)(outcome)
-    shared, coming = ray.put(work), iter(items)
-    waiting: dict[Any, Any] = {}
-    said: set[str] = set()
+    shared_work, to_come = ray.put(work), iter(items)
+    waiting: dict[object, Item] = {}  # by Ray's reference to the result
+    already_warned: set[str] = set()
     try:
         while True:
-            for item in islice(coming, IN_FLIGHT - len(waiting)):
-                waiting[task.remote(shared, item)] = item
+            for item in islice(to_come, IN_FLIGHT - len(waiting)):
+                waiting[task.remote(shared_work, item)] = item
             if not waiting:
                 return
             (done,), _ = ray.wait(list(waiting), num_returns=1)
-            answer = _answer(ray, done, waiting[done])
-            yield waiting.pop(done), result_of(answer, said)
+            answer: Answer[Result] = _answer(ray, done, waiting[done])
+            yield waiting.pop(done), result_of(answer, already_warned)
     finally:
         for reference in waiting:
             ray.cancel(reference, force=True)
-        if waiting:  # until nobody writes any more
+        if waiting:  # they may still be writing: wait until none is
             ray.wait(list(waiting), num_returns=len(waiting), timeout=60)
 
 
-def _answer(ray: Any, done: Any, item: Any) -> Any:
+def _answer(ray: ModuleType, done: object, item: Item) -> Answer[Result]:
+    """Fetch the answer of a task that is done; raise if its process was lost too often."""
     try:
-        return ray.get(done)
+        answer: Answer[Result] = ray.get(done)
     except ray.exceptions.RayError as error:
         raise ChildProcessError(
             f"The cluster could not do {item}: a process or node was lost {RETRIES + 1} times, or never began. {error}"
         ) from None
+    return answer
 
 
-def _fitted(model: Any, rows: Any) -> Any:
+def _fit(model: CentralityModel, rows: pa.Table) -> CentralityModel:
+    """Fit the model on the node where this runs, and return it for any other."""
     return _on_cpu(model.fit(rows))
 
 
@@ -139,14 +151,14 @@ def _on_cpu(model: CentralityModel) -> CentralityModel:
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[Any]:
-    """Ray, joined to a cluster: if not by the caller, then for as long as this lasts."""
+def _connected(address: str | None) -> Iterator[ModuleType]:
+    """Yield Ray, joined to a cluster: if not by the caller, then for as long as the block lasts."""
     ray = optional("ray", "cluster")
     if ray.is_initialized():
         yield ray
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray is not to call its makers from here
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # nor to warn of what it will do one day
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray shall not send usage statistics
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # nor warn of what a later version will change
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     ray.init(address, **QUIET, **({"include_dashboard": False} if address == "local" else {}))
     try:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__, model_file
-from centrality._checks import InputError, positive, whole, widths
+from centrality._checks import InputError, positive, whole_number, widths
 from centrality._estimator import (
     require_finite,
     rows_to_fit,
@@ -330,11 +330,11 @@ class FUSE(CentralityModel):
         return Plan(
             noise_scales=(),  # they depend on the rows
             scheme=checked_scheme(self.scheme),
-            anchors=whole("anchors", self.anchors),
-            resamples=whole("resamples", self.resamples),
-            epochs=None if self.epochs is None else whole("epochs", self.epochs),
-            max_steps=None if steps is None else whole("max_steps", steps),
-            batch_size=whole("batch_size", self.batch_size, at_least=2),
+            anchors=whole_number("anchors", self.anchors),
+            resamples=whole_number("resamples", self.resamples),
+            epochs=None if self.epochs is None else whole_number("epochs", self.epochs),
+            max_steps=None if steps is None else whole_number("max_steps", steps),
+            batch_size=whole_number("batch_size", self.batch_size, at_least=2),
             learning_rate=positive("learning_rate", self.learning_rate),
             weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
             progress=self.progress,
@@ -347,7 +347,7 @@ class FUSE(CentralityModel):
             encoder=self.encoder,
             shared=self.shared_encoder,
             potentials=potentials,
-            members=whole("ensemble", self.ensemble),
+            members=whole_number("ensemble", self.ensemble),
         )
 
     def _room(self, device: torch.device) -> int:

@@ -1,22 +1,21 @@
-"""How good a centrality is: smooth over the data, and in agreement with another."""
-
-from typing import Any
+"""Measure how good a centrality is: how smooth over the data, and how much in agreement with another."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_array
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
+from centrality._estimator import RowsLike
 
 CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
-def graph_smoothness(X: Any, scores: Any, *, neighbors: int = 10) -> float:
-    """How much scores change between neighbouring rows: 0 is perfectly smooth, larger is rougher.
+def graph_smoothness(X: RowsLike, scores: ArrayLike, *, neighbors: int = 10) -> float:
+    """Measure how much scores change between neighbouring rows: 0 is perfectly smooth, larger is rougher.
 
-    sᵀLs / |s|², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
+    It is sᵀLs / |s|², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
     either is among the other's nearest `neighbors`. Scores that are all equal give 0.
 
     >>> graph_smoothness([[0.0], [1.0], [2.0]], [0.0, 0.5, 1.0], neighbors=1)  # 2 edges, each (1/2)², over 1.25
@@ -24,7 +23,7 @@ def graph_smoothness(X: Any, scores: Any, *, neighbors: int = 10) -> float:
     """
     rows = check_array(X, accept_sparse="csr")
     s = _one_score_per_row(scores, rows.shape[0])
-    neighbors = whole("neighbors", neighbors)
+    neighbors = whole_number("neighbors", neighbors)
     if neighbors >= rows.shape[0]:
         raise InputError(f"neighbors must be below the number of rows, got {neighbors} for {rows.shape[0]} rows.")
     s = s - s.min()
@@ -36,8 +35,8 @@ def graph_smoothness(X: Any, scores: Any, *, neighbors: int = 10) -> float:
     return float(np.square(s[edges.row] - s[edges.col]).sum() / 2 / np.square(s).sum())
 
 
-def rank_correlation(first: Any, second: Any, *, method: str = "spearman") -> float:
-    """Spearman's or Kendall's rank correlation of two lists of scores.
+def rank_correlation(first: ArrayLike, second: ArrayLike, *, method: str = "spearman") -> float:
+    """Return Spearman's or Kendall's rank correlation of two lists of scores.
 
     >>> rank_correlation([1, 2, 3], [10, 20, 15])
     0.5
@@ -51,7 +50,8 @@ def rank_correlation(first: Any, second: Any, *, method: str = "spearman") -> fl
     return float(CORRELATIONS[method](a, b).statistic)
 
 
-def _one_score_per_row(scores: Any, n: int | None) -> NDArray[np.float64]:
+def _one_score_per_row(scores: ArrayLike, n: int | None) -> NDArray[np.float64]:  # (n,)
+    """Return the scores as an array; raise if they are not finite, or not one for each of `n` rows."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or (n is not None and len(values) != n):
         wanted = "one score per row was" if n is None else f"{n} scores, one per row, were"

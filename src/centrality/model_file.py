@@ -1,4 +1,4 @@
-"""A model as one safetensors file: named arrays and a JSON header. Reading it can run no code.
+"""Write and read a model as one safetensors file: named arrays and a JSON header. Reading it can run no code.
 
 The header lives in the file's metadata under the key "centrality" and carries a checksum over itself and the
 arrays, so that a damaged or edited file is refused instead of scoring wrongly.
@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +23,27 @@ KEY = "centrality"
 MAX_HEADER = 100_000_000  # safetensors' own limit
 
 Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]  # values that JSON can hold
+JSON: TypeAlias = "str | bool | int | float | list[JSON] | None"
 
 
 class ModelFileError(InputError):
-    """A file that cannot be read as a model; the message says which kind of wrong it is."""
+    """Says that a file cannot be read as a model, and what is wrong with it."""
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write header and arrays to `path`, whole or not at all."""
+def write(path: str | os.PathLike[str], header: Header, arrays: Arrays) -> None:
+    """Write header and arrays to `path`, completely or not at all."""
     from safetensors.numpy import save_file
 
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     body = {"format": ".".join(map(str, FORMAT)), **header}
     sealed = {"header": body, "checksum": _checksum(body, arrays)}
-    with write_atomically(path) as beside:
-        save_file(arrays, beside, metadata={KEY: json.dumps(sealed, allow_nan=False)})
+    with write_atomically(path) as temporary:
+        save_file(arrays, temporary, metadata={KEY: json.dumps(sealed, allow_nan=False)})
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of the model at `path`, or a ModelFileError that says why not."""
+def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
+    """Return header and arrays of the model at `path`; raise a ModelFileError that says why it cannot be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -49,7 +51,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no model file at {path}.")
     content = path.read_bytes()
-    sealed = _sealed(path, content)
+    sealed = _sealed_header(path, content)
     try:
         body, checksum = sealed["header"], sealed["checksum"]
         major = int(str(body["format"]).split(".")[0])
@@ -72,8 +74,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     return body, arrays
 
 
-def _sealed(path: Path, content: bytes) -> dict[str, Any]:
-    """Our part of the file's metadata: the sealed header, not yet believed."""
+def _sealed_header(path: Path, content: bytes) -> dict[str, Any]:
+    """Return the header beside its checksum, as the file's metadata hold them; nothing is verified yet."""
     length = struct.unpack("<Q", content[:8])[0] if len(content) >= 8 else 0
     if not 2 <= length <= MAX_HEADER or content[8:9] != b"{":
         raise ModelFileError(f"{path} is not a model file: a safetensors file written by centrality was wanted.")
@@ -94,8 +96,9 @@ def _sealed(path: Path, content: bytes) -> dict[str, Any]:
     return sealed
 
 
-def _checksum(body: dict[str, Any], arrays: Arrays) -> str:
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode())
+def _checksum(header: Header, arrays: Arrays) -> str:
+    """Return a checksum over the header and the names, types, shapes and values of the arrays."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
@@ -103,12 +106,13 @@ def _checksum(body: dict[str, Any], arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> JSON:
     """Return a parameter as JSON can hold it: a function, a module or a generator only by its name."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic):
-        return value.item()
+        plain: JSON = value.item()
+        return plain
     if isinstance(value, Sequence | np.ndarray):
         return [as_json(item) for item in value]
     if isinstance(value, np.random.RandomState):

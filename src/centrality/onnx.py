@@ -1,4 +1,4 @@
-"""Scoring with ONNX Runtime, without torch: `Scorer` reads what `FUSE.to_onnx` wrote."""
+"""Score with ONNX Runtime, without torch: `Scorer` reads what `FUSE.to_onnx` wrote."""
 
 import json
 import os
@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import RowsLike
 from centrality._optional import optional
 from centrality.scores.calibration import checked_t
 
-KEY = "centrality"  # of our own entry in the file's metadata
+KEY = "centrality"  # under which the file's metadata hold our own entry
 BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
 
 
 class Scorer:
-    """A FUSE model from an ONNX file: the same heads and centrality, to within float32's rounding.
+    """Scores rows by a FUSE model from an ONNX file: the same heads and centrality, within float32's rounding.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Scorer:
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no ONNX file at {path}.")
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = 1  # threads take whole blocks instead: none waits for another
+        options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
         try:
             self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the runtime's own kinds of error have no common base
@@ -66,17 +67,19 @@ class Scorer:
         self.feature_names: list[str] | None = facts["feature_names"]
         self._threads = threads or os.cpu_count() or 1
 
-    def heads(self, Q: Any) -> NDArray[np.float64]:
-        """(n, 2) global and local centrality, each in [0, 1]."""
+    def heads(self, Q: RowsLike) -> NDArray[np.float64]:  # (n, 2)
+        """Return the global and the local centrality of each row, each in [0, 1]."""
         return self._run("heads", self._checked(Q), np.array([self.t]))
 
-    def centrality(self, Q: Any, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
-        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
+    def centrality(self, Q: RowsLike, t: float | Sequence[float] | None = None) -> NDArray[np.float64]:
+        """Return how central each row is, in [0, 1], at the model's own t or at this one; for a list, a column each."""
         dial = checked_t(self.t if t is None else t)
-        found = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
-        return found if dial.ndim else found[:, 0]
+        scores = self._run("centrality", self._checked(Q), np.atleast_1d(dial))
+        return scores if dial.ndim else scores[:, 0]
 
-    def _run(self, output: str, rows: NDArray[Any], t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _run(self, output: str, rows: NDArray[np.generic], t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return this output of the network for all rows, which are run block by block."""
+
         def score(start: int) -> NDArray[np.float64]:
             block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)
             return np.asarray(self._session.run([output], {"rows": block, "t": t})[0])
@@ -87,15 +90,16 @@ class Scorer:
         with ThreadPoolExecutor(self._threads) as pool:
             return np.concatenate(list(pool.map(score, starts)))
 
-    def _checked(self, Q: Any) -> NDArray[Any]:
-        """Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
-        there = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
-        if self.feature_names is not None and there is not None:
-            missing = [name for name in self.feature_names if name not in list(there)]
+    def _checked(self, Q: RowsLike) -> NDArray[np.generic]:  # (n, width)
+        """Return Q as a matrix of finite numbers, as wide as the training rows; a frame's columns are found by name."""
+        frame: Any = Q
+        names = getattr(Q, "column_names", getattr(Q, "columns", None))  # Arrow's; pandas' and polars'
+        if self.feature_names is not None and names is not None:
+            missing = [name for name in self.feature_names if name not in list(names)]
             if missing:
-                raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(there)}.")
-            Q = Q.select(self.feature_names) if hasattr(Q, "select") else Q[self.feature_names]
-        rows = np.asarray(Q)
+                raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
+            frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
+        rows = np.asarray(frame)
         if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
             raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")
         if not len(rows):

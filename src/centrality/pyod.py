@@ -1,6 +1,6 @@
-"""FUSE as a PyOD detector: its words, its signs (larger is more abnormal), its base class.
+"""Offer FUSE as a PyOD detector: with PyOD's words, its signs (larger is more abnormal) and its base class.
 
-Needs PyOD: pip install 'centrality[pyod]'
+This needs PyOD: pip install 'centrality[pyod]'
 """
 
 import inspect
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from centrality._estimator import RowsLike
 from centrality._optional import optional
 from centrality.fuse import FUSE
 
@@ -17,14 +18,14 @@ BaseDetector: Any = optional("pyod.models.base", "pyod").BaseDetector
 
 
 class FUSEDetector(BaseDetector):
-    """FUSE for those who speak PyOD: how untypical each row is.
+    """Says how untypical each row is: FUSE for those who speak PyOD.
 
-    Takes every parameter of `centrality.FUSE`, by name, with the same defaults, except that `contamination` comes first
-    and is 0.1 as everywhere in PyOD (a PyThresh object is fine too).
+    It takes every parameter of `centrality.FUSE`, by name, with the same defaults, except that `contamination` comes
+    first and is 0.1 as everywhere in PyOD (a PyThresh object is fine too).
 
     Attributes
     ----------
-    decision_scores_ : (n,) minus the centrality of the training rows: larger is more abnormal.
+    decision_scores_ : (n,) minus FUSE's `score_samples` of the training rows: larger is more abnormal.
     threshold_, labels_ : by `contamination`, as in every PyOD detector; labels are 1 for outliers.
     detector_ : the fitted FUSE.
 
@@ -44,7 +45,7 @@ class FUSEDetector(BaseDetector):
     labels_: NDArray[np.int_]
     threshold_: float
 
-    def __init__(self, contamination: Any = 0.1, **settings: Any) -> None:
+    def __init__(self, contamination: object = 0.1, **settings: object) -> None:
         super().__init__(contamination=contamination)
         given = inspect.signature(FUSE).bind(**settings)  # a TypeError for a name that FUSE does not know
         given.apply_defaults()
@@ -52,7 +53,7 @@ class FUSEDetector(BaseDetector):
             if name != "contamination":
                 setattr(self, name, value)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: object = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored."""
         self._set_n_classes(y)
         settings = self.get_params(deep=False)
@@ -64,14 +65,14 @@ class FUSEDetector(BaseDetector):
         self._process_decision_scores()
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n,) minus the centrality of each row: larger is more abnormal."""
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:  # (n,)
+        """Return minus FUSE's `score_samples` of each row: larger is more abnormal."""
         check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
         return -self.detector_.score_samples(X)
 
 
 def _signature() -> inspect.Signature:
-    """FUSE's parameters, so that they are written down once; PyOD and scikit-learn read them here."""
+    """Return a signature with FUSE's parameters: written down once, and read by PyOD and scikit-learn."""
     init = inspect.signature(FUSEDetector.__init__)
     own = [init.parameters["self"], init.parameters["contamination"]]
     others = [p for name, p in inspect.signature(FUSE).parameters.items() if name != "contamination"]

@@ -1,37 +1,65 @@
-"""What a centrality is good for: a median, a trimmed mean, central regions, comparing samples, classifying.
+"""Use a centrality: for a median, a trimmed mean, central regions, comparing samples and classifying.
 
 Everything works with any estimator that has `score_samples`, larger meaning more central: a depth, FUSE, or one of
-scikit-learn's. Functions that judge by one sample take a fitted model; those that compare samples fit clones of it.
+scikit-learn's. Functions of one sample take a fitted model; those that compare samples fit clones of it.
 """
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import (
+    Tags,
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from centrality import plots
-from centrality._checks import InputError, whole
-from centrality._estimator import rows_to_fit, rows_to_score, unchanged_on_failure
+from centrality._checks import InputError, whole_number
+from centrality._estimator import (
+    CheckedRows,
+    RandomState,
+    RowsLike,
+    rows_to_fit,
+    rows_to_score,
+    unchanged_on_failure,
+)
 from centrality.depths import Mahalanobis
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Labels = NDArray[Any]  # one for each row, of whatever type the user's are
 
 STATISTICS = ("q", "wilcoxon")
 
 
-def median(model: Any, X: Any, *, steps: int = 50) -> Array:
-    """(d,) the deepest point: the deepest row of X, improved by climbing from there.
+class Estimator(Protocol):
+    """Describes any estimator whose `score_samples` is larger for more central rows."""
+
+    def fit(self, X: RowsLike) -> Self:
+        """Learn from the rows of X."""
+
+    def score_samples(self, X: RowsLike) -> Array:
+        """Return how central each row is."""
+
+
+def median(model: Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
+    """Find the deepest point: the deepest row of X, improved by climbing from there.
 
     The steps lie along differences of deep rows, so that the search has the data's own shape. Where many points are
     equally deep, their average is taken, if it is as deep as they are.
@@ -46,20 +74,20 @@ def median(model: Any, X: Any, *, steps: int = 50) -> Array:
     directions = np.concatenate([deep - deep[0], deep[0] - deep])
     best, height = rows[[scores.argmax()]], scores.max()  # all points known to be deepest, and how deep
     tries, step = np.concatenate([deep, deep.mean(0, keepdims=True)]), 1.0
-    for _ in range(whole("steps", steps)):
-        found = _scores(model, tries)
-        if found.max() > height:
-            best, height = tries[found == found.max()], found.max()
+    for _ in range(whole_number("steps", steps)):
+        heights = _scores(model, tries)
+        if heights.max() > height:
+            best, height = tries[heights == heights.max()], heights.max()
         else:
-            best = np.concatenate([best, tries[found == height]])
+            best = np.concatenate([best, tries[heights == height]])
             step /= 2
         tries = best[0] + step * directions
     middle = best.mean(0)
     return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[0])
 
 
-def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
-    """(d,) the mean of the rows without the share `trim` of them that is least deep.
+def trimmed_mean(model: Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:  # (d,)
+    """Return the mean of the rows without the share `trim` of them that is least deep.
 
     >>> X = [[-1.0], [0.0], [1.0], [9.0]]
     >>> trimmed_mean(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), X, trim=0.25)
@@ -73,24 +101,24 @@ def trimmed_mean(model: Any, X: Any, *, trim: float = 0.1) -> Array:
 
 @dataclass(frozen=True)
 class CentralRegion:
-    """Everything at least as central as `level`; `inside` says which of the rows it was made from are.
+    """Holds everything at least as central as `level`; `inside` says which of the rows it was made from are.
 
     >>> half = central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-2.0], [-1.0], [0.0], [1.0]], mass=0.75)
     >>> half.contains([[0.5], [1.5]])
     array([ True, False])
     """
 
-    model: Any
+    model: Estimator
     level: float
     inside: NDArray[np.bool_]
 
-    def contains(self, X: Any) -> NDArray[np.bool_]:
-        """(n,) which rows lie in the region."""
+    def contains(self, X: RowsLike) -> NDArray[np.bool_]:  # (n,)
+        """Say which rows lie in the region."""
         return np.asarray(_scores(self.model, X) >= self.level)
 
 
-def central_region(model: Any, X: Any, *, mass: float = 0.5) -> CentralRegion:
-    """The smallest central region that holds the share `mass` of the rows of X; rows tied at its border all belong.
+def central_region(model: Estimator, X: RowsLike, *, mass: float = 0.5) -> CentralRegion:
+    """Return the smallest central region that holds the share `mass` of the rows of X; ties at its border all belong.
 
     >>> central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-3.0], [0.0], [0.5], [2.0]], mass=0.5).inside
     array([False,  True,  True, False])
@@ -105,19 +133,20 @@ def central_region(model: Any, X: Any, *, mass: float = 0.5) -> CentralRegion:
 
 @dataclass(frozen=True)
 class DDPlot:
-    """For the rows of both samples, first then second: their depth in either."""
+    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second."""
 
-    in_first: Array
-    in_second: Array
-    of_first: NDArray[np.bool_]
+    in_first: Array  # (n,)
+    in_second: Array  # (n,)
+    of_first: NDArray[np.bool_]  # (n,) True for rows of the first sample
 
-    def figure(self, *, labels: tuple[str, str] = ("first", "second")) -> Any:
-        """The plot, as a matplotlib Figure."""
-        return plots.dd_plot(self.in_first, self.in_second, self.of_first, labels=labels)
+    def figure(self, *, labels: tuple[str, str] = ("first", "second")) -> "Figure":
+        """Draw the plot, as a matplotlib Figure."""
+        figure: Figure = plots.dd_plot(self.in_first, self.in_second, self.of_first, labels=labels)
+        return figure
 
 
-def dd_plot(model: Any, X: Any, Y: Any) -> DDPlot:
-    """Depth of all rows in the sample X against their depth in the sample Y, by clones of `model`.
+def dd_plot(model: Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
+    """Compare the depth of all rows in the sample X with their depth in the sample Y, by clones of `model`.
 
     >>> depths = dd_plot(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[9.0], [10.0], [11.0]])
     >>> depths.of_first
@@ -136,19 +165,27 @@ def dd_plot(model: Any, X: Any, Y: Any) -> DDPlot:
 
 
 class TwoSampleTest(NamedTuple):
+    """Holds what `two_sample_test` found."""
+
     statistic: float
     p_value: float
 
 
 def two_sample_test(
-    model: Any, X: Any, Y: Any, *, statistic: str = "q", permutations: int = 199, random_state: Any = None
+    model: Estimator,
+    X: RowsLike,
+    Y: RowsLike,
+    *,
+    statistic: str = "q",
+    permutations: int = 199,
+    random_state: RandomState = None,
 ) -> TwoSampleTest:
-    """Do X and Y come from one distribution? Two-sided, by permuting which row belongs to which.
+    """Test whether X and Y come from one distribution: two-sided, by permuting which row belongs to which.
 
-    "q" is Liu and Singh's: the mean, over the rows of Y, of the share of X that is no deeper in X. About 1/2 if
-    the distributions agree; less if Y is shifted or wider, more if it is narrower. It fits a clone of `model` for
-    each permutation. "wilcoxon" is the same with all depths taken in both samples together, so one fit is enough;
-    it sees differences in scale best.
+    "q" is Liu and Singh's statistic: the mean, over the rows of Y, of the share of X that is no deeper in X. It is
+    about 1/2 if the distributions agree, less if Y is shifted or wider, more if it is narrower. It fits a clone of
+    `model` for each permutation. "wilcoxon" is the same with all depths taken in both samples together, so one fit is
+    enough; it sees differences in scale best.
 
     >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
     >>> far = two_sample_test(Mahalanobis(), X, [[97.0], [98.0], [99.0]], permutations=99, random_state=0)
@@ -160,7 +197,7 @@ def two_sample_test(
     if statistic not in STATISTICS:
         raise InputError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
     first, second = _two_samples(X, Y)
-    permutations = whole("permutations", permutations)
+    permutations = whole_number("permutations", permutations)
     rng = check_random_state(random_state)
     both, n = np.concatenate([first, second]), len(first)
     orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
@@ -174,15 +211,23 @@ def two_sample_test(
 
 
 class RankInterval(NamedTuple):
-    rank: Array
-    low: Array
-    high: Array
+    """Holds the rank of each row and the bounds it lies between."""
+
+    rank: Array  # (n,)
+    low: Array  # (n,)
+    high: Array  # (n,)
 
 
 def rank_interval(
-    model: Any, X: Any, Q: Any, *, level: float = 0.95, resamples: int = 200, random_state: Any = None
+    model: Estimator,
+    X: RowsLike,
+    Q: RowsLike,
+    *,
+    level: float = 0.95,
+    resamples: int = 200,
+    random_state: RandomState = None,
 ) -> RankInterval:
-    """How sure each row of Q can be of its rank: the share of X that is no deeper, with a bootstrap interval.
+    """Say how sure the rank of each row of Q is: the share of X that is no deeper, with a bootstrap interval.
 
     A clone of `model` is fitted to each resample of the rows of X.
 
@@ -193,7 +238,7 @@ def rank_interval(
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}.")
     rows, queries = _two_samples(X, Q)
-    resamples = whole("resamples", resamples)
+    resamples = whole_number("resamples", resamples)
     rng = check_random_state(random_state)
     samples = (rows[rng.randint(len(rows), size=len(rows))] for _ in range(resamples))
     ranks = np.array([_ranks_in(clone(model).fit(sample), sample, queries) for sample in samples])
@@ -202,6 +247,7 @@ def rank_interval(
 
 
 def _if_classifier_has(method: str) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    """Decorate a method that is only there if the classifier of depths has one of this name."""
     decorate: Callable[[Callable[..., Array]], Callable[..., Array]] = available_if(
         lambda self: hasattr(getattr(self, "classifier_", None) or self._unfitted(), method)
     )
@@ -209,7 +255,7 @@ def _if_classifier_has(method: str) -> Callable[[Callable[..., Array]], Callable
 
 
 class DDClassifier(ClassifierMixin, BaseEstimator):
-    """Classify rows by their depth in each class.
+    """Classifies rows by their depth in each class.
 
     Parameters
     ----------
@@ -230,11 +276,11 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
     ['low', 'high']
     """
 
-    def __init__(self, *, depth: Any = None, classifier: Any = None) -> None:
+    def __init__(self, *, depth: Estimator | None = None, classifier: ClassifierMixin | None = None) -> None:
         self.depth = depth
         self.classifier = classifier
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike) -> Self:
         """Learn the depth in each class, then how depths tell the classes apart."""
         with unchanged_on_failure(self):
             rows = rows_to_fit(self, X, at_least=4, why="two in each of two classes")
@@ -244,24 +290,25 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
             self.classifier_ = self._unfitted().fit(self._depths(rows), labels)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """The class of each row."""
+    def predict(self, X: RowsLike) -> Labels:  # (n,)
+        """Return the class of each row."""
         depths = self._depths(rows_to_score(self, X))
         return np.asarray(self.classifier_.predict(depths))
 
     @_if_classifier_has("predict_proba")
-    def predict_proba(self, X: Any) -> Array:
-        """(n, classes) probabilities."""
+    def predict_proba(self, X: RowsLike) -> Array:  # (n, classes)
+        """Return the probability of each class, for each row."""
         depths = self._depths(rows_to_score(self, X))
         return np.asarray(self.classifier_.predict_proba(depths))
 
     @_if_classifier_has("decision_function")
-    def decision_function(self, X: Any) -> Array:
-        """The classifier's confidence: (n,) for two classes, else (n, classes)."""
+    def decision_function(self, X: RowsLike) -> Array:
+        """Return the classifier's confidence: (n,) for two classes, else (n, classes)."""
         depths = self._depths(rows_to_score(self, X))
         return np.asarray(self.classifier_.decision_function(depths))
 
-    def _learn_classes(self, rows: Any, y: Any) -> Array:
+    def _learn_classes(self, rows: CheckedRows, y: ArrayLike | None) -> Labels:
+        """Return the labels as an array, and keep what classes there are; raise if they are too few."""
         if y is None:
             raise InputError("DDClassifier requires y to be passed, but the target y is None.")
         labels = column_or_1d(y, warn=True)
@@ -274,43 +321,48 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"At least two classes of two rows each were wanted, got these class sizes: {listed}.")
         return np.asarray(labels)
 
-    def _unfitted(self) -> Any:
+    def _unfitted(self) -> ClassifierMixin:
+        """Return a classifier of depths that is still to be fitted."""
         if self.classifier is not None:
             return clone(self.classifier)
         return make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False), LogisticRegression())
 
-    def _depths(self, rows: Any) -> Array:
-        """(n, classes) the depth of each row in each class."""
+    def _depths(self, rows: CheckedRows) -> Array:  # (n, classes)
+        """Return the depth of each row in each class."""
         return np.column_stack([depth.score_samples(rows) for depth in self.depths_])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-def _liu_singh(model: Any, first: Array, second: Array) -> float:
+def _liu_singh(model: Estimator, first: Array, second: Array) -> float:
+    """Return Liu and Singh's statistic: the mean rank of the second sample's rows in the first."""
     return float(_ranks_in(clone(model).fit(first), first, second).mean())
 
 
-def _ranks_in(fitted: Any, rows: Array, queries: Array) -> Array:
-    """For each query, the share of the rows that is no deeper."""
+def _ranks_in(fitted: Estimator, rows: Array, queries: Array) -> Array:  # (queries,)
+    """Return, for each query, the share of the rows that is no deeper."""
     ordered = np.sort(_scores(fitted, rows))
     return np.asarray(np.searchsorted(ordered, _scores(fitted, queries), side="right") / len(rows))
 
 
-def _rows(X: Any) -> Array:
+def _rows(X: RowsLike) -> Array:  # (n, d)
+    """Return the rows as a checked array."""
     return np.asarray(check_array(X, dtype=np.float64))
 
 
-def _two_samples(X: Any, Y: Any) -> tuple[Array, Array]:
+def _two_samples(X: RowsLike, Y: RowsLike) -> tuple[Array, Array]:
+    """Return both samples as arrays; raise if their columns differ in number."""
     first, second = _rows(X), _rows(Y)
     if first.shape[1] != second.shape[1]:
         raise InputError(f"Both sets of rows need the same columns, got {first.shape[1]} and {second.shape[1]}.")
     return first, second
 
 
-def _scores(model: Any, rows: Any) -> Array:
+def _scores(model: Estimator, rows: RowsLike) -> Array:  # (n,)
+    """Return how central each row is to a fitted model."""
     with warnings.catch_warnings():
         # The columns are in the model's order; only their names went when the rows became an array.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -1,7 +1,7 @@
-"""Scores for Spark: a DataFrame in, the same with centrality columns out, each partition where it lies."""
+"""Score a Spark DataFrame: the same comes back with centrality columns, each partition scored where it lies."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +13,17 @@ from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.scoring.stream import with_scores
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-def score(model: CentralityModel, frame: Any, t: float | Sequence[float] | None = None) -> Any:
-    """The Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
+
+def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float] | None = None) -> "DataFrame":
+    """Return the Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
     types = optional("pyspark.sql.types", "spark")
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     job = Job(model, ts)
-    kept = [field for field in frame.schema.fields if field.name not in job.names]
-    schema = types.StructType([*kept, *(types.StructField(name, types.DoubleType()) for name in job.names)])
+    input_fields = [field for field in frame.schema.fields if field.name not in job.names]
+    schema = types.StructType([*input_fields, *(types.StructField(name, types.DoubleType()) for name in job.names)])
 
     def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -121,18 +121,18 @@ def test_raw_files_become_arrays(tmp_path):
     image = np.arange(2 * 784, dtype=np.uint64).astype(np.uint8)
     pixels.write_bytes(gzip.compress(bytes(16) + image.tobytes()))
     labels.write_bytes(gzip.compress(bytes(8) + bytes([7, 2])))
-    digits = published._digits([pixels, labels])
+    digits = SETS["mnist"].build([pixels, labels])
     np.testing.assert_array_equal(digits["X"], image.reshape(2, 28, 28))
     np.testing.assert_array_equal(digits["y"], [7, 2])
     for split in ("train", "test"):
         (tmp_path / split).write_text("-1\t0.5\t2\n1\t3\t4\n")
-    series = published._series([tmp_path / "train", tmp_path / "test"])
+    series = SETS["forda"].build([tmp_path / "train", tmp_path / "test"])
     np.testing.assert_array_equal(series["X_test"], [[0.5, 2], [3, 4]])
     np.testing.assert_array_equal(series["y_train"], [-1, 1])
     np.savez(tmp_path / "outliers.npz", X=np.array([[1, 2], [3, 4]], dtype=np.int16), y=np.array([[0.0], [1.0]]))
     for build, number, label in (
-        (published._outliers, np.float64, np.uint8),
-        (published._embedded_outliers, np.float32, np.int64),
+        (SETS["breastw"].build, np.float64, np.uint8),
+        (SETS["cifar10_resnet18"].build, np.float32, np.int64),
     ):
         made = build([tmp_path / "outliers.npz"])
         assert (made["X"].dtype, made["y"].dtype) == (number, label)

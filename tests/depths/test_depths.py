@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from centrality import depths
 from centrality.depths import (
     BY_NAME,
     Halfspace,
@@ -21,6 +20,7 @@ from centrality.depths import (
     Simplicial,
     Spatial,
     Zonoid,
+    _frames,
 )
 
 EVERY_DEPTH = [
@@ -192,7 +192,7 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_blocks(depth, monkeypatch
     rows = cloud(70, 3)
     depth = clone(depth).set_params(**({"random_state": 0} if "random_state" in depth.get_params() else {}))
     whole = depth.fit(rows).score_samples(rows)
-    monkeypatch.setattr(depths._frames, "BLOCK_VALUES", 64)
+    monkeypatch.setattr(_frames, "BLOCK_VALUES", 64)
     np.testing.assert_allclose(clone(depth).fit(rows).score_samples(rows), whole, atol=1e-9)
 
 

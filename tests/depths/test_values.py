@@ -280,7 +280,7 @@ def test_halfspace_depth_beyond_the_plane_is_a_close_upper_bound(package):
 
 @pytest.mark.parametrize(("n", "d", "count"), [(3, 1, 100), (200, 3, 800), (30, 40, 50_000)])
 def test_the_papers_direction_budget(n, d, count):
-    assert len(Projection(directions="paper", random_state=0).fit(cloud(n, d))._directions) == count
+    assert len(Projection(directions="paper", random_state=0).fit(cloud(n, d))._directions) == count  # noqa: SLF001  (nothing else tells their number)
 
 
 @pytest.mark.parametrize("depth", [Projection, Halfspace])

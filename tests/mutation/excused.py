@@ -128,19 +128,19 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "training.losses": {},
     "model_file": {
         "too short for a header either way: refused by the same words": (
-            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) > 8 else 0",
-            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 9 else 0",
-            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else 1",
-            "_sealed: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else -1",
+            "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) > 8 else 0",
+            "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 9 else 0",
+            "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else 1",
+            "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) >= 8 else -1",
         ),
         "of one number the first is the last": (
-            "_sealed: length = struct.unpack('<Q', content[:8])[-1] if len(content) >= 8 else 0",
+            "_sealed_header: length = struct.unpack('<Q', content[:8])[-1] if len(content) >= 8 else 0",
         ),
     },
     "regions": {
         "one step more or less of fifty, which halve the distance": (
-            "median: def median(model: Any, X: Any, *, steps: int=51) -> Array:",
-            "median: def median(model: Any, X: Any, *, steps: int=49) -> Array:",
+            "median: def median(model: Estimator, X: RowsLike, *, steps: int=51) -> Array:",
+            "median: def median(model: Estimator, X: RowsLike, *, steps: int=49) -> Array:",
         ),
         "one of several points that are equally deep": (
             "median: tries = best[-1] + step * directions",

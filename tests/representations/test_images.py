@@ -45,7 +45,7 @@ def files(tmp_path):
 
 def test_maps_of_a_module_are_averaged():
     images = own(normalize=False).fit(PIXELS)
-    np.testing.assert_allclose(images._vectors(PIXELS), PIXELS.mean((1, 2)) / 255, rtol=1e-5)
+    np.testing.assert_allclose(images._encode(PIXELS), PIXELS.mean((1, 2)) / 255, rtol=1e-5)  # noqa: SLF001  (before they are scaled)
 
 
 def test_paths_bytes_arrays_and_pil_images_are_the_same_images(files):
@@ -175,7 +175,7 @@ def test_clip_gives_its_image_features(clip, files):
     pixels = processor(images=[Image.open(path) for path in files], return_tensors="pt")
     with torch.inference_mode():
         expected = model.get_image_features(**pixels).pooler_output.numpy()
-    np.testing.assert_allclose(images._vectors(files), expected, atol=1e-5)
+    np.testing.assert_allclose(images._encode(files), expected, atol=1e-5)  # noqa: SLF001  (before they are scaled)
 
 
 def test_a_saved_chain_of_clip_needs_only_its_folder(clip, files, tmp_path):
@@ -223,6 +223,6 @@ def test_efficientnet_on_cifar_gives_the_stored_vectors(data):
     with np.load(data / "paper" / "cifar10_effnetlite0.npz") as archive:
         stored = archive["E"][:24].astype(np.float32)
     images = Images(efficientnet()).fit(pixels)
-    got = images._vectors(pixels)
+    got = images._encode(pixels)  # noqa: SLF001  (before they are scaled)
     cosine = (got * stored).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(stored, axis=1)
     assert np.median(cosine) > 0.95  # theirs were made with another library's resizing

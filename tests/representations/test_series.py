@@ -81,7 +81,7 @@ def test_a_series_gets_the_usual_value_where_a_feature_has_none(monkeypatch):
     """Other versions of pycatch22 than today's say NaN of a flat series."""
     real = pycatch22.catch22_all
 
-    def with_gaps(values, catch24=False):
+    def with_gaps(values, *, catch24=False):
         found = real(values, catch24=catch24)
         return found | {"values": [np.nan, *found["values"][1:]]} if np.ptp(values) == 0 else found
 

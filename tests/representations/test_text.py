@@ -60,7 +60,7 @@ def states(folder, text):
 )
 def test_pooling_is_that_of_each_text_alone_whatever_is_padded_beside_it(folder, pooling, pool):
     text = Text(folder, pooling=pooling, batch_size=4).fit(TEXTS)
-    got = text._vectors(TEXTS)
+    got = text._encode(TEXTS)  # noqa: SLF001  (before they are scaled)
     np.testing.assert_allclose(got, [pool(states(folder, one)) for one in TEXTS], atol=1e-5)
 
 
@@ -69,7 +69,7 @@ def test_vectors_are_centred_on_the_training_texts_and_share_one_scale(folder):
     Z = text.transform(TEXTS)
     np.testing.assert_allclose(Z.mean(0), 0, atol=1e-5)
     assert np.square(Z).mean() == pytest.approx(1, rel=1e-4)
-    unit = text._of_unit_length(text._vectors(TEXTS))
+    unit = text._with_unit_length(text._encode(TEXTS))  # noqa: SLF001  (before they are scaled)
     ratio = np.linalg.norm(Z[0] - Z[1]) / np.linalg.norm(unit[0] - unit[1])
     assert np.linalg.norm(Z[2] - Z[3]) / np.linalg.norm(unit[2] - unit[3]) == pytest.approx(ratio, rel=1e-3)
 
@@ -136,7 +136,7 @@ def test_minilm_on_tweets_gives_the_stored_vectors(data):
         name = next(key for key in archive.files if archive[key].ndim == 2)
         stored = archive[name][archive["split"] == "test"][:40].astype(np.float32)
     text = Text(str(MODEL_DIR)).fit(tweets[column].astype(str).tolist()[:40])
-    got = text._vectors(tweets[column].astype(str).tolist()[:40])
+    got = text._encode(tweets[column].astype(str).tolist()[:40])  # noqa: SLF001  (before they are scaled)
     assert got.shape == (40, 384)
     cosine = (got * stored).sum(1) / np.linalg.norm(got, axis=1) / np.linalg.norm(stored, axis=1)
     assert cosine.min() > 0.99
@@ -150,5 +150,5 @@ def test_weights_that_are_to_be_downloaded_are_asked_for_twice_and_the_failure_i
         raise OSError("no such host")
 
     with pytest.raises(FileNotFoundError, match=r"a/b.* Downloading it failed: no such host"):
-        pretrained(load, "a/b", True, "Text")
+        pretrained(load, "a/b", download=True, kind="Text")
     assert asked == [{"local_files_only": True}, {}]

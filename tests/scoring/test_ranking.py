@@ -67,7 +67,7 @@ def test_a_sparkline_rises_with_its_numbers():
     ],
 )
 def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
-    assert ranking.holds(holds, only) == shown
+    assert ranking.excerpt(holds, only) == shown
 
 
 @pytest.mark.parametrize("kind", ["map", "profile", "scores"])
@@ -172,7 +172,7 @@ def test_what_would_cut_a_series_is_refused(watched, tmp_path, capsys):
     assert main(["score", model, str(tmp_path / "t.parquet"), "-o", f"{tmp_path}/out/", "--split", "100"]) == 2
     assert "is one series to this model, so it cannot be cut: score without --split" in capsys.readouterr().err
     with pytest.raises(ValueError, match="not for windows of a series"):
-        sketches.of_unit(load(model), units.plan(data, None)[0])
+        sketches.sketch_unit(load(model), units.plan(data, None)[0])
 
 
 def test_files_without_rows_are_said_to_be_empty(made, tmp_path, capsys):

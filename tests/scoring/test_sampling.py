@@ -142,9 +142,9 @@ def test_sketches_of_parts_put_together_are_as_good_as_one(folder):
     model = quick().fit(tables.read(folder).select(["a", "b"]))
     local = np.sort(model.raw(tables.read(folder).select(["a", "b"]))[:, 1])
     for split in (None, 1500):
-        parts = [sketches.of_unit(model, unit) for unit in units.plan(folder, None, split)]
+        parts = [sketches.sketch_unit(model, unit) for unit in units.plan(folder, None, split)]
         assert len(parts) == (3 if split is None else 21)
-        merged = sketches._merged(parts)[1]
+        merged = sketches.merge(parts)[1]
         assert merged.n == ROWS
         for level in (0.01, 0.25, 0.5, 0.99):
             rank = np.searchsorted(local, merged.get_quantile(level)) / ROWS

@@ -13,7 +13,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.cli import main
-from centrality.scoring.stream import ahead
+from centrality.scoring.stream import read_ahead
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -41,7 +41,7 @@ SUFFIXES = [".csv", ".tsv", ".jsonl", ".csv.gz", ".parquet", ".arrow"]
 
 @pytest.mark.parametrize("into", SUFFIXES)
 @pytest.mark.parametrize("of", SUFFIXES)
-def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_path, of, into):
+def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_path, *, of, into):
     tables.write(rows, tmp_path / f"in{of}")
     out = tmp_path / f"out{into}"
     assert main(["score", str(model), str(tmp_path / f"in{of}"), "-o", str(out), "--t", "0,1"]) == 0
@@ -93,7 +93,7 @@ def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "arrow"])
 def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(
-    rows, model, expected, tmp_path, monkeypatch, capfdbinary, kind
+    rows, model, expected, *, tmp_path, monkeypatch, capfdbinary, kind
 ):
     (tmp_path / "in").write_bytes(in_bytes(rows, kind, tmp_path))
     with (tmp_path / "in").open() as stdin:
@@ -196,9 +196,9 @@ def test_fetching_ahead_changes_neither_order_nor_errors():
 
     got = []
     with pytest.raises(ValueError, match="half way"):
-        got.extend(ahead(items()))
+        got.extend(read_ahead(items()))
     assert got == [0, 1, 2, 3, 4]
-    assert list(ahead([])) == []
+    assert list(read_ahead([])) == []
 
 
 def test_the_models_columns_are_found_by_name_whatever_their_order(rows, model, expected, tmp_path):

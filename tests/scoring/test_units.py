@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from centrality import load, tables
-from centrality._atomic import sweep
+from centrality._atomic import remove_leftovers
 from centrality.cli import main
 from centrality.scoring import units, workers
 from centrality.scoring.job import Job
@@ -261,7 +261,7 @@ def test_only_what_killed_processes_left_is_swept(tmp_path):
     stay = [".a.parquet", ".other.0123abcd.parquet", ".a.0123.parquet", "a.0123abcd.parquet"]
     for name in [*left, *stay]:
         (tmp_path / name).touch()
-    sweep([tmp_path / "a.parquet"])
+    remove_leftovers([tmp_path / "a.parquet"])
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([left[1], *stay])
 
 

@@ -147,7 +147,7 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
     """Raise if something would stop the second pass: before the fit, not after it."""
     from centrality.scoring import sketches
 
-    sketches.require(arguments.holdout)
+    sketches.require_possible(arguments.holdout)
     if arguments.data == "-" or arguments.window is not None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
@@ -167,14 +167,14 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     from centrality import representations
 
     kind, _, column = arguments.represent.partition(":")
-    by_kind = {known.kind: known for known in representations.every_one()}
+    by_kind = {known.kind: known for known in representations.all_representations()}
     spelled = f"{kind}:COLUMN" if column else kind
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
         spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
     options |= {name: getattr(arguments, name) for name in REPRESENTATION_OPTIONS}
-    return by_kind[kind].asked_for(column, options)
+    return by_kind[kind].from_command_line(column, options)
 
 
 def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Result:

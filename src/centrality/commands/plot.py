@@ -80,6 +80,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     import numpy as np
 
     from centrality import plots, tables
+    from centrality.network.scaling import dense
     from centrality.scoring.adapter import Adapter
 
     if arguments.kind == "contours":
@@ -91,7 +92,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
-    vectors = _without_gaps(adapter.vectors(table))
+    vectors = _without_gaps(dense(adapter.vectors(table)))
     if arguments.kind == "contours":
         figure = _contours(model, vectors)
     elif arguments.kind == "map":

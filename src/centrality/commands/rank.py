@@ -1,12 +1,13 @@
 """centrality rank: show the most central and the most peripheral rows in the terminal."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from centrality.commands._arguments import count, load_model, model_and_data
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
+    from centrality.scoring.ranking import RankedRow
 
 HELP = "show the most central and most peripheral rows"
 
@@ -17,8 +18,8 @@ class Result(TypedDict):
     rows: int
     t: float
     shows: list[str] | None
-    central: list[dict[str, Any]]
-    peripheral: list[dict[str, Any]]
+    central: "list[RankedRow]"
+    peripheral: "list[RankedRow]"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -54,5 +55,5 @@ def show(result: Result) -> str:
     lines = []
     for heading, rows in (("The most central", result["central"]), ("The most peripheral", result["peripheral"])):
         lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
-        lines += [ranking.shown(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
+        lines += [ranking.line_of(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
     return "\n".join(lines[:-1])

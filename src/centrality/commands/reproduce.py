@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypedDict
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Result:
     root = checkout()
     if arguments.only not in (None, "paper", "ours", "default"):
         raise InputError(f"--only must be paper, ours or default, got {arguments.only!r}.")
-    whole("--workers", arguments.workers)
+    whole_number("--workers", arguments.workers)
     if arguments.data is not None:
         if not arguments.data.is_dir():
             raise FileNotFoundError(f"--data: there is no folder {arguments.data}.")

@@ -142,6 +142,7 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
     model = load_model(arguments)
     ts = arguments.t or [model.t]
+    columns = units.added_columns(ts, p_values=arguments.p_values, explain=arguments.explain)
     rows = distributed.score(
         model,
         arguments.data,
@@ -154,13 +155,13 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
         address=arguments.cluster,
         progress=sys.stderr.isatty(),
     )
-    return {"scores": folder, "rows": rows, "columns": units.added_columns(ts, arguments.p_values, arguments.explain)}
+    return {"scores": folder, "rows": rows, "columns": columns}
 
 
 def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
     """Add what the watch has found, if there was one."""
     if job.watch is not None:
-        result["drift"] = [_as_plain(drift) for drift in job.watch.found]
+        result["drift"] = [_as_plain(drift) for drift in job.watch.drifts]
     return result
 
 

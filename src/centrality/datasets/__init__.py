@@ -1,4 +1,4 @@
-"""Samples of known distributions, and published data sets by name."""
+"""Offer samples of known distributions, and published data sets by name."""
 
 from centrality.datasets.published import fetch, names
 from centrality.datasets.synthetic import Mixture, four_clusters, normal, random_clusters, student_t, uniform

@@ -1,7 +1,7 @@
-"""Published data sets by name: $CENTRALITY_DATA first, then the cache, then the public source; always checked.
+"""Find published data sets by name: $CENTRALITY_DATA first, then the cache, then the public source; always checked.
 
-What is checked is the content, a digest of every array, not the file: the same set is known by it whether it was put
-into a folder by hand or made here from what its source offers.
+The check is of the content, by a digest of every array, not of the file: so the same set passes whether it was put into
+a folder by hand or made here from what its source offers.
 """
 
 import gzip
@@ -21,12 +21,12 @@ from centrality._optional import optional
 
 Arrays = dict[str, NDArray[Any]]
 RAW = "https://raw.githubusercontent.com"
-FOLDER = "CENTRALITY_DATA"
+FOLDER = "CENTRALITY_DATA"  # the variable that names the folder of data sets
 
 
 @dataclass(frozen=True)
 class Published:
-    """One data set: an .npz file (or text, .gz) below the folder of data sets, and where it comes from."""
+    """Describes one data set: an .npz file (or text, .gz) below the folder of data sets, and where it comes from."""
 
     path: str
     digest: str  # sha256 of its content; see `digest`
@@ -36,10 +36,10 @@ class Published:
 
 
 def fetch(name: str) -> Path:
-    """The file of a published data set.
+    """Return the file of a published data set.
 
-    Looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file whose content is not what was
-    published is an error. `names()` tells which there are.
+    It is looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file that holds something
+    else than was published is an error. `names()` says which sets there are.
 
     >>> fetch("brestw")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -48,19 +48,19 @@ def fetch(name: str) -> Path:
     """
     if name not in SETS:
         raise InputError(f"There is no data set called {name!r}; there are: {', '.join(SETS)}.")
-    known = SETS[name]
+    published = SETS[name]
     folders = [Path(os.environ[FOLDER])] if os.environ.get(FOLDER) else []
     for folder in [*folders, cache()]:
-        found = folder / known.path
-        if found.is_file():
-            if digest(found) != known.digest:
-                raise InputError(f"{found} is not the data set {name} as published: its checksum differs. Remove it.")
-            return found
-    return _download(name, known)
+        file = folder / published.path
+        if file.is_file():
+            if digest(file) != published.digest:
+                raise InputError(f"{file} is not the data set {name} as published: its checksum differs. Remove it.")
+            return file
+    return _download(name, published)
 
 
-def rows(name: str) -> NDArray[Any]:
-    """(n, p) the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
+def rows(name: str) -> NDArray[np.generic]:  # (n, p)
+    """Return the rows of a published data set, without labels: images as rows of pixels, of two splits the first."""
     path = fetch(name)
     if path.suffix != ".npz":
         raise InputError(f"The data set {name} holds text, not rows of numbers: read {path}.")
@@ -71,7 +71,7 @@ def rows(name: str) -> NDArray[Any]:
 
 
 def names() -> list[str]:
-    """The data sets that `fetch` knows.
+    """Name the data sets that `fetch` knows.
 
     >>> names()[:2]
     ['breastw', 'ionosphere']
@@ -80,12 +80,12 @@ def names() -> list[str]:
 
 
 def cache() -> Path:
-    """Where downloaded sets are kept: $XDG_CACHE_HOME/centrality, by default ~/.cache/centrality."""
+    """Return the folder of downloaded sets: $XDG_CACHE_HOME/centrality, by default ~/.cache/centrality."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "centrality"
 
 
 def digest(path: Path) -> str:
-    """sha256 of names, types, shapes and values of all arrays of an .npz file; of the text, if it is .gz."""
+    """Return the sha256 of names, types, shapes and values of all arrays of an .npz file; of the text, if it is .gz."""
     total = hashlib.sha256()
     try:
         if path.suffix == ".gz":
@@ -100,45 +100,51 @@ def digest(path: Path) -> str:
     return total.hexdigest()
 
 
-def _download(name: str, known: Published) -> Path:
-    if not known.urls or known.build is None:
+def _download(name: str, published: Published) -> Path:
+    """Download the data set into the cache, check it, and return its file."""
+    if not published.urls or published.build is None:
         raise FileNotFoundError(
-            f"The data set {name} was not found and is not offered for download. It is {known.origin}; "
-            f"put it at $CENTRALITY_DATA/{known.path} and set CENTRALITY_DATA to that folder."
+            f"The data set {name} was not found and is not offered for download. It is {published.origin}; "
+            f"put it at $CENTRALITY_DATA/{published.path} and set CENTRALITY_DATA to that folder."
         )
     pooch = optional("pooch", "data")
-    target = cache() / known.path
+    target = cache() / published.path
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        parts = [Path(pooch.retrieve(url, known_hash=None, path=cache() / "downloads")) for url in known.urls]
+        parts = [Path(pooch.retrieve(url, known_hash=None, path=cache() / "downloads")) for url in published.urls]
     except OSError as error:  # requests' errors are OSErrors
         raise FileNotFoundError(
-            f"The data set {name} ({known.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not be "
-            f"downloaded from {', '.join(known.urls)}: {error}"
+            f"The data set {name} ({published.origin}) is neither in $CENTRALITY_DATA nor in {cache()}, and could not "
+            f"be downloaded from {', '.join(published.urls)}: {error}"
         ) from error
-    with write_atomically(target) as beside:
-        np.savez_compressed(beside, **known.build(parts))  # type: ignore[arg-type]
-        if digest(beside) != known.digest:
+    with write_atomically(target) as temporary:
+        np.savez_compressed(temporary, **published.build(parts))  # type: ignore[arg-type]
+        if digest(temporary) != published.digest:
             for part in parts:
-                part.unlink()  # or the same bytes would be taken again
-            raise InputError(f"What {', '.join(known.urls)} offers is not the data set {name}: its checksum differs.")
+                part.unlink()  # the same bytes would be taken again
+            raise InputError(
+                f"What {', '.join(published.urls)} offers is not the data set {name}: its checksum differs."
+            )
     return target
 
 
-# From what the sources offer to arrays.
+# What makes arrays of the files that the sources offer.
 
 
 def _outliers(parts: Sequence[Path]) -> Arrays:
+    """Read rows and labels from an .npz file."""
     with np.load(parts[0]) as archive:
         return {"X": archive["X"].astype(np.float64), "y": archive["y"].ravel().astype(np.uint8)}
 
 
 def _embedded_outliers(parts: Sequence[Path]) -> Arrays:
+    """Read vectors and labels from an .npz file."""
     with np.load(parts[0]) as archive:
         return {"X": archive["X"].astype(np.float32), "y": archive["y"].ravel().astype(np.int64)}
 
 
 def _digits(parts: Sequence[Path]) -> Arrays:
+    """Read images and labels from the two files of MNIST's own format."""
     pixels, labels = (gzip.decompress(part.read_bytes()) for part in parts)
     return {
         "X": np.frombuffer(pixels, np.uint8, offset=16).reshape(-1, 28, 28),
@@ -147,6 +153,7 @@ def _digits(parts: Sequence[Path]) -> Arrays:
 
 
 def _series(parts: Sequence[Path]) -> Arrays:
+    """Read series and labels from tables of numbers, one for training and one for testing."""
     arrays: Arrays = {}
     for split, part in zip(("train", "test"), parts, strict=True):
         table = np.loadtxt(part)

@@ -1,7 +1,7 @@
-"""Samples of known distributions: the paper's, and mixtures of any size."""
+"""Draw samples of known distributions: the paper's, and mixtures of any size."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,11 @@ from scipy.special import logsumexp
 from sklearn.datasets import make_spd_matrix
 
 Array = NDArray[np.float64]
+Seed: TypeAlias = int | np.random.Generator | None  # what numpy's `default_rng` takes
 
 
-def normal(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
-    """N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`.
+def normal(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  # (n, d)
+    """Draw from N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`.
 
     >>> normal(100, 3, random_state=0).shape
     (100, 3)
@@ -22,8 +23,8 @@ def normal(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
     return rng.multivariate_normal(np.zeros(d), covariance, size=n)
 
 
-def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Any = None) -> Array:
-    """Independent coordinates, each Student-t with `df` degrees of freedom.
+def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Seed = None) -> Array:  # (n, d)
+    """Draw independent coordinates, each Student-t with `df` degrees of freedom.
 
     >>> x = student_t(20_000, 1, df=10, random_state=0)
     >>> bool(abs(x.var() - 10 / (10 - 2)) < 0.1)
@@ -32,8 +33,8 @@ def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Any = 
     return np.random.default_rng(random_state).standard_t(df, size=(n, d))
 
 
-def uniform(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
-    """Uniform on the cube [-2, 2]^d.
+def uniform(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  # (n, d)
+    """Draw uniformly from the cube [-2, 2]^d.
 
     >>> bool(abs(uniform(1000, 2, random_state=0)).max() < 2)
     True
@@ -43,7 +44,7 @@ def uniform(n: int = 5000, d: int = 2, *, random_state: Any = None) -> Array:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing.
+    """Mixes equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing.
 
     >>> line = Mixture(np.array([[0.0]]))
     >>> line.log_density(np.array([[0.0], [2.0]]))  # -x² / 2
@@ -54,20 +55,21 @@ class Mixture:
 
     means: Array  # (k, d)
 
-    def sample(self, n: int, *, random_state: Any = None) -> Array:
+    def sample(self, n: int, *, random_state: Seed = None) -> Array:  # (n, d)
+        """Draw n rows."""
         rng = np.random.default_rng(random_state)
         component = rng.integers(len(self.means), size=n)
         return self.means[component] + rng.normal(size=(n, self.means.shape[1]))
 
-    def log_density(self, x: Array, noise: Array | float = 0.0) -> Array:
-        """log p(x) up to a constant, after adding Gaussian noise of this deviation (a number, or one a column)."""
+    def log_density(self, x: Array, noise: Array | float = 0.0) -> Array:  # (n,)
+        """Return log p(x) up to a constant, after adding Gaussian noise of this deviation, a number or one a column."""
         deviation = np.sqrt(1 + np.broadcast_to(noise, self.means.shape[1:]) ** 2)
         squares = (((x[:, None] - self.means) / deviation) ** 2).sum(2)
         return np.asarray(logsumexp(-0.5 * squares, axis=1))
 
 
 def four_clusters() -> Mixture:
-    """The paper's two-dimensional mixture of four components.
+    """Return the paper's two-dimensional mixture of four components.
 
     >>> mixture = four_clusters()
     >>> between, mode = mixture.log_density(np.array([[0.0, 0.0], [3.0, 3.0]]))
@@ -77,8 +79,8 @@ def four_clusters() -> Mixture:
     return Mixture(np.array([[-3.0, -3.0], [-3.0, 3.0], [3.0, -3.0], [3.0, 3.0]]))
 
 
-def random_clusters(k: int = 5, d: int = 64, *, random_state: Any = None) -> Mixture:
-    """k components whose means are drawn from N(0, I).
+def random_clusters(k: int = 5, d: int = 64, *, random_state: Seed = None) -> Mixture:
+    """Return a mixture of k components whose means are drawn from N(0, I).
 
     >>> random_clusters(5, 64, random_state=0).means.shape
     (5, 64)

@@ -1,4 +1,4 @@
-"""Classical depths, each a small estimator with FUSE's words and signs.
+"""Offer classical depths, each a small estimator with FUSE's words and signs.
 
 All take rows as FUSE does and give `score_samples` (larger is deeper), `decision_function` and `predict`.
 None of them needs torch.

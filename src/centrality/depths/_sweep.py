@@ -1,4 +1,4 @@
-"""A line turned about a point of the plane: which rows it passes, in order.
+"""Turn a line about a point of the plane, and say which rows it passes, in order.
 
 Each row is a direction seen from the point. Directions are folded onto the upper half-plane, remembering which
 were turned over, and sorted by an angle-like key that needs one division and is equal for parallel directions.
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from centrality.depths._frames import Array
 
 ABOVE, HERE, BELOW = 0, 1, 2  # a row's direction: in the upper half-plane, none (it is the point), turned over
-UNITS = 1 << 50  # of the key, per right angle
+UNITS = 1 << 50  # so many steps of the key make a right angle
 SAME = 256  # keys closer than this (2e-13 right angles) are one direction: rounding moves them by less
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """For b points and n rows, in the order in which the turning line meets the rows."""
+    """Holds, for b points, the n rows in the order in which the line turning about the point meets them."""
 
     kind: NDArray[np.int32]  # (b, n) ABOVE, HERE or BELOW; rows that are HERE come last
-    last: NDArray[np.bool_]  # (b, n) whether the line's next direction differs from this one
+    last: NDArray[np.bool_]  # (b, n) whether this row is the last in its direction from the point
 
 
 def sweep(points: Array, rows: Array, slack: float) -> Sweep:
-    """`slack`: a row no further than this from the point is the point."""
+    """Turn a line about each point; a row no further than `slack` from the point is the point."""
     points, rows = points.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
     x = rows[:, 0] - points[:, :1]  # (b, n)
     y = rows[:, 1] - points[:, 1:]
@@ -36,7 +36,7 @@ def sweep(points: Array, rows: Array, slack: float) -> Sweep:
     x /= length
     x *= np.copysign(1.0, y)
     key = np.subtract(1, x, out=x)  # from 0 along the axis up to 2 against it
-    around = np.flatnonzero(key > 2 - SAME / UNITS)  # a half turn is no turn, seen from the other side
+    around = np.flatnonzero(key > 2 - SAME / UNITS)  # half a turn: the direction 0, seen from the other side
     key.ravel()[around] = 0
     key *= UNITS
     packed = key.astype(np.int64)
@@ -50,8 +50,8 @@ def sweep(points: Array, rows: Array, slack: float) -> Sweep:
     return Sweep((packed & 3).astype(np.int32), last)
 
 
-def fewest_on_a_side(turn: Sweep) -> Array:
-    """(b,) the least number of rows in a closed half-plane with the point on its border."""
+def fewest_on_a_side(turn: Sweep) -> Array:  # (b,)
+    """Return the least number of rows in a closed half-plane with the point on its border."""
     others = (turn.kind != HERE).sum(1)
     passed = np.cumsum(turn.kind - 1, axis=1, dtype=np.int32)  # a row above leaves the left side, one below enters
     above = (others - passed[:, -1]) // 2  # on the left side at first
@@ -62,8 +62,8 @@ def fewest_on_a_side(turn: Sweep) -> Array:
     return np.asarray(turn.kind.shape[1] - others + np.minimum(fewest, others - most))
 
 
-def triangles_around(turn: Sweep) -> Array:
-    """(b,) how many of the C(n, 3) triangles of rows hold the point, inside or on the border.
+def triangles_around(turn: Sweep) -> Array:  # (b,)
+    """Count how many of the C(n, 3) triangles of rows hold the point, inside or on the border.
 
     A triangle misses the point if it lies within an open half-plane: then it has a first corner, and the other
     two are among the rows that follow within half a turn.

@@ -1,4 +1,4 @@
-"""Depths that average something over the distances to all rows: spatial, L2, potential, kernel density."""
+"""Define depths that average something over the distances to all rows: spatial, L2, potential, kernel density."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -6,36 +6,41 @@ from scipy.special import logsumexp
 from centrality._checks import positive
 from centrality.depths._distances import Distances
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Frame, blocks, centred, moments, unit, whitened
+from centrality.depths._frames import Array, Frame, blocks, centred, moments, unit_vectors, whitened
 
 RIDGE = 1e-12
 
 
 class _DistanceDepth(Depth):
+    """Computes a depth block by block, from the distances between its points and all rows."""
+
     _distances: Distances
 
     def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
         self.contamination = contamination
         self.dtype = dtype
 
-    def _learn(self, rows: Array) -> Frame:
+    def _learn_frame(self, rows: Array) -> Frame:
+        """Learn whitened coordinates, in which units do not matter."""
         return whitened(*moments(rows), RIDGE)
 
     def _prepare(self) -> None:
+        """Get ready to measure distances to the sample."""
         self._distances = Distances(self._points)
 
     def _depth(self, points: Array) -> Array:
         depth = np.empty(len(points), dtype=self.dtype)
         for block in blocks(len(points), len(self._points)):
-            depth[block] = self._block(points[block])
+            depth[block] = self._block_depth(points[block])
         return depth
 
-    def _block(self, points: Array) -> Array:
+    def _block_depth(self, points: Array) -> Array:  # (b,)
+        """Compute the depth of a block of points."""
         raise NotImplementedError
 
 
 class Spatial(_DistanceDepth):
-    """1 - |mean of the unit vectors from the rows to x|, in whitened coordinates.
+    """Computes spatial depth: 1 - |mean of the unit vectors from the rows to x|, in whitened coordinates.
 
     Parameters
     ----------
@@ -54,10 +59,10 @@ class Spatial(_DistanceDepth):
         self.contamination = contamination
         self.dtype = dtype
 
-    def _learn(self, rows: Array) -> Frame:
-        return super()._learn(rows) if self.whiten else centred(rows)
+    def _learn_frame(self, rows: Array) -> Frame:
+        return super()._learn_frame(rows) if self.whiten else centred(rows)
 
-    def _block(self, points: Array) -> Array:
+    def _block_depth(self, points: Array) -> Array:
         squared, close = self._distances.expanded(points)
         squared.ravel()[close] = np.inf  # no weight here: these unit vectors are added one by one
         weights = np.sqrt(squared, out=squared)
@@ -65,12 +70,12 @@ class Spatial(_DistanceDepth):
         sums = weights @ self._distances.sample_and_ones  # (b, r + 1)
         total = points * sums[:, -1:] - sums[:, :-1]
         for portion, difference in self._distances.differences(points, close):
-            np.add.at(total, portion // len(self._points), unit(difference))
+            np.add.at(total, portion // len(self._points), unit_vectors(difference))
         return np.asarray(np.maximum(1 - np.linalg.norm(total, axis=1) / len(self._points), 0))
 
 
 class L2(_DistanceDepth):
-    """1 / (1 + mean distance to the rows), in whitened coordinates.
+    """Computes L2 depth: 1 / (1 + mean distance to the rows), in whitened coordinates.
 
     Parameters
     ----------
@@ -83,12 +88,12 @@ class L2(_DistanceDepth):
     array([0.6     , 0.166667])
     """
 
-    def _block(self, points: Array) -> Array:
+    def _block_depth(self, points: Array) -> Array:
         return np.asarray(1 / (1 + np.sqrt(self._distances.squared(points)).mean(1)))
 
 
 class Potential(_DistanceDepth):
-    """Mean of exp(-beta |x - row|²): how crowded the neighbourhood of x is.
+    """Computes potential depth: the mean of exp(-beta |x - row|²), which says how crowded the neighbourhood of x is.
 
     Parameters
     ----------
@@ -116,21 +121,21 @@ class Potential(_DistanceDepth):
         self.contamination = contamination
         self.dtype = dtype
 
-    def _learn(self, rows: Array) -> Frame:
+    def _learn_frame(self, rows: Array) -> Frame:
         n, d = rows.shape
         beta = max(n ** (-2 / (d + 4)), 1e-12) if self.beta == "scott" else positive("beta", self.beta)
-        frame = super()._learn(rows) if self.whiten else centred(rows)
+        frame = super()._learn_frame(rows) if self.whiten else centred(rows)
         # The unit is taken so that beta becomes 1: one multiplication less for each pair of points.
         return Frame(frame.center, frame.matrix * np.sqrt(beta))
 
-    def _block(self, points: Array) -> Array:
+    def _block_depth(self, points: Array) -> Array:
         squared = self._distances.squared(points)
         np.negative(squared, out=squared)
         return np.asarray(np.exp(squared, out=squared).mean(1))
 
 
 class KernelDensity(_DistanceDepth):
-    """Logarithm of a Gaussian kernel density estimate.
+    """Computes the logarithm of a Gaussian kernel density estimate.
 
     Parameters
     ----------
@@ -156,10 +161,10 @@ class KernelDensity(_DistanceDepth):
         self.contamination = contamination
         self.dtype = dtype
 
-    def _learn(self, rows: Array) -> Frame:
+    def _learn_frame(self, rows: Array) -> Frame:
         n, d = rows.shape
         if self.bandwidth == "scott":
-            frame = super()._learn(rows)
+            frame = super()._learn_frame(rows)
             frame = Frame(frame.center, frame.matrix * n ** (1 / (d + 4)))
         else:
             frame = Frame(rows.mean(0), np.eye(d) / positive("bandwidth", self.bandwidth))
@@ -167,7 +172,7 @@ class KernelDensity(_DistanceDepth):
         self._log_volume = np.linalg.slogdet(frame.matrix)[1] - 0.5 * d * np.log(2 * np.pi) - np.log(n)
         return frame
 
-    def _block(self, points: Array) -> Array:
+    def _block_depth(self, points: Array) -> Array:
         squared = self._distances.squared(points)
         squared *= -0.5
         return np.asarray(logsumexp(squared, axis=1) + self._log_volume)

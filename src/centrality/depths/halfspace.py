@@ -1,16 +1,16 @@
-"""Halfspace (Tukey) depth: the least share of rows on one side of a hyperplane through the point."""
+"""Define halfspace (Tukey) depth: the least share of rows on one side of a hyperplane through the point."""
 
 import numpy as np
 
 from centrality.depths._directions import DirectionalDepth, tent
-from centrality.depths._frames import Array, Flat, Frame, blocks, flat
+from centrality.depths._frames import Array, Flat, Frame, blocks, smallest_flat
 from centrality.depths._sweep import fewest_on_a_side, sweep
 
-WIDTH = 0.2  # of the window around the hyperplane that guides the search, in standard deviations
+WIDTH = 0.2  # width of the window around the hyperplane that guides the search, in standard deviations
 
 
 class Halfspace(DirectionalDepth):
-    """Least share of the rows in a closed halfspace that holds the point.
+    """Computes halfspace depth: the least share of the rows in a closed halfspace that holds the point.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class Halfspace(DirectionalDepth):
     array([0.5 , 0.25, 0.  ])
     """
 
-    def _learn(self, rows: Array) -> Frame:
+    def _learn_frame(self, rows: Array) -> Frame:
         if self.directions == "auto" and rows.shape[1] <= 2:
-            return flat(rows, whiten=False)
-        return super()._learn(rows)
+            return smallest_flat(rows, whiten=False)
+        return super()._learn_frame(rows)
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -52,8 +52,8 @@ class Halfspace(DirectionalDepth):
                 count = -self._search(points, -count, along)
         return np.asarray(count / n, dtype=self.dtype)
 
-    def _fewest_shared(self, points: Array) -> tuple[Array, Array]:
-        """(n,) least number of rows on a side along the shared directions; which direction, turned to that side."""
+    def _fewest_shared(self, points: Array) -> tuple[Array, Array]:  # (n,), (n, r)
+        """Return the least number of rows on a side along the shared directions, and that direction, turned there."""
         n = len(self._points)
         count = np.full(len(points), n)
         along = np.zeros_like(points)
@@ -70,16 +70,16 @@ class Halfspace(DirectionalDepth):
                 along[fewer] = np.where(after < before, 1, -1)[:, None] * direction
         return count, along
 
-    def _height(self, directions: Array, points: Array) -> Array:
-        """(b,) minus how many rows lie beyond each point, along the direction beside it."""
+    def _height(self, directions: Array, points: Array) -> Array:  # (b,)
+        """Return minus how many rows lie beyond each point, along the direction of the same number."""
         level = np.einsum("ij,ij->i", points, directions) - self._slack
         beyond = np.empty(len(points), dtype=np.int64)
         for block in blocks(len(points), len(self._points)):
             beyond[block] = (directions[block] @ self._points.T >= level[block, None]).sum(1)
         return -beyond
 
-    def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
-        """Minus the number of guides beyond the point, and the slope: away from the rows near the hyperplane."""
+    def _height_and_slope(self, points: Array, directions: Array) -> tuple[Array, Array]:
+        """Return minus the number of guides beyond the point, and the slope: away from the rows near the hyperplane."""
         distance = directions @ self._guides.T - np.einsum("ij,ij->i", points, directions)[:, None]  # (b, m)
         near = tent(distance, WIDTH)
         slope = near.sum(1)[:, None] * points - near @ self._guides

@@ -1,15 +1,16 @@
-"""Projection depth: how far out the point is along the direction that shows it worst."""
+"""Define projection depth: how far out the point lies along the direction that shows it worst."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality.depths._directions import DirectionalDepth, tent
 from centrality.depths._frames import Array, blocks
 
-WIDTH = 0.2  # of the windows around median and MAD that guide the search, in MADs
+WIDTH = 0.2  # width of the windows around median and MAD that guide the search, in MADs
 
 
 class Projection(DirectionalDepth):
-    """1 / (1 + sup over directions u of |u·x - median(u·X)| / MAD(u·X)).
+    """Computes projection depth: 1 / (1 + sup over directions u of |u·x - median(u·X)| / MAD(u·X)).
 
     The supremum is over all directions; a finite number of them gives an upper bound of the depth.
 
@@ -32,10 +33,10 @@ class Projection(DirectionalDepth):
     def _prepare(self) -> None:
         super()._prepare()
         self._tiny = float(np.finfo(self.dtype).eps) ** 0.6  # a spread or deviation this small is rounding
-        self._center, self._spread = self._center_and_spread(self._directions)
+        self._centers, self._spreads = self._center_and_spread(self._directions)
 
-    def _center_and_spread(self, directions: Array) -> tuple[Array, Array]:
-        """Median and MAD of the sample along each direction."""
+    def _center_and_spread(self, directions: Array) -> tuple[Array, Array]:  # (k,), (k,)
+        """Return median and MAD of the sample along each direction."""
         center, spread = np.empty((2, len(directions)), dtype=self.dtype)
         for block in blocks(len(directions), len(self._points)):
             center[block], spread[block], _ = median_and_mad(directions[block] @ self._points.T)
@@ -47,14 +48,14 @@ class Projection(DirectionalDepth):
             worst = self._search(points, worst, self._directions[along])
         return np.asarray(1 / (1 + worst))
 
-    def _worst_shared(self, points: Array) -> tuple[Array, Array]:
-        """(n,) the greatest outlyingness along the shared directions, and which direction that was."""
+    def _worst_shared(self, points: Array) -> tuple[Array, NDArray[np.int64]]:  # (n,), (n,)
+        """Return the greatest outlyingness along the shared directions, and which direction that was."""
         worst, along = np.zeros(len(points), dtype=self.dtype), np.zeros(len(points), dtype=np.int64)
         # Many queries share a block of directions: the matrix product is the larger part of the work.
         for some in blocks(len(self._directions), 512):
             for block in blocks(len(points), 512):
                 out = self._outlyingness(
-                    points[block] @ self._directions[some].T, self._center[some], self._spread[some]
+                    points[block] @ self._directions[some].T, self._centers[some], self._spreads[some]
                 )
                 which = out.argmax(1)
                 value = out[np.arange(len(out)), which]
@@ -63,7 +64,7 @@ class Projection(DirectionalDepth):
         return worst, along
 
     def _outlyingness(self, projected: Array, center: Array, spread: Array) -> Array:
-        """|projected - center| / spread; where there is no spread, 0 at the centre and infinite elsewhere."""
+        """Return |projected - center| / spread; where there is no spread, 0 at the centre and infinite elsewhere."""
         regular = spread > self._tiny
         projected -= center
         np.abs(projected, out=projected)
@@ -74,12 +75,12 @@ class Projection(DirectionalDepth):
         return np.asarray(np.where(regular, projected / np.where(regular, spread, 1), far), dtype=self.dtype)
 
     def _height(self, directions: Array, points: Array) -> Array:
-        """Outlyingness of each point along the direction beside it."""
+        """Return the outlyingness of each point along the direction of the same number."""
         center, spread = self._center_and_spread(directions)
         return self._outlyingness(np.einsum("ij,ij->i", points, directions), center, spread)
 
-    def _look(self, points: Array, directions: Array) -> tuple[Array, Array]:
-        """Outlyingness by the guides, and its slope, up to a factor.
+    def _height_and_slope(self, points: Array, directions: Array) -> tuple[Array, Array]:
+        """Return the outlyingness by the guides, and its slope, up to a factor.
 
         Median and MAD move with the rows that lie there; a window around each makes that a smooth average.
         """
@@ -99,19 +100,21 @@ class Projection(DirectionalDepth):
         return height, slope
 
 
-def median_and_mad(projected: Array) -> tuple[Array, Array, Array]:
-    """(b,) median and median absolute deviation of each row, and (b, n) the deviations."""
+def median_and_mad(projected: Array) -> tuple[Array, Array, Array]:  # (b,), (b,), (b, n)
+    """Return median and median absolute deviation of each row, and the deviations from the median."""
     center = _median(projected)
     deviations = projected - center[:, None]
     return center, _median(np.abs(deviations)), deviations
 
 
-def _median(rows: Array) -> Array:
+def _median(rows: Array) -> Array:  # (b,)
+    """Return the median of each row."""
     # numpy sorts with vector instructions: at 5000 values a row that is over twice as fast as numpy.median.
     n = rows.shape[1]
     ordered = np.sort(rows, axis=1)
     return np.asarray((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2)
 
 
-def _average(weights: Array, mass: Array, rows: Array) -> Array:
+def _average(weights: Array, mass: Array, rows: Array) -> Array:  # (b, r)
+    """Return sums of the rows with these weights, divided by the total mass."""
     return np.asarray(weights @ rows / np.maximum(mass.sum(1, keepdims=True), 1e-30))

@@ -1,20 +1,21 @@
-"""Simplicial depth: the share of the simplices with corners among the rows that hold the point."""
-
-from typing import Any
+"""Define simplicial depth: the share of the simplices with corners among the rows that hold the point."""
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from centrality._checks import whole
+from centrality._checks import whole_number
+from centrality._estimator import RandomState
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Flat, blocks, flat
+from centrality.depths._frames import Array, Flat, blocks, smallest_flat
 from centrality.depths._sweep import sweep, triangles_around
 
 
 class Simplicial(Depth):
-    """Share of the closed simplices (intervals, triangles, ...) of rows that hold the point.
+    """Computes simplicial depth: the share of the closed simplices of rows that hold the point.
 
-    Exact where the rows lie on a line or in a plane, so always for one or two columns; beyond, the share among
+    The simplices are intervals of two rows, triangles of three, and so on.
+
+    It is exact where the rows lie on a line or in a plane, so always for one or two columns; beyond, the share among
     `simplices` random ones.
 
     Parameters
@@ -39,18 +40,18 @@ class Simplicial(Depth):
         simplices: int = 2000,
         contamination: float | str = "auto",
         dtype: str = "float64",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.simplices = simplices
         self.contamination = contamination
         self.dtype = dtype
         self.random_state = random_state
 
-    def _learn(self, rows: Array) -> Flat:
-        return flat(rows, whiten=rows.shape[1] > 2)
+    def _learn_frame(self, rows: Array) -> Flat:
+        return smallest_flat(rows, whiten=rows.shape[1] > 2)
 
     def _prepare(self) -> None:
-        count = whole("simplices", self.simplices)
+        count = whole_number("simplices", self.simplices)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self._frame.rank > 2:
             self._weights = random_simplices(self._points, count, rng)
@@ -74,8 +75,8 @@ class Simplicial(Depth):
         return depth
 
 
-def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:
-    """(k, r + 1, r + 1) matrices that turn (x, 1) into the weights of a simplex's corners in x.
+def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:  # (k, r + 1, r + 1)
+    """Return matrices that turn (x, 1) into the weights of a simplex's corners in x.
 
     A simplex without volume holds nothing: its weights are all negative.
     """
@@ -90,7 +91,7 @@ def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Arr
 
 
 def _intervals(x: Array, rows: Array, slack: float) -> Array:
-    """Share of the closed intervals between two rows that hold x."""
+    """Return the share of the closed intervals between two rows that hold x."""
     n = len(rows)
     ordered = np.sort(rows)
     below = np.searchsorted(ordered, x - slack, side="left")

@@ -1,16 +1,16 @@
-"""Zonoid depth: how many rows can share in making the point their average."""
+"""Define zonoid depth: how many rows can share in making the point their average."""
 
 import numpy as np
 from scipy.optimize import linprog
 
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Flat, flat
+from centrality.depths._frames import Array, Flat, smallest_flat
 
 
 class Zonoid(Depth):
-    """The largest share a with x = Σ w_i row_i, where no weight w_i is above 1 / (n a); 0 outside the convex hull.
+    """Computes zonoid depth: the largest share a with x = Σ w_i row_i, where no weight w_i is above 1 / (n a).
 
-    One linear programme a point: exact, and slower than the other depths.
+    It is 0 outside the convex hull. Each point takes one linear programme: exact, and slower than the other depths.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Zonoid(Depth):
         self.contamination = contamination
         self.dtype = dtype
 
-    def _learn(self, rows: Array) -> Flat:
-        return flat(rows, whiten=True)
+    def _learn_frame(self, rows: Array) -> Flat:
+        return smallest_flat(rows, whiten=True)
 
     def _depth(self, points: Array) -> Array:
         if self._frame.rank == 0:
@@ -44,7 +44,7 @@ class Zonoid(Depth):
     def _largest_share(self, point: Array) -> float:
         """Maximise Σ m_i over 0 <= m_i <= 1 with Σ m_i (row_i - x) = 0: the optimum is n times the depth."""
         n, r = self._points.shape
-        found = linprog(-np.ones(n), A_eq=(self._points - point).T, b_eq=np.zeros(r), bounds=(0, 1), method="highs")
-        share = -found.fun / n
-        # In the convex hull at least one row's worth of weight is there; less is the solver's tolerance.
+        optimum = linprog(-np.ones(n), A_eq=(self._points - point).T, b_eq=np.zeros(r), bounds=(0, 1), method="highs")
+        share = -optimum.fun / n
+        # In the convex hull the depth is at least 1 / n; less is the solver's tolerance.
         return share if share > (1 - 1e-6) / n else 0.0

@@ -129,7 +129,7 @@ def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: C
     if isinstance(shown, dict):
         shown = pa.table({name: pa.array(values) for name, values in shown.items()})
     if not is_frame(shown):
-        return tables.select(scored.table, cast("list[str]", list(shown)))
+        return tables.select(scored.table, list(cast("Collection[str]", shown)))
     table = as_arrow(shown)
     if table.num_rows != len(scored.heads):
         raise InputError(

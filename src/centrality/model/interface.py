@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted
@@ -275,7 +275,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
         features = self._features_with_names()
         names = features.names if names is None else names
-        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole("top", top))
+        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole_number("top", top))
 
     def _features_with_names(self) -> Features:
         self.fitted_.known_center()  # an old file has none, and says so
@@ -301,7 +301,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         Rows that are represented first walk as vectors.
         """
         check_is_fitted(self)
-        steps, t = whole("steps", steps), one_t(self._dial(t))
+        steps, t = whole_number("steps", steps), one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
 
     # How the model came about, and where it goes.

@@ -1,11 +1,11 @@
-"""From what people have to vectors: tables, images, texts and time series, each a scikit-learn transformer.
+"""Turn what people have into vectors: tables, images, texts and time series, each by a scikit-learn transformer.
 
 Every one needs packages of its own, named by an extra (`pip install 'centrality[table]'` and so on), and imports
 them when it is used.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from centrality.representations._base import Representation
@@ -20,15 +20,21 @@ HOMES = {"Table": "table", "Text": "text", "Images": "images", "Series": "series
 __all__ = ["Images", "Series", "Table", "Text"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "type[Representation]":
     if name in HOMES:
-        return getattr(import_module(f"centrality.representations.{HOMES[name]}"), name)
+        return _imported(name)
     raise AttributeError(f"module 'centrality.representations' has no attribute {name!r}")
 
 
-def every_one() -> "list[type[Representation]]":
+def all_representations() -> "list[type[Representation]]":
     """Return all representations there are."""
-    return [getattr(import_module(f"centrality.representations.{home}"), name) for name, home in HOMES.items()]
+    return [_imported(name) for name in HOMES]
+
+
+def _imported(name: str) -> "type[Representation]":
+    """Import the representation of this name."""
+    representation: type[Representation] = getattr(import_module(f"centrality.representations.{HOMES[name]}"), name)
+    return representation
 
 
 def __dir__() -> list[str]:

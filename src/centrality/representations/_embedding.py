@@ -1,6 +1,7 @@
-"""What images and texts share: somebody else's vectors, brought to unit length, one centre and one scale."""
+"""Hold what images and texts share: an encoder's vectors, brought to unit length, one centre and one scale."""
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -8,14 +9,24 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._estimator import unchanged_on_failure
-from centrality.representations._base import Arrays, Representation, State, chosen_column
+from centrality.model_file import Arrays
+from centrality.representations._base import ItemsLike, Representation, State, chosen_column
 from centrality.representations._weights import require_same
 
 
-class Embedding(Representation):
-    """One vector an item. A subclass loads its encoder and runs it.
+class Encoder(Protocol):
+    """Describes a loaded encoder: items in, vectors out."""
 
-    With `normalize`, vectors get unit length first: what these encoders mean lies in the direction. Then all are
+    fingerprint: str  # tells its weights and settings from those of others
+
+    def __call__(self, items: list[Any], /) -> NDArray[np.float32]:  # (n, d)
+        """Return one vector an item."""
+
+
+class Embedding(Representation):
+    """Gives each item one vector; a subclass loads its encoder and runs it.
+
+    With `normalize`, vectors get unit length first: their direction carries the meaning. Then all are
     moved and scaled together, by what the training items have: distances and angles keep their meaning.
     """
 
@@ -24,59 +35,64 @@ class Embedding(Representation):
     column: str | None
     normalize: bool
     columns_: list[str] | None
+    _encoder: Encoder
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Load the encoder, and learn centre and scale of its vectors."""
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
-        """Fit, and give the vectors: every item is encoded once."""
+    def fit_transform(self, X: ItemsLike, y: object = None) -> NDArray[np.float32]:  # (n, d)
+        """Fit, and return the vectors: every item is encoded once."""
         with unchanged_on_failure(self):
             name, items = chosen_column(X, self.column)
             self.columns_ = None if name is None else [name]
-            self._encoder = self._loaded()
+            self._encoder = self._load_encoder()
             self.fingerprint_ = self._encoder.fingerprint
-            vectors = self._of_unit_length(self._vectors(items))
-            there = vectors[~np.isnan(vectors).all(1)].astype(np.float64)
-            self._center = there.mean(0)
-            self._scale = float(np.sqrt(np.square(there - self._center).mean())) or 1.0
+            vectors = self._with_unit_length(self._encode(items))
+            readable = vectors[~np.isnan(vectors).all(1)].astype(np.float64)
+            self._center = readable.mean(0)
+            self._scale = float(np.sqrt(np.square(readable - self._center).mean())) or 1.0
         return self._scaled(vectors)
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """(n, d) one vector an item."""
+    def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, d)
+        """Return one vector an item; NaN for an item that could not be read."""
         check_is_fitted(self)
         _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
         if not hasattr(self, "_encoder"):
-            self._encoder = self._loaded()
+            self._encoder = self._load_encoder()
             require_same(self.fingerprint_, self._encoder.fingerprint, self._name())
-        return self._scaled(self._of_unit_length(self._vectors(items)))
+        return self._scaled(self._with_unit_length(self._encode(items)))
 
-    def _loaded(self) -> Any:
+    def _load_encoder(self) -> Encoder:
+        """Load the encoder that the settings name."""
         raise NotImplementedError
 
-    def _vectors(self, items: Any) -> NDArray[np.float32]:
-        """(n, d) as the encoder gives them; NaN for an item that could not be read."""
+    def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:  # (n, d)
+        """Return the vectors as the encoder gives them; NaN for an item that could not be read."""
         raise NotImplementedError
 
     def _name(self) -> str:
+        """Return the encoder's name, for people."""
         raise NotImplementedError
 
-    def _of_unit_length(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _with_unit_length(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Bring the vectors to unit length, if they are to be."""
         if not self.normalize:
             return vectors
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
     def _scaled(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Move and scale the vectors as those of the training items were."""
         return np.asarray((vectors - self._center) / self._scale, dtype=np.float32)
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
-        """As many as are encoded together."""
+        """Return how many items are encoded together."""
         return self.batch_size
 
-    def shown(self, X: Any) -> Any:
+    def shown(self, X: ItemsLike) -> Sequence[object]:
         """Return the items themselves."""
         return chosen_column(X, self.columns_[0] if self.columns_ else self.column)[1]
 

@@ -1,4 +1,4 @@
-"""The columns of a mixed table, one small encoder for each kind.
+"""Encode the columns of a mixed table, by one small encoder for each kind.
 
 Each encoder gives its column a block of numbers that is centred on the training rows and has a total variance of
 about one, so that every column weighs alike, however many numbers stand for it. What it learned is a few JSON
@@ -7,7 +7,7 @@ values and arrays: encoding a saved model's rows runs the same code on them.
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,93 +15,120 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._optional import optional
-from centrality.representations._base import Arrays, DataNote
+from centrality.model_file import Arrays
+from centrality.representations._base import DataNote, State
 from centrality.tables.columns import TableError, first_few
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RARE = 0.005  # categories below this share of the rows are taken together
 COMPONENTS = 30  # numbers that stand for a column of words
 OTHER, MISSING = "(other)", "(missing)"
 
-Block = NDArray[np.float64]
+Block = NDArray[np.float64]  # (n, numbers that stand for the column)
+
+
+class ColumnEncoder(Protocol):
+    """Describes the encoder of one column, which has learned what there is to know of it."""
+
+    @property
+    def kind(self) -> str:
+        """Name the kind of column, as it is saved."""
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
+        """Return the numbers that stand for the values; `name` is the column's, for messages."""
+
+    def typical(self, z: NDArray[np.floating]) -> object:
+        """Return the value that these numbers stand for; None where that cannot be told."""
+
+    def names(self, name: str) -> list[str]:
+        """Name the numbers that stand for the column of this name."""
+
+    def describe(self) -> str:
+        """Say in words what becomes of the column."""
 
 
 @dataclass
-class Left:
-    """A column that carries nothing: left out."""
+class LeftOut:
+    """Leaves a column out that carries nothing."""
 
     why: str
     kind = "left out"
 
-    def encode(self, name: str, values: Any) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
         return np.empty((len(values), 0))
+
+    def typical(self, z: NDArray[np.floating]) -> None:
+        return None
 
     def names(self, name: str) -> list[str]:
         return []
 
-    def says(self) -> str:
+    def describe(self) -> str:
         return f"left out: {self.why}"
 
 
 @dataclass
 class Numbers:
-    """(x - mean) / deviation; a gap is filled with the mean and marked in a column of its own."""
+    """Encodes numbers as (x - mean) / deviation; a gap is filled with the mean and marked in a column of its own."""
 
     mean: float
     deviation: float
-    missing: float  # share of the training rows
+    missing: float  # the share of the training rows without a value
     kind = "numbers"
 
     @classmethod
-    def fit(cls, name: str, values: Any) -> "Numbers | Left":
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Numbers | LeftOut":
         x = _floats(name, values)
-        there = x[~np.isnan(x)]
-        if len(there) == 0:
-            return Left("every value is missing")
-        missing = 1 - len(there) / len(x)
+        present = x[~np.isnan(x)]
+        if len(present) == 0:
+            return LeftOut("every value is missing")
+        missing = 1 - len(present) / len(x)
         with np.errstate(over="ignore"):
-            deviation = float(there.std())
+            deviation = float(present.std())
         if not np.isfinite(deviation):
             raise TableError(f"Column {name!r}: the values are so large that their variance overflows.")
         if deviation == 0 and missing == 0:
-            return Left(f"every value is {there[0]:g}")
-        return cls(float(there.mean()), deviation or 1.0, missing)
+            return LeftOut(f"every value is {present[0]:g}")
+        return cls(float(present.mean()), deviation or 1.0, missing)
 
-    def encode(self, name: str, values: Any) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
         x = _floats(name, values)
         gaps = np.isnan(x)
         z = np.where(gaps, 0.0, (x - self.mean) / self.deviation)
         if self.missing:
             return np.column_stack([z, gaps - self.missing])
         if gaps.any():
-            _note(f"Column {name!r}: values are missing, which none was in fitting; they are taken as the mean.")
+            _warn(f"Column {name!r}: values are missing, which none was in fitting; they are taken as the mean.")
         return z[:, None]
 
-    def typical(self, z: NDArray[Any]) -> float | None:
-        """The number that these stand for; None for a gap."""
+    def typical(self, z: NDArray[np.floating]) -> float | None:
+        """Return the number that these stand for; None for a gap."""
         return None if self.missing and z[1] > 0.5 - self.missing else float(self.mean + self.deviation * z[0])
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
 
-    def says(self) -> str:
+    def describe(self) -> str:
         gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
         return f"number, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
 
 
 @dataclass
 class Categories:
-    """One column per category. Rare ones share a column; a missing value is a category like the others."""
+    """Encodes categories, a column each. Rare ones share a column; a missing value is a category like the others."""
 
     levels: list[str]
     shares: list[float]
     kind = "categories"
 
     @classmethod
-    def fit(cls, name: str, values: Any) -> "Categories | Left":
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
         counts = {v["values"]: v["counts"] for v in _texts(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
-            return Left("every value is missing" if only == MISSING else f"every value is {only!r}")
+            return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
         total = sum(counts.values())
         rare = [level for level, count in counts.items() if count < RARE * total and level != MISSING]
         if len(rare) > 1:
@@ -109,13 +136,13 @@ class Categories:
         levels = sorted(counts)
         return cls(levels, [counts[level] / total for level in levels])
 
-    def encode(self, name: str, values: Any) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
         texts = _texts(values).fill_null(MISSING)
         codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
         unseen = self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
         if codes.null_count and OTHER not in self.levels:
             new = texts.filter(pc.is_null(codes)).unique().to_pylist()
-            _note(
+            _warn(
                 f"Column {name!r}: {first_few(sorted(new), 3)} did not occur in fitting; "
                 f"such rows are taken as the rarest category, {self.levels[unseen]!r}."
             )
@@ -124,14 +151,14 @@ class Categories:
         block[np.arange(len(texts)), codes.fill_null(unseen).to_numpy()] += 1
         return np.asarray(block / np.sqrt((shares * (1 - shares)).sum()))
 
-    def typical(self, z: NDArray[Any]) -> str:
+    def typical(self, z: NDArray[np.floating]) -> str:
         shares = np.array(self.shares)
         return self.levels[int(np.argmax(z * np.sqrt((shares * (1 - shares)).sum()) + shares))]
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
 
-    def says(self) -> str:
+    def describe(self) -> str:
         shared = f", rare ones (under {RARE:.1%} of the rows) taken together" if OTHER in self.levels else ""
         gap = ", missing being one of them" if MISSING in self.levels else ""
         return f"category, {len(self.levels)} levels{gap}{shared}"
@@ -139,33 +166,33 @@ class Categories:
 
 @dataclass
 class Dates:
-    """skrub's features of dates: when, and where in the year, month, week and day; gaps are marked."""
+    """Encodes dates by skrub's features: when, and where in the year, month, week and day; gaps are marked."""
 
-    format: str | None  # of dates written as text
-    witness: list[str]  # training dates from which skrub's encoder finds its settings again
+    format: str | None  # how dates are written, if they are text
+    witness: list[str]  # a few training dates, on which skrub's encoder is fitted again to find the same settings
     means: list[float]
     deviations: list[float]
-    missing: float
+    missing: float  # the share of the training rows without a date
     feature_names: list[str]
     kind = "dates"
     _encoder: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def fit(cls, name: str, values: Any, format: str | None) -> "Dates | Left":
+    def fit(cls, name: str, values: pa.ChunkedArray, format: str | None) -> "Dates | LeftOut":
         dates = _dates(values, format)
-        there = dates.dropna()
-        if there.empty:
-            return Left("every value is missing")
-        times = there[there != there.dt.normalize()]
-        witness = [str(moment) for moment in [*times[:1], there.min(), there.max()]]
-        made = cls(format, witness, [], [], float(dates.isna().mean()), [])
-        features = made._features(dates)
-        made.feature_names = [column.removeprefix("date_") for column in features.columns]
-        made.means = features.mean().tolist()
-        made.deviations = features.std(ddof=0).tolist()
-        return made
+        present = dates.dropna()
+        if present.empty:
+            return LeftOut("every value is missing")
+        times = present[present != present.dt.normalize()]
+        witness = [str(moment) for moment in [*times[:1], present.min(), present.max()]]
+        encoder = cls(format, witness, [], [], float(dates.isna().mean()), [])
+        features = encoder._features(dates)
+        encoder.feature_names = [column.removeprefix("date_") for column in features.columns]
+        encoder.means = features.mean().tolist()
+        encoder.deviations = features.std(ddof=0).tolist()
+        return encoder
 
-    def encode(self, name: str, values: Any) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
         dates = _dates(values, self.format)
         deviations = np.array(self.deviations)
         varies = deviations > 1e-12
@@ -177,19 +204,20 @@ class Dates:
             z = np.column_stack([z, dates.isna().to_numpy() - self.missing])
         return z
 
-    def typical(self, z: NDArray[Any]) -> None:
+    def typical(self, z: NDArray[np.floating]) -> None:
         return None
 
     def names(self, name: str) -> list[str]:
         marked = [f"{name} missing"] if self.missing else []
         return [f"{name} {feature}" for feature in self.feature_names] + marked
 
-    def says(self) -> str:
+    def describe(self) -> str:
         gaps = f"; {self.missing:.1%} missing: marked" if self.missing else ""
         how = f" (written as {self.format})" if self.format else ""
         return f"date{how}: {', '.join(self.feature_names)}{gaps}"
 
-    def _features(self, dates: Any) -> Any:
+    def _features(self, dates: "pd.Series") -> "pd.DataFrame":
+        """Return skrub's features of the dates."""
         if self._encoder is None:
             pd = optional("pandas", "table")
             skrub = optional("skrub", "table")
@@ -202,19 +230,19 @@ class Dates:
 
 @dataclass
 class Words:
-    """Free text and categories of many values: weights of character n-grams on the main components (skrub)."""
+    """Encodes free text and categories of many values by the main components of their character n-grams (skrub)."""
 
     vocabulary: list[str]
     idf: NDArray[np.float64]
     components: NDArray[np.float32]  # (COMPONENTS, vocabulary)
     center: NDArray[np.float64]
     factor: float
-    distinct: int
+    distinct: int  # how many different texts there were
     kind = "words"
     _vectorizer: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def fit(cls, name: str, values: Any) -> "Words | Left":
+    def fit(cls, name: str, values: pa.ChunkedArray) -> "Words":
         pd = optional("pandas", "table")
         texts = _texts(values)
         encoder = optional("skrub", "table").StringEncoder(n_components=COMPONENTS, random_state=0)
@@ -226,53 +254,56 @@ class Words:
         svd = getattr(encoder, "tsvd_", None)
         identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
         components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
-        made = cls(
+        words = cls(
             vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, pc.count_distinct(texts).as_py()
         )
-        raw = made._projected(texts)
-        made.center, made.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
-        return made
+        raw = words._projected(texts)
+        words.center, words.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
+        return words
 
-    def encode(self, name: str, values: Any) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
         return np.asarray((self._projected(_texts(values)) - self.center) / self.factor)
 
-    def _projected(self, texts: Any) -> Block:
+    def _projected(self, texts: pa.Array) -> Block:
+        """Return the weights of the texts' n-grams, projected onto the components."""
         if self._vectorizer is None:
             from sklearn.feature_extraction.text import TfidfVectorizer
 
-            # As skrub's StringEncoder has it.
+            # These are the settings of skrub's StringEncoder.
             self._vectorizer = TfidfVectorizer(ngram_range=(3, 4), analyzer="char_wb", vocabulary=self.vocabulary)
             self._vectorizer.idf_ = self.idf
         weights = self._vectorizer.transform(texts.fill_null("").to_pylist())
         return np.asarray(weights @ self.components.T.astype(np.float64))
 
-    def typical(self, z: NDArray[Any]) -> None:
+    def typical(self, z: NDArray[np.floating]) -> None:
         return None
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {k}" for k in range(len(self.components))]
 
-    def says(self) -> str:
+    def describe(self) -> str:
         return f"text of {self.distinct} different values: {len(self.components)} components of character n-grams"
 
 
-KINDS = {kind.kind: kind for kind in (Left, Numbers, Categories, Dates, Words)}
+KINDS: dict[str, type[ColumnEncoder]] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
 
 
-def to_state(encoder: Any) -> tuple[dict[str, Any], Arrays]:
-    """An encoder as JSON values and arrays."""
+def to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
+    """Return an encoder as JSON values and arrays."""
     values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
     return {"kind": encoder.kind, **plain}, arrays
 
 
-def from_state(state: dict[str, Any], arrays: Arrays) -> Any:
-    values: dict[str, Any] = {name: value for name, value in state.items() if name != "kind"} | arrays
+def from_state(state: State, arrays: Arrays) -> ColumnEncoder:
+    """Return the encoder that `to_state` took apart."""
+    values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     return KINDS[state["kind"]](**values)
 
 
-def _floats(name: str, values: Any) -> NDArray[np.float64]:
+def _floats(name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:  # (n,)
+    """Return the values as numbers, gaps as NaN; raise if they are none, or infinite."""
     try:
         x = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -284,11 +315,13 @@ def _floats(name: str, values: Any) -> NDArray[np.float64]:
     return x
 
 
-def _texts(values: Any) -> Any:
+def _texts(values: pa.ChunkedArray) -> pa.Array:
+    """Return the values as text."""
     return values.cast(pa.string()).combine_chunks()
 
 
-def _dates(values: Any, format: str | None) -> Any:
+def _dates(values: pa.ChunkedArray, format: str | None) -> "pd.Series":
+    """Return the values as dates; text that is no date in this format becomes a gap."""
     pd = optional("pandas", "table")
     if format is None:
         return values.cast(pa.timestamp("us", tz=getattr(values.type, "tz", None))).to_pandas()
@@ -296,5 +329,6 @@ def _dates(values: Any, format: str | None) -> Any:
     return pd.to_datetime(series, format=format, errors="coerce")
 
 
-def _note(text: str) -> None:
+def _warn(text: str) -> None:
+    """Tell the caller of `transform` something about the data."""
     warnings.warn(text, DataNote, stacklevel=4)

@@ -1,4 +1,4 @@
-"""Reading images, encoding them, and keeping what was encoded."""
+"""Read images, encode them, and keep what was encoded."""
 
 import hashlib
 import io
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,26 @@ from centrality._atomic import write_atomically
 from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.representations._base import DataNote
-from centrality.representations._weights import absent, fingerprint, pretrained
+from centrality.representations._weights import fingerprint, not_on_disk, pretrained
 from centrality.tables.columns import TableError, first_few
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
 
 CLIP = "openai/clip-vit-base-patch32"
 
 
 class Unreadable:
-    """Images that cannot be read: refused at the first, or counted and reported together."""
+    """Deals with images that cannot be read: refuses the first, or counts them and reports them together."""
 
     def __init__(self, corrupt: str) -> None:
         self.corrupt = corrupt
         self.names: list[str] = []
 
     @contextmanager
-    def watching(self, item: Any, number: int) -> Iterator[None]:
+    def caught(self, item: object, number: int) -> Iterator[None]:
+        """Catch the error if the item, which has this number, cannot be read inside the block."""
         name = str(item) if isinstance(item, str | Path) else f"image {number}"
         try:
             yield
@@ -42,18 +47,20 @@ class Unreadable:
             self.names.append(name)
 
     def report(self) -> None:
+        """Warn of the images that could not be read, if there are any."""
         if self.names:
             warnings.warn(f"{len(self.names)} images could not be read and have no score: {first_few(self.names)}.",
                           DataNote, stacklevel=5)  # fmt: skip
 
 
 class Cache:
-    """Vectors in a folder, one small file each, written whole: a killed run leaves only good ones."""
+    """Keeps vectors in a folder, one small file each, written completely or not at all: none is ever damaged."""
 
     def __init__(self, folder: str | Path | None, model: str) -> None:
         self.folder = None if folder is None else Path(folder, model[:32])
 
     def get(self, key: str) -> NDArray[np.float32] | None:
+        """Return the vector that was kept under this key, or None."""
         if self.folder is None:
             return None
         try:
@@ -62,19 +69,20 @@ class Cache:
             return None  # not there, or not ours: it is encoded again
 
     def put(self, key: str, vector: NDArray[np.float32]) -> None:
+        """Keep the vector under this key, if there is a folder to keep it in."""
         if self.folder is not None:
             path = self._path(key)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with write_atomically(path) as beside:
-                np.save(beside, vector, allow_pickle=False)
+            with write_atomically(path) as temporary:
+                np.save(temporary, vector, allow_pickle=False)
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / key[:2] / f"{key}.npy"
 
 
-def content_of(item: Any) -> tuple[str, Any]:
-    """A key for what the image shows, and the bytes or the picture itself."""
+def content_of(item: object) -> tuple[str, bytes | NDArray[np.uint8]]:
+    """Return a key for what the image shows, and the bytes of its file or its pixels."""
     if isinstance(item, dict) and "bytes" in item:  # as Hugging Face's data sets store images in Parquet
         item = item["bytes"] if item["bytes"] is not None else item.get("path")
     if item is None:
@@ -92,52 +100,63 @@ def content_of(item: Any) -> tuple[str, Any]:
     return hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest(), array
 
 
-def decoded(content: Any) -> Any:
-    """A PIL image in RGB."""
+def decode(content: bytes | NDArray[np.uint8]) -> "Image":
+    """Return a PIL image in RGB, from the bytes of a file or from pixels."""
     image = optional("PIL.Image", "images")
-    picture = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
+    picture: Image = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
     return picture.convert("RGB")
 
 
 class VisionEncoder:
-    """A loaded vision model: PIL images in, vectors out."""
+    """Runs a loaded vision model: PIL images in, vectors out."""
 
     def __init__(
-        self, model: Any, size: int, mean: tuple[float, ...], std: tuple[float, ...], download: bool, device: str
+        self,
+        model: "str | torch.nn.Module",
+        *,
+        size: int,
+        mean: tuple[float, ...],
+        std: tuple[float, ...],
+        download: bool,
+        device: str,
     ) -> None:
         from centrality.network.devices import find_device  # brings torch
 
         self.device = find_device(device)
         self.size, self.mean, self.std = size, mean, std
-        self.processor: Any = None
+        self.processor: Any = None  # that of transformers, which prepares the images for its models
         if not isinstance(model, str):
             self.module = model
         elif model == "clip" or "/" in model or Path(model).is_dir():
-            self._load_transformers(CLIP if model == "clip" else model, download)
+            self._load_transformers(CLIP if model == "clip" else model, download=download)
         else:
-            self._load_timm(model, download)
+            self._load_timm(model, download=download)
         self.module = self.module.to(self.device).eval()
         how = self.processor.to_json_string() if self.processor is not None else (self.size, self.mean, self.std)
         self.fingerprint = fingerprint(self.module, how)
 
-    def _load_transformers(self, name: str, download: bool) -> None:
+    def _load_transformers(self, name: str, *, download: bool) -> None:
+        """Load a model that transformers knows, and what prepares images for it."""
         transformers = optional("transformers", "images")
-        self.processor = pretrained(transformers.AutoImageProcessor.from_pretrained, name, download, "Images")
-        self.module = pretrained(transformers.AutoModel.from_pretrained, name, download, "Images")
+        self.processor = pretrained(
+            transformers.AutoImageProcessor.from_pretrained, name, download=download, kind="Images"
+        )
+        self.module = pretrained(transformers.AutoModel.from_pretrained, name, download=download, kind="Images")
 
-    def _load_timm(self, name: str, download: bool) -> None:
+    def _load_timm(self, name: str, *, download: bool) -> None:
+        """Load a model that timm knows, and how images are prepared for it."""
         timm = optional("timm", "timm")
         config = timm.get_pretrained_cfg(name)
         if config is None:
             raise InputError(f"timm knows no model {name!r}. Its names: timm.list_models(pretrained=True).")
         cached = optional("huggingface_hub", "timm").try_to_load_from_cache
         if not download and not isinstance(cached(config.hf_hub_id or name, "model.safetensors"), str):
-            raise absent(name, "Images")
+            raise not_on_disk(name, "Images")
         self.module = timm.create_model(name, pretrained=True, num_classes=0)
         self.size, self.mean, self.std = config.input_size[-1], config.mean, config.std
 
-    def __call__(self, pictures: list[Any]) -> NDArray[np.float32]:
-        """(n, d)"""
+    def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
+        """Return one vector a picture."""
         import torch
 
         if self.processor is not None:
@@ -146,28 +165,28 @@ class VisionEncoder:
             pixels = torch.from_numpy(np.stack([self._prepared(picture) for picture in pictures]))
         with torch.inference_mode():
             pixels = pixels.to(self.device)
-            made = self.module.get_image_features(pixel_values=pixels) if self._is_clip() else self.module(pixels)
-            vectors = _vectors(made)
+            of_clip = getattr(self.module, "get_image_features", None) if self.processor is not None else None
+            output = self.module(pixels) if of_clip is None else of_clip(pixel_values=pixels)
+            vectors = _vectors(output)
         if vectors.ndim != 2 or len(vectors) != len(pictures):
             raise InputError(f"The model must give one vector an image, got shape {tuple(vectors.shape)}.")
         return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
-    def _is_clip(self) -> bool:
-        return self.processor is not None and hasattr(self.module, "get_image_features")
-
-    def _prepared(self, picture: Any) -> NDArray[np.float32]:
-        """(3, size, size)"""
+    def _prepared(self, picture: "Image") -> NDArray[np.float32]:  # (3, size, size)
+        """Return the pixels in the size and units that the model was trained on."""
         bicubic = optional("PIL.Image", "images").Resampling.BICUBIC
         pixels = np.asarray(picture.resize((self.size, self.size), bicubic), dtype=np.float32) / 255
         return ((pixels - self.mean) / self.std).transpose(2, 0, 1).astype(np.float32)
 
 
-def _vectors(made: Any) -> Any:
-    """One vector an image, whatever the model calls it."""
-    if hasattr(made, "pooler_output") and made.pooler_output is not None:
-        made = made.pooler_output
-    elif hasattr(made, "last_hidden_state"):
-        made = made.last_hidden_state
-        if made.ndim == 3:
-            made = made[:, 0]  # the token that stands for the whole image
-    return made.mean((2, 3)) if made.ndim == 4 else made
+def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
+    """Return one vector an image from what the model gives, whatever the model calls it."""
+    if hasattr(output, "pooler_output") and output.pooler_output is not None:
+        vectors = output.pooler_output
+    elif hasattr(output, "last_hidden_state"):
+        states = output.last_hidden_state
+        vectors = states[:, 0] if states.ndim == 3 else states  # the first token stands for all of the image
+    else:
+        vectors = output
+    pooled: torch.Tensor = vectors.mean((2, 3)) if vectors.ndim == 4 else vectors
+    return pooled

@@ -1,32 +1,38 @@
-"""Encoders that somebody else trained: found on disk, told apart by their weights, run in batches."""
+"""Load encoders that somebody else trained from disk, and tell them apart by their weights."""
 
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from centrality._checks import InputError
 from centrality._optional import optional
 
+if TYPE_CHECKING:
+    import torch
 
-def pretrained(load: Callable[..., Any], name: str, download: bool, kind: str) -> Any:
-    """`load(name)` from a folder or from the cache on disk; from the network only with `download`."""
-    with _without_bars():
+Encoder = TypeVar("Encoder")
+
+
+def pretrained(load: Callable[..., Encoder], name: str, *, download: bool, kind: str) -> Encoder:
+    """Return `load(name)` from a folder or from the cache on disk; from the network only with `download`."""
+    with _without_progress_bars():
         try:
             return load(name, local_files_only=True)
         except (OSError, ValueError) as missing:
             if Path(name).is_dir():
                 raise FileNotFoundError(f"The folder {name} holds no model that can be loaded: {missing}") from None
             if not download:
-                raise absent(name, kind) from None
+                raise not_on_disk(name, kind) from None
         try:
             return load(name)
         except (OSError, ValueError) as failed:
-            raise FileNotFoundError(f"{absent(name, kind)} Downloading it failed: {failed}") from None
+            raise FileNotFoundError(f"{not_on_disk(name, kind)} Downloading it failed: {failed}") from None
 
 
-def absent(name: str, kind: str) -> FileNotFoundError:
+def not_on_disk(name: str, kind: str) -> FileNotFoundError:
+    """Return the error for weights that are missing, which says how to get them."""
     return FileNotFoundError(
         f"The weights of {name!r} are not on this disk. Give a folder that holds them, {kind}('/path/to/folder'), "
         f"or let them be downloaded, {kind}({name!r}, download=True) (in a terminal: --download)."
@@ -34,8 +40,8 @@ def absent(name: str, kind: str) -> FileNotFoundError:
 
 
 @contextmanager
-def _without_bars() -> Iterator[None]:
-    """No progress bar for reading a file of weights; the user's setting comes back afterwards."""
+def _without_progress_bars() -> Iterator[None]:
+    """Show no progress bar for reading a file of weights; the user's setting comes back afterwards."""
     logging = optional("transformers", "text").utils.logging
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -46,24 +52,20 @@ def _without_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def fingerprint(module: Any, *settings: object) -> str:
-    """A name for what the module computes: its class, its weights and the settings around it."""
+def fingerprint(module: "torch.nn.Module", *settings: object) -> str:
+    """Return a name for what the module computes: its class, its weights and the settings around it."""
+    import torch
+
     digest = hashlib.sha256(repr((type(module).__name__, settings)).encode())
     for name, value in module.state_dict().items():
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().flatten().view(_bytes()).numpy().tobytes())
+        digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 
-def _bytes() -> Any:
-    import torch
-
-    return torch.uint8
-
-
-def require_same(fitted: str, found: str, name: str) -> None:
-    """Another encoder's vectors mean something else: refuse them."""
-    if fitted != found:
+def require_same(fitted: str, loaded: str, name: str) -> None:
+    """Raise if the encoder is another than in fitting: its vectors would mean something else."""
+    if fitted != loaded:
         raise InputError(
             f"The encoder {name!r} is not the one this model was fitted with: its weights or settings differ. "
             "Use the same folder or version as then, or fit again."

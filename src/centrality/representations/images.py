@@ -1,22 +1,29 @@
-"""Images as vectors, by a vision model that somebody else trained."""
+"""Represent images by a vision model that somebody else trained."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, whole
-from centrality.representations._base import Arrays, State
+from centrality._checks import InputError, whole_number
+from centrality.model_file import Arrays
+from centrality.representations._base import Options, State
 from centrality.representations._embedding import Embedding
-from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decoded
+from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decode
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
 
 CORRUPT = ("refuse", "skip")
 
 
 class Images(Embedding):
-    """Images as vectors. Items are paths, PIL images, arrays (h, w[, c]) of uint8, or the bytes of an image file.
+    """Turns images into vectors, by a vision model.
+
+    Items are paths, PIL images, arrays (h, w[, c]) of uint8, or the bytes of an image file.
 
     Parameters
     ----------
@@ -48,13 +55,13 @@ class Images(Embedding):
     spellings = ("images", "images:COLUMN")
 
     @classmethod
-    def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
-        """Return what `--represent images` asks for: without a column, the paths of a folder's images are read."""
-        return super().asked_for(column or "path", options)
+    def from_command_line(cls, column: str, options: Options) -> Self:
+        """Return what `--represent images` means: without a column, the paths of a folder's images are read."""
+        return super().from_command_line(column or "path", options)
 
     def __init__(
         self,
-        model: Any = "clip",
+        model: "str | torch.nn.Module" = "clip",
         *,
         size: int = 224,
         mean: Sequence[float] = (0.485, 0.456, 0.406),
@@ -81,37 +88,37 @@ class Images(Embedding):
         self.device = device
         self.progress = progress
 
-    def _vectors(self, items: Any) -> NDArray[np.float32]:
+    def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
         from tqdm import tqdm
 
         if self.corrupt not in CORRUPT:
             raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
-        size, skipped = whole("batch_size", self.batch_size), Unreadable(self.corrupt)
+        size, skipped = whole_number("batch_size", self.batch_size), Unreadable(self.corrupt)
         cache = Cache(self.cache, self.fingerprint_)
         vectors: list[NDArray[np.float32] | None] = []
         for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
             vectors.extend(self._batch(items[start : start + size], start, cache, skipped))
         self.skipped_ = skipped.names
         skipped.report()
-        there = [vector for vector in vectors if vector is not None]
-        if not there:
+        readable = [vector for vector in vectors if vector is not None]
+        if not readable:
             raise InputError(f"Images were wanted, but none of {len(items)} could be read.")
-        empty = np.full_like(there[0], np.nan)
-        return np.stack([empty if vector is None else vector for vector in vectors])
+        no_vector = np.full_like(readable[0], np.nan)
+        return np.stack([no_vector if vector is None else vector for vector in vectors])
 
     def _batch(
-        self, items: Sequence[Any], start: int, cache: Cache, skipped: Unreadable
+        self, items: Sequence[object], start: int, cache: Cache, skipped: Unreadable
     ) -> list[NDArray[np.float32] | None]:
-        """The vectors of a few images: from the cache, or encoded together."""
+        """Return the vectors of a few images, from the cache or encoded together; None for one that cannot be read."""
         vectors: list[NDArray[np.float32] | None] = [None] * len(items)
         keys: dict[int, str] = {}
-        pictures: list[Any] = []
+        pictures: list[Image] = []
         for i, item in enumerate(items):
-            with skipped.watching(item, start + i):
+            with skipped.caught(item, start + i):
                 key, content = content_of(item)
                 vectors[i] = cache.get(key)
                 if vectors[i] is None:
-                    pictures.append(decoded(content))
+                    pictures.append(decode(content))
                     keys[i] = key
         if pictures:
             for (i, key), vector in zip(keys.items(), self._encoder(pictures), strict=True):
@@ -123,9 +130,14 @@ class Images(Embedding):
         """Load the encoder, and encode a picture."""
         self.transform([np.zeros((8, 8, 3), np.uint8)])
 
-    def _loaded(self) -> VisionEncoder:
+    def _load_encoder(self) -> VisionEncoder:
         return VisionEncoder(
-            self.model, whole("size", self.size), tuple(self.mean), tuple(self.std), self.download, self.device
+            self.model,
+            size=whole_number("size", self.size),
+            mean=tuple(self.mean),
+            std=tuple(self.std),
+            download=self.download,
+            device=self.device,
         )
 
     def _name(self) -> str:

@@ -1,28 +1,36 @@
-"""Time series as vectors: the 22 features of catch22 for each channel."""
+"""Represent time series by the 22 features of catch22 for each channel."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole
+from centrality._checks import InputError, whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
-from centrality.representations._base import Arrays, Representation, State, as_arrow, is_frame
+from centrality.model_file import Arrays
+from centrality.representations._base import ItemsLike, Options, Representation, State, as_arrow, is_frame
 from centrality.tables.columns import TableError, numbers, require
 
 FEATURES = ("catch22", "catch24")
 SHORTEST = 10  # values below which the features mean nothing
-MOST_GAPS = 0.5  # of a series; more would be our invention, not data
+MOST_GAPS = 0.5  # the share of a series that may be bridged; more would be our invention, not data
 
 Item = NDArray[np.float64]  # (length,) or (length, channels)
 
 
+class Catch22(TypedDict):
+    """Describes what pycatch22 gives."""
+
+    names: list[str]
+    values: list[float]
+
+
 class Series(Representation):
-    """Time series as vectors.
+    """Turns time series into vectors of features.
 
     X is a sequence of series, of equal or unequal lengths: arrays (length,) or (length, channels); an array
     (n, length) or (n, length, channels); or a table with a series in each row. Gaps (NaN) inside a series are
@@ -52,8 +60,8 @@ class Series(Representation):
     spellings = ("series", "series:COLUMN")
 
     @classmethod
-    def asked_for(cls, column: str, options: Mapping[str, Any]) -> Self:
-        """Return what `--represent series` asks for: a series in each row, or windows over the named columns."""
+    def from_command_line(cls, column: str, options: Options) -> Self:
+        """Return what `--represent series` means: a series in each row, or windows over the named columns."""
         if column and options["window"] is None:
             raise InputError("A column that holds one long series needs windows: --window N")
         columns = [name.strip() for name in column.split(",")] if column else None
@@ -72,27 +80,27 @@ class Series(Representation):
         self.step = step
         self.column = column
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Learn what to put where a feature cannot be computed: its median."""
         with unchanged_on_failure(self):
             if self.features not in FEATURES:
                 raise InputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
-            self.columns_ = self._names(X)
-            found, self._channels = self._computed(X, None)
+            self.columns_ = self._columns_read(X)
+            features, self._channels = self._compute_features(X, None)
             with np.errstate(invalid="ignore"):
-                known = ~np.isnan(found).all(0)
-            self._fill = np.zeros(found.shape[1])
-            self._fill[known] = np.nanmedian(found[:, known], axis=0)
+                known = ~np.isnan(features).all(0)
+            self._fill = np.zeros(features.shape[1])
+            self._fill[known] = np.nanmedian(features[:, known], axis=0)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """(n, features of every channel) a row for each series or window."""
+    def transform(self, X: ItemsLike) -> NDArray[np.float64]:  # (n, features of every channel)
+        """Return a row of features for each series or window."""
         check_is_fitted(self)
-        found, _ = self._computed(X, self._channels)
-        return np.where(np.isnan(found), self._fill, found)
+        features, _ = self._compute_features(X, self._channels)
+        return np.where(np.isnan(features), self._fill, features)
 
-    def starts(self, length: int) -> NDArray[np.int64]:
-        """Where the windows over a series of this length begin; the last one ends with the series."""
+    def starts(self, length: int) -> NDArray[np.int64]:  # (windows,)
+        """Return where the windows over a series of this length begin; the last one ends with the series."""
         window, step = self._window()
         if length < window:
             raise InputError(f"A window of {window} moments was asked for, but the series has only {length}.")
@@ -101,10 +109,10 @@ class Series(Representation):
 
     @property
     def windowed(self) -> bool:  # type: ignore[override]
-        """Whether X is one long series, of which windows are taken."""
+        """Say whether X is one long series, of which windows are taken."""
         return self.window is not None
 
-    def shown(self, X: Any) -> list[Item]:
+    def shown(self, X: ItemsLike) -> list[Item]:
         """Return the first channel of each series or window."""
         return [item[:, 0] for item in self._items(X)]
 
@@ -112,8 +120,8 @@ class Series(Representation):
         """Return the moments at which the windows begin, or every row where each holds a series."""
         return self.starts(length).astype(np.intp) if self.windowed else np.arange(length)
 
-    def spread(self, scores: NDArray[Any], length: int) -> NDArray[np.float64]:
-        """Scores of windows (n,) or (n, k) as scores of moments: the mean over the windows that hold each."""
+    def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:  # (length,) or (length, k)
+        """Return scores of windows, (n,) or (n, k), as scores of moments: the mean over the windows that hold each."""
         window, _ = self._window()
         starts = self.starts(length)
         if len(starts) != len(scores):
@@ -124,7 +132,7 @@ class Series(Representation):
             count[start : start + window] += 1
         return np.asarray(total / count.reshape(-1, *[1] * (scores.ndim - 1)))
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         check_is_fitted(self)
         names = self._catch22([1.0, 2.0, 0.0] * SHORTEST)["names"]
         if self._channels == 1:
@@ -135,10 +143,10 @@ class Series(Representation):
         names = self.get_feature_names_out().tolist()
         return names, np.arange(len(names))
 
-    def values(self, X: Any) -> list[list[Any]]:
+    def values(self, X: ItemsLike) -> list[list[object]]:
         return [column.tolist() for column in self.transform(X).T]
 
-    def typical(self, z: NDArray[Any]) -> list[Any]:
+    def typical(self, z: NDArray[np.floating]) -> list[object]:
         return [float(value) for value in z]
 
     def describe(self) -> dict[str, str]:
@@ -159,20 +167,23 @@ class Series(Representation):
         return self
 
     def _window(self) -> tuple[int, int]:
+        """Return length and step of the windows; raise if there are none."""
         if self.window is None:
             raise InputError("This needs windows: Series(window=...).")
-        window = whole("window", self.window, at_least=SHORTEST)
-        return window, max(1, window // 2) if self.step is None else whole("step", self.step)
+        window = whole_number("window", self.window, at_least=SHORTEST)
+        return window, max(1, window // 2) if self.step is None else whole_number("step", self.step)
 
-    def _names(self, X: Any) -> list[str] | None:
+    def _columns_read(self, X: ItemsLike) -> list[str] | None:
+        """Name the columns that hold the values; None if X is no table."""
         if not is_frame(X):
             return None
-        there = as_arrow(X).column_names
-        chosen = there if self.column is None else [self.column] if isinstance(self.column, str) else list(self.column)
-        require(there, chosen)
+        names = as_arrow(X).column_names
+        chosen = names if self.column is None else [self.column] if isinstance(self.column, str) else list(self.column)
+        require(names, chosen)
         return chosen
 
-    def _computed(self, X: Any, channels: int | None) -> tuple[NDArray[np.float64], int]:
+    def _compute_features(self, X: ItemsLike, channels: int | None) -> tuple[NDArray[np.float64], int]:
+        """Return the features of each series or window, NaN where one has none, and the number of channels."""
         items = self._items(X)
         if not items:
             raise InputError("Series were wanted, got none.")
@@ -181,39 +192,43 @@ class Series(Representation):
         for i, item in enumerate(items):
             if item.shape[1] != channels:
                 raise InputError(f"Series of {channels} channels were wanted, but series {i} has {item.shape[1]}.")
-            rows.append(np.concatenate([self._of_channel(channel, i) for channel in item.T]))
+            rows.append(np.concatenate([self._channel_features(channel, i) for channel in item.T]))
         return np.array(rows), channels
 
-    def _items(self, X: Any) -> list[Item]:
-        """Each series as (length, channels)."""
+    def _items(self, X: ItemsLike) -> list[Item]:
+        """Return each series or window as an array (length, channels)."""
         if is_frame(X):
             table = as_arrow(X)
             require(table.column_names, self.columns_ or [])
             X = numbers(table.select(self.columns_ or []))
         if self.window is None:
-            return [_two_dimensional(item, i) for i, item in enumerate(X)]
-        whole_series = _two_dimensional(X, 0)
+            return [_two_dimensional(item, i) for i, item in enumerate(cast(Sequence[object], X))]
+        series = _two_dimensional(X, 0)
         window, _ = self._window()
-        return [whole_series[start : start + window] for start in self.starts(len(whole_series))]
+        return [series[start : start + window] for start in self.starts(len(series))]
 
-    def _of_channel(self, values: Item, i: int) -> NDArray[np.float64]:
-        there = np.flatnonzero(np.isfinite(values))
-        span = there[-1] - there[0] + 1 if len(there) else 0
-        if len(there) < SHORTEST or len(there) < (1 - MOST_GAPS) * span:
+    def _channel_features(self, values: Item, i: int) -> NDArray[np.float64]:
+        """Return the features of one channel of series i, its gaps bridged; raise if they are too many."""
+        known = np.flatnonzero(np.isfinite(values))  # the moments that have a value
+        span = known[-1] - known[0] + 1 if len(known) else 0
+        if len(known) < SHORTEST or len(known) < (1 - MOST_GAPS) * span:
             kind = "window" if self.window is not None else "series"
             raise TableError(
-                f"{kind.capitalize()} {i} has {len(there)} values in {span} moments: at least {SHORTEST} were wanted, "
+                f"{kind.capitalize()} {i} has {len(known)} values in {span} moments: at least {SHORTEST} were wanted, "
                 f"and no more than {MOST_GAPS:.0%} gaps."
             )
-        moments = np.arange(there[0], there[-1] + 1)
-        bridged = np.interp(moments, there, values[there])
+        moments = np.arange(known[0], known[-1] + 1)
+        bridged = np.interp(moments, known, values[known])
         return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
 
-    def _catch22(self, values: list[float]) -> Any:
-        return optional("pycatch22", "series").catch22_all(values, catch24=self.features == "catch24")
+    def _catch22(self, values: list[float]) -> Catch22:
+        """Return the features of these values, and their names."""
+        features: Catch22 = optional("pycatch22", "series").catch22_all(values, catch24=self.features == "catch24")
+        return features
 
 
-def _two_dimensional(item: Any, i: int) -> Item:
+def _two_dimensional(item: object, i: int) -> Item:  # (length, channels)
+    """Return series i as an array of numbers; raise if it is none."""
     try:
         array = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,25 +1,26 @@
-"""Mixed tables: numbers, booleans, dates, categories, free text and gaps, as numbers that can be compared."""
+"""Represent mixed tables: numbers, booleans, dates, categories, free text and gaps, as comparable numbers."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole
+from centrality._checks import whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
+from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
-from centrality.representations._base import Arrays, Representation, State, as_arrow
+from centrality.representations._base import ItemsLike, Representation, State, as_arrow
 from centrality.tables.columns import TableError, is_number, require
 
-FEW_ROWS = 20  # below, nothing is called an identifier
+FEW_ROWS = 20  # with fewer, no column is called an identifier
 
 
 class Table(Representation):
-    """A table of mixed columns as vectors in which every column weighs alike.
+    """Turns a table of mixed columns into vectors in which every column weighs alike.
 
     Numbers and booleans are standardised; dates become skrub's calendar features; text of few different values is a
     category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
@@ -49,71 +50,78 @@ class Table(Representation):
     def __init__(self, *, cardinality: int = 40) -> None:
         self.cardinality = cardinality
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
         table = as_arrow(X)
         optional("skrub", "table")
         with unchanged_on_failure(self):
-            whole("cardinality", self.cardinality)
+            whole_number("cardinality", self.cardinality)
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
-            self._encoders = {name: self._decided(name, table[name]) for name in table.column_names}
-            self.columns_ = self._used()
+            self._encoders = {name: self._choose_encoder(name, table[name]) for name in table.column_names}
+            self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             if not self.get_feature_names_out().size:
                 raise TableError(f"Nothing in this table varies: {self.describe()}.")
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """(n, q) numbers, about one unit of variance a column."""
+    def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, q)
+        """Return the rows as numbers, about one unit of variance a column."""
         check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        blocks = [self._encoded(name, table[name]) for name in self.columns_ or []]
+        blocks = [self._encode(name, table[name]) for name in self.columns_ or []]
         return np.concatenate(blocks, axis=1).astype(np.float32)
 
-    def _encoded(self, name: str, values: Any) -> NDArray[Any]:
+    def _encode(self, name: str, values: pa.ChunkedArray) -> columns.Block:
+        """Return the numbers that stand for one column."""
         encoder = self._encoders[name]
         try:
             return np.asarray(encoder.encode(name, values))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise TableError(f"Column {name!r} ({encoder.says()}) cannot be read from {values.type}: {error}") from None
+            raise TableError(
+                f"Column {name!r} ({encoder.describe()}) cannot be read from {values.type}: {error}"
+            ) from None
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         check_is_fitted(self)
         names = [part for name, encoder in self._encoders.items() for part in encoder.names(name)]
         return np.array(names, dtype=object)
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]]:
-        return list(self.columns_ or []), np.repeat(np.arange(len(self._sizes())), self._sizes())
+        return list(self.columns_ or []), np.repeat(np.arange(len(self._widths())), self._widths())
 
-    def values(self, X: Any) -> list[list[Any]]:
+    def values(self, X: ItemsLike) -> list[list[object]]:
         table = as_arrow(X)
         return [table[name].to_pylist() for name in self.columns_ or []]
 
-    def typical(self, z: NDArray[Any]) -> list[Any]:
-        blocks = np.split(z, np.cumsum(self._sizes())[:-1])
+    def typical(self, z: NDArray[np.floating]) -> list[object]:
+        blocks = np.split(z, np.cumsum(self._widths())[:-1])
         return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
 
-    def _sizes(self) -> list[int]:
-        """How many numbers stand for each column."""
+    def _widths(self) -> list[int]:
+        """Return how many numbers stand for each column."""
         return [len(self._encoders[name].names(name)) for name in self.columns_ or []]
 
     def describe(self) -> dict[str, str]:
         check_is_fitted(self)
-        return {name: encoder.says() for name, encoder in self._encoders.items()}
+        return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
     def types(self) -> dict[str, pa.DataType]:
         kinds = {"numbers": pa.float64(), "categories": pa.string(), "words": pa.string()}
         return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds} | {
-            name: pa.string() for name, e in self._encoders.items() if e.kind == "dates" and e.format is not None
+            name: pa.string()
+            for name, e in self._encoders.items()
+            if isinstance(e, columns.Dates) and e.format is not None
         }
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
         parts = {name: columns.to_state(encoder) for name, encoder in self._encoders.items()}
         arrays = {
-            f"{number}.{key}": array for number, (_, held) in enumerate(parts.values()) for key, array in held.items()
+            f"{number}.{key}": array
+            for number, (_, learned) in enumerate(parts.values())
+            for key, array in learned.items()
         }
         return {"columns": {name: plain for name, (plain, _) in parts.items()}}, arrays
 
@@ -121,30 +129,33 @@ class Table(Representation):
         self._encoders = {}
         for number, (name, plain) in enumerate(state["columns"].items()):
             mark = f"{number}."
-            held = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
-            self._encoders[name] = columns.from_state(plain, held)
-        self.columns_ = self._used()
+            learned = {key.removeprefix(mark): array for key, array in arrays.items() if key.startswith(mark)}
+            self._encoders[name] = columns.from_state(plain, learned)
+        self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
         return self
 
-    def _used(self) -> list[str]:
+    def _columns_read(self) -> list[str]:
+        """Name the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
-    def _decided(self, name: str, values: Any) -> Any:
+    def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> columns.ColumnEncoder:
+        """Return a fitted encoder for what the column holds."""
         kind = values.type
         if pa.types.is_dictionary(kind):
             values, kind = values.cast(kind.value_type), kind.value_type
         if pa.types.is_null(kind):
-            return columns.Left("every value is missing")
+            return columns.LeftOut("every value is missing")
         if is_number(kind) or pa.types.is_decimal(kind):
             return columns.Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             return columns.Dates.fit(name, values, None)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return self._decided_text(name, values)
+            return self._choose_text_encoder(name, values)
         raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
 
-    def _decided_text(self, name: str, values: Any) -> Any:
+    def _choose_text_encoder(self, name: str, values: pa.ChunkedArray) -> columns.ColumnEncoder:
+        """Return a fitted encoder for a column of text: of dates, of categories or of words."""
         texts = values.cast(pa.string())
         different = pc.count_distinct(texts).as_py()  # without the missing ones
         format = _date_format(texts)
@@ -154,17 +165,17 @@ class Table(Representation):
             return columns.Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
-            return columns.Left("an identifier: one word, different in every row")
+            return columns.LeftOut("an identifier: one word, different in every row")
         return columns.Words.fit(name, texts)
 
 
-def _date_format(texts: Any) -> str | None:
-    """How the dates in a text column are written, if dates they are (skrub decides)."""
+def _date_format(texts: pa.ChunkedArray) -> str | None:
+    """Return how the dates in a text column are written; None if they are no dates (skrub decides)."""
     pd = optional("pandas", "table")
     skrub = optional("skrub", "table")
-    found = skrub.ToDatetime()
+    reader = skrub.ToDatetime()
     try:
-        found.fit_transform(pd.Series(texts.to_pylist(), dtype="str", name="dates"))
+        reader.fit_transform(pd.Series(texts.to_pylist(), dtype="str", name="dates"))
     except skrub.core.RejectColumn:
         return None
-    return None if found.format_ is None else str(found.format_)
+    return None if reader.format_ is None else str(reader.format_)

@@ -1,22 +1,27 @@
-"""Texts as vectors, by a language model that somebody else trained."""
+"""Represent texts by a language model that somebody else trained."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError, InputTypeError, whole
+from centrality._checks import InputError, InputTypeError, whole_number
 from centrality._optional import optional
 from centrality.representations._embedding import Embedding
 from centrality.representations._weights import fingerprint, pretrained
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 DEFAULT = "distilbert-base-uncased-finetuned-sst-2-english"  # the paper's
 POOLINGS = ("auto", "cls", "mean", "max")
 
 
 class Text(Embedding):
-    """Texts as vectors.
+    """Turns texts into vectors, by a language model.
 
     Parameters
     ----------
@@ -69,20 +74,25 @@ class Text(Embedding):
         """Load the encoder, and encode a text."""
         self.transform([""])
 
-    def _loaded(self) -> "_Encoder":
-        return _Encoder(self.model, self.pooling, self.max_length, self.download, self.device)
+    def _load_encoder(self) -> "_Encoder":
+        return _Encoder(
+            self.model, self.pooling, max_length=self.max_length, download=self.download, device=self.device
+        )
 
     def _name(self) -> str:
         return self.model
 
-    def _vectors(self, items: Any) -> NDArray[np.float32]:
+    def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
         return self._in_batches([_checked(i, item) for i, item in enumerate(items)])
 
-    def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:
+    def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:  # (n, d)
+        """Encode the texts batch by batch, and return their vectors in the order of the texts."""
         from tqdm import tqdm
 
-        size = whole("batch_size", self.batch_size)
-        order = np.argsort([len(text) for text in texts], kind="stable")  # like lengths together: little padding
+        size = whole_number("batch_size", self.batch_size)
+        order = np.argsort(
+            [len(text) for text in texts], kind="stable"
+        )  # texts of like length go together, which takes little padding
         result: NDArray[np.float32] | None = None
         for start in tqdm(range(0, len(order), size), disable=not self.progress, unit="batch"):
             chosen = order[start : start + size]
@@ -100,40 +110,43 @@ class Text(Embedding):
 
 
 class _Encoder:
-    """A loaded language model: texts in, vectors out."""
+    """Runs a loaded language model: texts in, vectors out."""
 
-    def __init__(self, name: str, pooling: str, max_length: int | None, download: bool, device: str) -> None:
+    def __init__(self, name: str, pooling: str, *, max_length: int | None, download: bool, device: str) -> None:
         if pooling not in POOLINGS:
             raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
         from centrality.network.devices import find_device  # brings torch
 
         self.device = find_device(device)
         self.pooling = "mean" if pooling == "auto" else pooling
-        self.sentences: Any = None
+        self.sentences: SentenceTransformer | None = None
         if pooling == "auto" and (name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()):
             library = optional("sentence_transformers", "text")
 
-            def load(name: str, **options: Any) -> Any:
-                return library.SentenceTransformer(name, device=str(self.device), **options)
-
-            self.sentences = pretrained(load, name, download, "Text")
+            load = partial(library.SentenceTransformer, device=str(self.device))
+            self.sentences = pretrained(load, name, download=download, kind="Text")
             if max_length is not None:
-                self.sentences.max_seq_length = whole("max_length", max_length)
+                self.sentences.max_seq_length = whole_number("max_length", max_length)
             self.fingerprint = fingerprint(self.sentences, "own pooling", max_length)
             return
         transformers = optional("transformers", "text")
-        self.tokenizer = pretrained(transformers.AutoTokenizer.from_pretrained, name, download, "Text")
-        self.model = pretrained(transformers.AutoModel.from_pretrained, name, download, "Text").to(self.device).eval()
-        most = getattr(self.model.config, "max_position_embeddings", 512)
-        self.max_length = min(whole("max_length", max_length), most) if max_length is not None else most
+        self.tokenizer = pretrained(transformers.AutoTokenizer.from_pretrained, name, download=download, kind="Text")
+        self.model = (
+            pretrained(transformers.AutoModel.from_pretrained, name, download=download, kind="Text")
+            .to(self.device)
+            .eval()
+        )
+        longest = getattr(self.model.config, "max_position_embeddings", 512)
+        self.max_length = min(whole_number("max_length", max_length), longest) if max_length is not None else longest
         self.fingerprint = fingerprint(self.model, self.pooling, self.max_length)
 
-    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+    def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, d)
+        """Return one vector a text."""
         import torch
 
         if self.sentences is not None:
-            made = self.sentences.encode(texts, batch_size=len(texts), show_progress_bar=False)
-            return np.asarray(made, dtype=np.float32)
+            vectors = self.sentences.encode(texts, batch_size=len(texts), show_progress_bar=False)
+            return np.asarray(vectors, dtype=np.float32)
         tokens = self.tokenizer(
             texts, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
         ).to(self.device)
@@ -149,8 +162,8 @@ class _Encoder:
         return np.asarray(pooled.float().cpu().numpy(), dtype=np.float32)
 
 
-def _checked(i: int, item: Any) -> str:
-    """A missing text is an empty one."""
+def _checked(i: int, item: object) -> str:
+    """Return the item if it is a text, and an empty one if it is missing; raise for anything else."""
     if item is None or item != item:
         return ""
     if not isinstance(item, str):

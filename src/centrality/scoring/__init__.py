@@ -1,1 +1,1 @@
-"""Rows of any kind in bulk: read, scored and written batch by batch."""
+"""Read, score and write rows of any kind in bulk, batch by batch."""

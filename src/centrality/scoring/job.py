@@ -1,4 +1,4 @@
-"""One scoring: which model, at which t, and which columns it adds to the rows."""
+"""Say what one scoring is: by which model, at which t, and which columns it adds to the rows."""
 
 import hashlib
 import json
@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +19,12 @@ from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
 
 Heads = NDArray[np.float64]
+Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
 
 
 @dataclass(frozen=True)
 class Job:
-    """One scoring: which model, at which t, and who is told about it."""
+    """Says which model scores, at which t, what is added, and who is told about it."""
 
     model: CentralityModel
     ts: list[float]
@@ -36,28 +36,28 @@ class Job:
 
     @property
     def names(self) -> list[str]:
-        """The columns it adds."""
-        return units.added_columns(self.ts, self.inliers is not None, self.explain)
+        """Name the columns it adds."""
+        return units.added_columns(self.ts, p_values=self.inliers is not None, explain=self.explain)
 
     @cached_property
     def note(self) -> str:
-        """At the end of a Parquet file, this says which model made which columns."""
+        """Return what is noted at the end of a Parquet file: which model made which columns."""
         return json.dumps({"model": _digest(self.model), "columns": self.names})
 
-    def columns(self, heads: Heads) -> dict[str, NDArray[Any]]:
-        """The columns of numbers."""
+    def score_columns(self, heads: Heads) -> dict[str, Column]:
+        """Return the columns of numbers that it adds to rows of these heads."""
         if self.watch is not None:
-            self.watch.see(heads)
+            self.watch.add(heads)
         scores = [blend(heads, t) for t in self.ts]
         if self.inliers is not None:
             scores += [p_values(blend(self.inliers, t), blend(heads, t)) for t in self.ts]
         return dict(zip(self.names, scores, strict=False))
 
-    def scored(self, adapter: Adapter, table: pa.Table) -> dict[str, NDArray[Any]]:
-        """All that it adds to these rows, column by column."""
+    def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
+        """Return all that it adds to these rows, column by column."""
         vectors = adapter.vectors(table)
         heads = adapter.heads(vectors, table.num_rows)
-        columns = self.columns(heads)
+        columns = self.score_columns(heads)
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, heads, self.ts), strict=True):
                 columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)
@@ -65,7 +65,7 @@ class Job:
 
 
 def _digest(model: CentralityModel) -> str:
-    """What tells one model from another: a checksum of the file that it would be saved to."""
+    """Return what tells one model from another: a checksum of the file that it would be saved to."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.safetensors"
         model.save(file)

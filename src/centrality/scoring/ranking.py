@@ -1,7 +1,8 @@
-"""The most central and the most peripheral rows of a file, found in one pass, and how a terminal shows them."""
+"""Find the most central and the most peripheral rows of a file in one pass, and show them in a terminal."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from centrality.model.interface import CentralityModel
 from centrality.scores.calibration import blend, checked_t
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
-from centrality.scoring.stream import ahead
+from centrality.scoring.stream import read_ahead
 
 BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
@@ -19,45 +20,61 @@ WIDTH = 60  # characters of a row that are shown
 SHOWN_COLUMNS = 4
 
 
+# In plain values: the row's number, its scores, what it holds, and what lowers its centrality.
+RankedRow = TypedDict(
+    "RankedRow",
+    {
+        "row": int,
+        "centrality": float,
+        "global": float,
+        "local": float,
+        "holds": dict[str, object],
+        "reasons": NotRequired[list[dict[str, Any]]],
+    },
+)
+
+
 @dataclass(frozen=True)
 class Ranked:
-    """Some rows in order, with where they stood in the file."""
+    """Holds some rows in order, with where they stood in the file."""
 
     table: pa.Table  # with columns _row, _score, _global, _local at its end
     reasons: Reasons | None  # None: what the model reads has no features with names
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Plain values: the row's number, its scores, and what it holds."""
-        held = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
+    def rows(self) -> list[RankedRow]:
+        """Return the rows in plain values."""
+        contents = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
-        rows = [
+        rows: list[RankedRow] = [
             {"row": n["_row"], "centrality": n["_score"], "global": n["_global"], "local": n["_local"], "holds": h}
-            for n, h in zip(numbers, held, strict=True)
+            for n, h in zip(numbers, contents, strict=True)
         ]
         if self.reasons is not None:
-            rows = [row | {"reasons": why} for row, why in zip(rows, self.reasons.as_plain(), strict=True)]
+            for row, reasons in zip(rows, self.reasons.as_plain(), strict=True):
+                row["reasons"] = reasons
         return rows
 
 
 def rank(model: CentralityModel, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
-    """The number of rows, the `top` most central ones and the `top` most peripheral ones."""
+    """Return the number of rows, the `top` most central ones and the `top` most peripheral ones."""
     checked_t(t)
     with tables.open_rows(data) as source:
-        return _ranked(model, source, t, top)
+        return _rank_source(model, source, t, top)
 
 
-def _ranked(model: CentralityModel, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+    """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
     adapter = Adapter(model, source.schema.names)
-    batches: Any = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
+    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
     if adapter.one_series:
         batches = [pa.concat_tables(batches)]
     best: list[pa.Table] = []
     worst: list[pa.Table] = []
-    seen = 0
-    for table in ahead(batches):
+    count = 0
+    for table in read_ahead(batches):
         heads = adapter.heads(adapter.vectors(table), table.num_rows)
-        order = np.arange(seen, seen + table.num_rows)
-        seen += table.num_rows
+        order = np.arange(count, count + table.num_rows)
+        count += table.num_rows
         columns = {"_row": order, "_score": blend(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
@@ -65,10 +82,11 @@ def _ranked(model: CentralityModel, source: tables.Source, t: float, top: int) -
         worst = [_first([*worst, table], top, descending=False)]
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return seen, _explained(best[0], adapter, t), _explained(worst[0], adapter, t)
+    return count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t)
 
 
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
+    """Add to ranked rows what lowers their centrality, if the model can say."""
     if not adapter.explains or table.num_rows == 0:
         return Ranked(table, None)
     heads = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
@@ -76,7 +94,7 @@ def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
 
 
 def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
-    """The first `top` rows by score; rows without a score come nowhere."""
+    """Return the first `top` rows by score; rows without a score are left out."""
     table = pa.concat_tables(parts)
     scores = table["_score"].to_numpy()
     order = np.argsort(-scores if descending else scores, kind="stable")
@@ -84,33 +102,34 @@ def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
     return table.take(pa.array(order))
 
 
-def shown(row: dict[str, Any], only: list[str] | None, *, why: bool = False) -> str:
-    """Row number, score, a sparkline from global to local, the beginning of what it holds; below it, why."""
+def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str:
+    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
     profile = blend(np.array([[row["global"], row["local"]]]), PROFILE)[0]
-    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {holds(row['holds'], only)}".rstrip()
+    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {excerpt(row['holds'], only)}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
     return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
 
 
-def sparkline(values: Any) -> str:
-    """Bars for numbers in [0, 1]."""
+def sparkline(values: Iterable[float]) -> str:
+    """Draw numbers in [0, 1] as bars."""
     return "".join(BARS[int(np.clip(value, 0, 1) * (len(BARS) - 1) + 0.5)] for value in values)
 
 
-def holds(values: dict[str, Any], only: list[str] | None) -> str:
-    """First words of a text, the path of an image, or the first few columns."""
+def excerpt(values: dict[str, object], only: list[str] | None) -> str:
+    """Show what a row holds: the first words of a text, the path of an image, or the first few columns."""
     if only is not None and len(only) == 1:
         return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
     parts = [f"{name}={_short(_plain(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
     return _short(" ".join(parts) + (" ..." if len(values) > SHOWN_COLUMNS else ""), 2 * WIDTH)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
+    """Show one value, a number by its first digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:
-    """On one line, cut after a word; of a path the end says more."""
+    """Put a text on one line, cut after a word; with `keep_end` a path is cut in front, as its end says more."""
     text = " ".join(text.split())
     if len(text) <= width:
         return text

@@ -1,8 +1,8 @@
-"""A uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
+"""Draw a uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
 
-Of Parquet, row numbers are drawn over all files together, from the counts at the files' ends, and then read. Whole row
-groups would be quicker and wrong: files that drift make rows of one group alike. Of other formats, where nobody knows
-the number of rows before the end, every row draws a lot and the smallest lots stay.
+Of Parquet, row numbers are drawn over all files together, from the counts at the files' ends, and then read. Drawing
+row groups would be quicker and wrong: files that drift make rows of one group alike. Of other formats, where nobody
+knows the number of rows before the end, every row draws a lot and the smallest lots stay.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from centrality.scoring import units
 from centrality.scoring.units import Engine, Unit
 
 ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
-VALUES = 50_000_000  # of wide tables fewer rows: 400 MB at most
+VALUES = 50_000_000  # so many at most, 400 MB: wide tables give fewer rows
 FEWEST = 20_000
 
 
@@ -42,10 +42,10 @@ def sample(
         schema = pa.schema([source.schema.field(name) for name in names])
         if not source.files:
             return pa.Table.from_batches(_smallest_lots(source.batches(names), size, rng), schema)
-        every = units.of_files(source.files)
-    total = sum(unit.rows or 0 for unit in every)
+        all_units = units.of_files(source.files)
+    total = sum(unit.rows or 0 for unit in all_units)
     chosen = np.sort(rng.choice(total, min(size, total), replace=False))
-    parts = sorted(engine(partial(_taken, names), _shares(every, chosen)), key=lambda done: done[0].place)
+    parts = sorted(engine(partial(_read_share, names), _shares(all_units, chosen)), key=lambda done: done[0].number)
     return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
 
 
@@ -53,30 +53,32 @@ def sample(
 class Share:
     """Holds which rows of one unit were drawn."""
 
-    place: int
+    number: int  # of the unit among all units
     unit: Unit
     rows: NDArray[np.int64]  # their numbers in the unit, rising
 
 
-def _shares(every: Sequence[Unit], chosen: NDArray[np.int64]) -> list[Share]:
-    ends = np.cumsum([unit.rows or 0 for unit in every])
+def _shares(all_units: Sequence[Unit], chosen: NDArray[np.int64]) -> list[Share]:
+    """Say which of the chosen rows, numbered over all units, lie in which unit."""
+    ends = np.cumsum([unit.rows or 0 for unit in all_units])
     parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     starts = [0, *ends[:-1]]
     return [
-        Share(place, unit, rows - start)
-        for place, (unit, rows, start) in enumerate(zip(every, parts, starts, strict=True))
+        Share(number, unit, rows - start)
+        for number, (unit, rows, start) in enumerate(zip(all_units, parts, starts, strict=True))
         if len(rows)
     ]
 
 
-def _taken(names: Sequence[str], share: Share) -> pa.Table:
-    parts, seen = [], 0
+def _read_share(names: Sequence[str], share: Share) -> pa.Table:
+    """Read these columns of the rows that were drawn from one unit."""
+    parts, rows_before = [], 0
     with share.unit.open() as source:
         for batch in source.batches(names):
-            first, end = np.searchsorted(share.rows, [seen, seen + batch.num_rows])
+            first, end = np.searchsorted(share.rows, [rows_before, rows_before + batch.num_rows])
             if end > first:
-                parts.append(batch.take(pa.array(share.rows[first:end] - seen)))
-            seen += batch.num_rows
+                parts.append(batch.take(pa.array(share.rows[first:end] - rows_before)))
+            rows_before += batch.num_rows
     return pa.Table.from_batches(parts)
 
 
@@ -98,5 +100,6 @@ def _smallest_lots(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.
 def _smallest(
     chosen: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
 ) -> tuple[list[pa.RecordBatch], NDArray[np.float64]]:
+    """Return the rows with the `size` smallest lots, in order, and these lots."""
     best = np.sort(np.argpartition(lots, size)[:size])
     return pa.Table.from_batches(chosen).take(pa.array(best)).combine_chunks().to_batches(), lots[best]

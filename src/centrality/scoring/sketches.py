@@ -1,4 +1,4 @@
-"""Quantiles of all rows, however many: sketches of a few kilobytes, made wherever the rows are and put together.
+"""Find quantiles of all rows, however many, by sketches of a few kilobytes, made wherever the rows are and merged.
 
 A fit sets its quantiles by a sample of rows. This is the second pass, which sets them by all rows: where the local
 score's 1st and 99th percentiles lie, what the model remembers of its training scores, and where `predict` draws its
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,15 +24,30 @@ from centrality.scores.calibration import QUANTILES
 from centrality.scores.drift import KEPT, TrainingScores
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
-from centrality.scoring.stream import ahead
+from centrality.scoring.stream import read_ahead
 from centrality.scoring.units import Engine, Unit
 
 SIZE = 4000  # KLL's k: ranks are right to about 0.0005, in 50 kB
 SKETCHED = 3  # raw global, raw local, and the score that `predict` cuts
 
 
-def require(holdout: float | None) -> None:
-    """Say what stands in the way before the first pass, not after it."""
+class Sketch(Protocol):
+    """Describes what is used of a KLL sketch, whose library carries no types."""
+
+    n: int  # how many values it has seen
+
+    def merge(self, other: Self) -> None:
+        """Take in the values of another sketch."""
+
+    def get_quantile(self, rank: float) -> float:
+        """Return the value at this rank."""
+
+    def get_quantiles(self, ranks: list[float]) -> list[float]:
+        """Return the values at these ranks."""
+
+
+def require_possible(holdout: float | None) -> None:
+    """Raise if something stands in the way of a second pass: asked before the first one, not after it."""
     optional("datasketches", "scale")
     if holdout is not None:
         raise InputError(
@@ -46,46 +61,47 @@ def second_pass(
 ) -> None:
     """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
     report = model.fitted_.report
-    require(None if report is None else report.held_aside or None)
-    every = units.plan(data, None)
+    require_possible(None if report is None else report.held_aside or None)
+    all_units = units.plan(data, None)
     # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
     readings = 2 if model.fitted_.calibration.kind == "clip" else 1
     for _ in range(readings):
-        merged = _merged(units.do_all(partial(of_unit, model), every, engine, progress=progress))
-        model.fitted_ = _settled(model.fitted_, merged, model.share_of_outliers())
+        merged = merge(units.do_all(partial(sketch_unit, model), all_units, engine, progress=progress))
+        model.fitted_ = _with_quantiles(model.fitted_, merged, model.share_of_outliers())
 
 
-def of_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
-    """Sketches of what the model makes of one unit's rows."""
+def sketch_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
+    """Sketch what the model makes of one unit's rows."""
     sketches = [optional("datasketches", "scale").kll_doubles_sketch(SIZE) for _ in range(SKETCHED)]
     with unit.open() as source:
         adapter = Adapter(model, source.schema.names)
         if adapter.one_series:
             raise InputError("The second pass is for rows that stand by themselves, not for windows of a series.")
-        for batch in ahead(source.batches(adapter.columns, adapter.types)):
+        for batch in read_ahead(source.batches(adapter.columns, adapter.types)):
             scores = _scores(adapter, model.t, pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):
                 sketch.update(np.ascontiguousarray(values))
     return [sketch.serialize() for sketch in sketches]
 
 
-def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:
-    """(n, 3) what is sketched; rows without a score, such as images that cannot be read, are left out."""
+def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:  # (n, 3)
+    """Return what is sketched; rows without a score, such as images that cannot be read, are left out."""
     raw = adapter.raw(adapter.vectors(table), table.num_rows)
     raw = raw[np.isfinite(raw).all(1)]
     return np.column_stack([raw, adapter.fitted.scores_of(raw, t)])
 
 
-def _merged(parts: Sequence[list[bytes]]) -> list[Any]:
+def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
+    """Merge the sketches of all units, number by number."""
     kind = optional("datasketches", "scale").kll_doubles_sketch
-    merged = [kind(SIZE) for _ in range(SKETCHED)]
+    merged: list[Sketch] = [kind(SIZE) for _ in range(SKETCHED)]
     for part in parts:
         for sketch, more in zip(merged, part, strict=True):
             sketch.merge(kind.deserialize(more))
     return merged
 
 
-def _settled(fitted: Fitted, merged: list[Any], share_of_outliers: float) -> Fitted:
+def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: float) -> Fitted:
     """Return the model with the quantiles that the sketches found."""
     *of_heads, of_scores = merged
     ends = np.array([sketch.get_quantiles(list(QUANTILES)) for sketch in of_heads])
@@ -95,7 +111,7 @@ def _settled(fitted: Fitted, merged: list[Any], share_of_outliers: float) -> Fit
     return replace(
         fitted,
         calibration=calibration,
-        inliers=None,  # what `calibrate` kept was scored on another scale
+        inliers=None,  # the rows of `calibrate` were scored on another scale
         # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
         training_scores=TrainingScores(calibration.heads(raw).T.copy(), of_scores.n),
         offset=float(of_scores.get_quantile(share_of_outliers)),

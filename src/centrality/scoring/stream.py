@@ -1,10 +1,10 @@
-"""Scoring more rows than memory holds: read, score and write batch by batch, each while the others work."""
+"""Score more rows than memory holds: read, score and write batch by batch, each while the others work."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import pyarrow as pa
 
@@ -17,13 +17,16 @@ from centrality.scoring.job import Job
 from centrality.tables import formats, locations
 from centrality.tables.parquet import NOTE
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+Item = TypeVar("Item")
 
 
 def score(job: Job, data: str | Path, output: str | Path) -> int:
-    """Add the scores to the rows of `data` and write them to `output`, whole or not at all; return how many rows.
+    """Add the scores to the rows of `data` and write them to `output`, completely or not at all; return how many.
 
-    `output` may be "-": stdout, as the rows come.
+    `output` may be "-": then they go to stdout, as they come.
     """
     checked_t(job.ts)
     if str(output) != "-":
@@ -33,7 +36,7 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
 
 
 def score_unit(job: Job, unit: units.Unit) -> int:
-    """Score one unit of work into its place, whole or not at all; return the number of rows."""
+    """Score one unit of work into its file, completely or not at all; return the number of rows."""
     checked_t(job.ts)
     if job.resume and units.is_done(unit, job.note):
         assert unit.rows is not None  # it was compared with the rows that are there
@@ -45,6 +48,7 @@ def score_unit(job: Job, unit: units.Unit) -> int:
 
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
+    """Score an open source, as records of text where it and the output allow that, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
     if job.explain and not adapter.explains:
         raise InputError(
@@ -66,27 +70,30 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
         if as_records:
             rows = _score_records(job, source, adapter, file)
         else:
-            rows = _score_batches(job, source, adapter, file, kind, str(output) == "-")
+            rows = _score_batches(job, source, adapter, file, kind=kind, stream=str(output) == "-")
     if job.watch is not None:
         job.watch.end()
     return rows
 
 
-def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: Any) -> int:
+def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:
     """Write text as text of the same kind: each record keeps what was written and gets the scores at its end."""
     rows = 0
     file.write(source.extended_header(job.names))
     blocks = source.records(adapter.columns, adapter.types)
     with _bar(job, source) as bar:
-        for table, records in blocks if source.live else ahead(blocks):
-            file.write(b"".join(source.extended_records(records, job.scored(adapter, table))))
+        for table, records in blocks if source.live else read_ahead(blocks):
+            file.write(b"".join(source.extended_records(records, job.new_columns(adapter, table))))
             file.flush()
             rows += table.num_rows
             bar.update(table.num_rows)
     return rows
 
 
-def _score_batches(job: Job, source: tables.Source, adapter: Adapter, file: Any, kind: str, stream: bool) -> int:
+def _score_batches(
+    job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO, *, kind: str, stream: bool
+) -> int:
+    """Write batches of the input's columns and the new ones, in a format of this kind."""
     live = stream or source.live
     rows, sink = 0, None
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
@@ -94,7 +101,7 @@ def _score_batches(job: Job, source: tables.Source, adapter: Adapter, file: Any,
         batches = [pa.concat_tables(batches)]
     with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
-        for table in batches if live or adapter.one_series else ahead(batches):
+        for table in batches if live or adapter.one_series else read_ahead(batches):
             scored = with_scores(job, adapter, table)
             if sink is None:
                 note = {NOTE: job.note} if formats.FORMATS[kind].keeps_note else None
@@ -117,14 +124,14 @@ def _score_batches(job: Job, source: tables.Source, adapter: Adapter, file: Any,
 
 def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
     """Return the table with the job's columns at its end, those of the same name replaced."""
-    new = job.scored(adapter, table)
+    new = job.new_columns(adapter, table)
     table = table.drop_columns([name for name in new if name in table.column_names])
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
     return table
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
+def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
     """Yield the same items, the next ones fetched by a thread while the last one is used."""
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
@@ -134,7 +141,8 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
             yield item  # type: ignore[misc]
 
 
-def _bar(job: Job, source: tables.Source) -> Any:
+def _bar(job: Job, source: tables.Source) -> "tqdm[None]":
+    """Return a progress bar over the rows of the source, shown if the job wants one."""
     from tqdm import tqdm
 
     return tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress)

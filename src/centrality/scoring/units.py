@@ -1,8 +1,8 @@
-"""The unit of work: one file, or some row groups of one, scored into one file whose name follows from it.
+"""Define the unit of work: one file, or some row groups of one, scored into one file whose name follows from it.
 
-A unit is written beside its place and renamed, and doing it again changes nothing. So whoever does them, in whatever
-order, as often as need be, ends with the same files: one after another here, in worker processes (`workers`), or on a
-cluster (`distributed`).
+A unit's file is written under another name and then renamed, and doing it again changes nothing. So whoever does the
+units, in whatever order, as often as need be, ends with the same files: one after another here, in worker processes
+(`workers`), or on a cluster (`distributed`).
 """
 
 import re
@@ -10,26 +10,32 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from centrality import tables
-from centrality._atomic import sweep
+from centrality._atomic import remove_leftovers
 from centrality.tables import locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Engine = Callable[[Callable[[Any], Any], Sequence[Any]], Generator[tuple[Any, Any]]]  # as `in_turn`, somewhere else
 PART = re.compile(r"(.+)\.\d{5}(\.parquet)")  # how a part of a file is called: by its first row group
+
+
+class Engine(Protocol):
+    """Describes who does the work: as `in_turn` does, or in other processes, or on other machines."""
+
+    def __call__(self, work: Callable[[Item], Result], items: Sequence[Item], /) -> Generator[tuple[Item, Result]]:
+        """Yield every item and what `work` makes of it, in any order."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Names some rows to read and the place where their scores go."""
+    """Names some rows to read and the file where their scores go."""
 
     source: str  # a file, by its path or address
-    target: str  # where its scores go; empty if it is only read
+    target: str  # the file of its scores; empty if it is only read
     rows: int | None = None  # None: nobody can tell
     groups: tuple[int, int] | None = None  # the first row group and the one after the last; None: all of the file
     file: StoredFile | None = field(default=None, compare=False, repr=False)  # what is known of it already, if it is
@@ -66,9 +72,9 @@ def do_all(
 
 
 def plan(data: str | Path, folder: str | Path | None, split: int | None = None) -> list[Unit]:
-    """Plan the units of a file or a folder of Parquet files, each with its place in a folder of scores if one is given.
+    """Plan the units of a file or a folder of Parquet files, each with its file in a folder of scores if one is given.
 
-    With `split`, files of more rows than that become several units, each of whole row groups.
+    With `split`, files of more rows than that become several units, each of some row groups.
     """
     with tables.open_rows(data) as source:
         if not source.files:
@@ -88,39 +94,45 @@ def of_files(
     files: Sequence[StoredFile], target: Callable[[str], str] = lambda _: "", split: int | None = None
 ) -> list[Unit]:
     """Return the units of files that know how many rows they have, those without rows left out."""
-    return [unit for file in files for unit in _cut(file, target(file.file), split) if unit.rows]
+    return [unit for file in files for unit in _units_of(file, target(file.file), split) if unit.rows]
 
 
-def added_columns(ts: Sequence[float], p_values: bool, explain: bool = False) -> list[str]:
+def added_columns(ts: Sequence[float], *, p_values: bool, explain: bool) -> list[str]:
     """Name the columns added: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
     kinds = ["centrality", *(["p_value"] * p_values), *(["reasons"] * explain)]
     return [f"{kind}_{t:g}" for kind in kinds for t in ts]
 
 
 def is_done(unit: Unit, note: str) -> bool:
-    """Say whether the unit's place holds all its rows, with this note at its end, no older than the unit's rows."""
-    if locations.name_of(unit.target).suffix != ".parquet" or (made := locations.modified_at(unit.target)) is None:
+    """Say whether the unit's file holds all its rows, with this note at its end, no older than the unit's rows."""
+    if (
+        locations.name_of(unit.target).suffix != ".parquet"
+        or (written_at := locations.modified_at(unit.target)) is None
+    ):
         return False
     try:
-        there = read_footer(unit.target)
+        footer = read_footer(unit.target)
     except tables.TableError:
         return False
-    return there.note == note and there.rows == unit.rows and made >= (locations.modified_at(unit.source) or 0.0)
+    return (
+        footer.note == note and footer.rows == unit.rows and written_at >= (locations.modified_at(unit.source) or 0.0)
+    )
 
 
 def tidy(units: Iterable[Unit]) -> None:
     """Remove what killed processes left beside the scores."""
-    sweep(Path(unit.target) for unit in units if not locations.is_remote(unit.target))
+    remove_leftovers(Path(unit.target) for unit in units if not locations.is_remote(unit.target))
 
 
 def _target(data: str | Path, file: str | Path, folder: str | Path | None) -> str:
+    """Return the path in the folder of scores that corresponds to the file's path in the data."""
     if folder is None:
         return ""
     at, base = locations.name_of(file), locations.name_of(data)
     return locations.join(folder, at.name if at == base else at.relative_to(base).as_posix())
 
 
-def _cut(file: StoredFile, target: str, split: int | None) -> Iterator[Unit]:
+def _units_of(file: StoredFile, target: str, split: int | None) -> Iterator[Unit]:
     """Yield all of the file, or runs of row groups that hold about `split` rows."""
     if split is None or file.rows <= split:
         yield Unit(file.file, target, file.rows, file=file)
@@ -128,22 +140,24 @@ def _cut(file: StoredFile, target: str, split: int | None) -> Iterator[Unit]:
     first, rows = 0, 0
     for group, more in enumerate(file.groups):
         if rows and rows + more > split:
-            yield Unit(file.file, _of_part(target, first), rows, (first, group), file)
+            yield Unit(file.file, _part_name(target, first), rows, (first, group), file)
             first, rows = group, 0
         rows += more
-    yield Unit(file.file, _of_part(target, first), rows, (first, len(file.groups)), file)
+    yield Unit(file.file, _part_name(target, first), rows, (first, len(file.groups)), file)
 
 
-def _of_part(target: str, first: int) -> str:
+def _part_name(target: str, first: int) -> str:
+    """Return the path of the part that begins with this row group."""
     name, mark, options = target.partition("?")
     return f"{name.removesuffix('.parquet')}.{first:05d}.parquet{mark}{options}" if target else ""
 
 
 def _require_apart(data: str | Path, folder: str | Path) -> None:
+    """Raise if the folder of scores lies within the data."""
     if locations.is_remote(data) or locations.is_remote(folder):
         apart = str(data).rstrip("/") != str(folder).rstrip("/")
     else:
-        source, scores = (Path(locations.filesystem_and_path(place)[1]).resolve() for place in (data, folder))
+        source, scores = (Path(locations.filesystem_and_path(path)[1]).resolve() for path in (data, folder))
         apart = not scores.is_relative_to(source)
     if not apart:
         raise tables.TableError(
@@ -154,12 +168,12 @@ def _require_apart(data: str | Path, folder: str | Path) -> None:
 def _require_no_other_parts(folder: str | Path, units: Sequence[Unit]) -> None:
     """Raise if parts cut in another way would stay in the result: their rows would be there twice."""
     ours = {str(locations.name_of(unit.target)) for unit in units}
-    whole = {PART.sub(r"\1\2", name) for name in ours} | ours
+    uncut = {PART.sub(r"\1\2", name) for name in ours} | ours
     if not locations.is_folder(folder):
         return
     for name in locations.files_below(folder, (".parquet",)):
-        there = str(locations.name_of(locations.join(folder, name)))
-        if there not in ours and (there in whole or PART.sub(r"\1\2", there) in whole):
+        present = str(locations.name_of(locations.join(folder, name)))
+        if present not in ours and (present in uncut or PART.sub(r"\1\2", present) in uncut):
             raise tables.TableError(
                 f"{folder} holds {name}, cut from its file in another way than now: its rows would be there twice. "
                 "Use the same --split as before, or an empty folder."

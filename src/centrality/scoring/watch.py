@@ -1,4 +1,4 @@
-"""Looking for drift while rows are scored."""
+"""Look for drift while rows are scored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,26 +18,28 @@ class Watch:
     training: TrainingScores
     window: int
     warn: Callable[[str], None]
-    found: list[Drift] = field(default_factory=list)
+    drifts: list[Drift] = field(default_factory=list)
     _waiting: list[Heads] = field(default_factory=list)
     _rows: int = 0
 
-    def see(self, heads: Heads) -> None:
+    def add(self, heads: Heads) -> None:
+        """Take the heads of the next rows, and compare every window that is full."""
         self._waiting.append(heads)
         while sum(map(len, self._waiting)) >= self.window:
             rows = np.concatenate(self._waiting)
-            self._judge(rows[: self.window])
+            self._compare(rows[: self.window])
             self._waiting = [rows[self.window :]]
 
     def end(self) -> None:
-        """Judge what is left, if it is enough to say anything."""
+        """Compare the rows that are left, if they are enough to say anything."""
         rest = np.concatenate(self._waiting) if self._waiting else np.empty((0, 2))
         if len(rest) >= min(self.window, 100):
-            self._judge(rest)
+            self._compare(rest)
 
-    def _judge(self, heads: Heads) -> None:
+    def _compare(self, heads: Heads) -> None:
+        """Compare a window with the training rows, and warn of drift."""
         drift = self.training.compare(heads)
         first, self._rows = self._rows + 1, self._rows + len(heads)
         if drift.detected():
-            self.found.append(drift)
+            self.drifts.append(drift)
             self.warn(f"drift in rows {first:,} to {self._rows:,}: {drift}")

@@ -1,4 +1,4 @@
-"""Worker processes on this machine: each takes an item, gives back what the work makes of it, and takes the next.
+"""Run worker processes on this machine: each takes an item, gives back what the work makes of it, and takes the next.
 
 They are programs of their own (`python -m centrality.scoring.workers`), not forks: nothing of the caller is shared, and
 threads inside numpy and torch are held to one before these are imported. A worker that is killed is replaced, and its
@@ -15,16 +15,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any
+from typing import Generic, TypeVar
 
-from centrality.scoring.failures import Failure
+from centrality.scoring.answers import Answer, Failure, Success
 
-MOST_DEATHS = 3  # of workers with one item in hand: then the item is to blame
-SURROUNDINGS = {
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_DEATHS = 3  # so many workers may die over one item: then the item is to blame
+ENVIRONMENT = {
     # One thread each: there is a worker for every core.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
-    # What Arrow frees goes back to the machine at once: 100 MiB less a worker. What a block of rows needs stays with
-    # the process, since the next one needs it again: a fifth of the time went into getting it anew.
+    # Memory that Arrow frees goes back to the machine at once: 100 MiB less a worker. Memory for a block of rows stays
+    # with the process, since the next block needs it again: getting it anew took a fifth of the time.
     "MIMALLOC_PURGE_DELAY": "0",
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
@@ -32,35 +35,32 @@ SURROUNDINGS = {
 }
 
 
-Answer = tuple[bool, Any, list[str]]  # whether the work was done, its result or a Failure, and notes
-
-
 def cores() -> int:
-    """How many this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run(work: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Generator[tuple[Any, Any]]:
-    """Each item and what `work` makes of it, as they get done. `work`, items and results must be picklable."""
+def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[tuple[Item, Result]]:
+    """Yield each item and what `work` makes of it, as they get done. `work`, items and results must be picklable."""
     waiting, deaths = deque(enumerate(items)), Counter[int]()
-    busy: dict[Any, Worker] = {}
-    said: set[str] = set()
+    busy: dict[object, Worker[Item, Result]] = {}  # by the pipe to it
+    already_warned: set[str] = set()
     try:
         while waiting or busy:
             for _ in range(min(workers - len(busy), len(waiting))):
-                worker = Worker(work, *waiting.popleft())
+                worker: Worker[Item, Result] = Worker(work, *waiting.popleft())
                 busy[worker.pipe] = worker
-            for pipe in wait(list(busy)):
+            for pipe in wait([worker.pipe for worker in busy.values()]):
                 worker = busy[pipe]
                 answer = worker.answer()
                 if answer is None:
                     del busy[pipe]
                     deaths[worker.number] += 1
                     if deaths[worker.number] == MOST_DEATHS:
-                        raise ChildProcessError(worker.epitaph())
+                        raise ChildProcessError(worker.how_it_died())
                     waiting.append((worker.number, worker.item))
                     continue
-                yield worker.item, result_of(answer, said)
+                yield worker.item, result_of(answer, already_warned)
                 if waiting:
                     worker.give(*waiting.popleft())
                 else:
@@ -70,52 +70,56 @@ def run(work: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Gener
             worker.stop()
 
 
-def result_of(answer: Answer, said: set[str]) -> Any:
-    done, result, notes = answer
-    if not done:
-        raise result.error()
-    for note in notes:
-        if note not in said:  # each worker notes for itself what all of them see
-            said.add(note)
-            warnings.warn(note, stacklevel=3)
-    return result
+def result_of(answer: Answer[Result], already_warned: set[str]) -> Result:
+    """Return the result that the answer holds, and give its warnings once; raise the error of a failure."""
+    if isinstance(answer, Failure):
+        raise answer.error()
+    for message in answer.warnings:
+        if message not in already_warned:  # all workers come upon the same
+            already_warned.add(message)
+            warnings.warn(message, stacklevel=3)
+    return answer.result
 
 
-class Worker:
-    """The caller's side of one process."""
+class Worker(Generic[Item, Result]):
+    """Talks to one worker process, on the caller's side."""
 
-    def __init__(self, work: Callable[[Any], Any], number: int, item: Any) -> None:
+    def __init__(self, work: Callable[[Item], Result], number: int, item: Item) -> None:
         self.pipe, theirs = Pipe()
         path = os.pathsep.join(part for part in sys.path if part)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "centrality.scoring.workers", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # it belongs to the caller
-            env=os.environ | SURROUNDINGS | {"PYTHONPATH": path},
+            stdout=subprocess.DEVNULL,  # that stream carries the caller's own output
+            env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
         theirs.close()
         self._send(work)
         self.give(number, item)
 
-    def give(self, number: int, item: Any) -> None:
+    def give(self, number: int, item: Item) -> None:
+        """Send it the next item to work on."""
         self.number, self.item = number, item
         self._send(item)
 
-    def _send(self, what: Any) -> None:
+    def _send(self, what: object) -> None:
+        """Send something through the pipe; nothing happens if the process has died."""
         with suppress(BrokenPipeError):  # it has died: `answer` will say so
             self.pipe.send_bytes(pickle.dumps(what))  # `send` would leave torch's tensors in shared memory
 
-    def answer(self) -> Answer | None:
-        """None if the process died."""
+    def answer(self) -> Answer[Result] | None:
+        """Wait for its answer; None if the process died."""
         try:
-            return pickle.loads(self.pipe.recv_bytes())  # type: ignore[no-any-return]
+            answer: Answer[Result] = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
             self.process.wait()
             self.pipe.close()
             return None
+        return answer
 
-    def epitaph(self) -> str:
+    def how_it_died(self) -> str:
+        """Say how the process ended, over which item, and what to do."""
         code = self.process.returncode
         how = f"was killed by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}"
         return (
@@ -124,18 +128,18 @@ class Worker:
         )
 
     def end(self) -> None:
-        """Nothing more to do: it sees the end of the pipe and goes."""
+        """Let it go, as there is nothing more to do: it sees the end of the pipe."""
         self.pipe.close()
         self.process.wait()
 
     def stop(self) -> None:
-        """Now, in the middle of its work, which it takes back."""
+        """Stop it in the middle of its work, of which it removes what is half done."""
         self.process.terminate()
         self.end()
 
 
 def main(handle: int) -> None:
-    """The other side: work, then items, until the pipe ends."""
+    """Be the worker process: receive the work, then items, and answer each, until the pipe ends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
     pipe = Connection(handle)
     try:
@@ -144,21 +148,22 @@ def main(handle: int) -> None:
             answer = outcome(work, pickle.loads(pipe.recv_bytes()))
             try:
                 content = pickle.dumps(answer)
-            except Exception as error:  # a result that cannot travel
-                content = pickle.dumps((False, Failure.of(error), []))
+            except Exception as error:  # noqa: BLE001  (a result that cannot be pickled may raise anything)
+                content = pickle.dumps(Failure.of(error))
             pipe.send_bytes(content)
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
 
 
-def outcome(work: Callable[[Any], Any], item: Any) -> Answer:
-    with warnings.catch_warnings(record=True) as notes:
+def outcome(work: Callable[[Item], Result], item: Item) -> Answer[Result]:
+    """Do the work on one item, and return its result and warnings, or the error."""
+    with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("default", UserWarning)
         try:
             result = work(item)
-        except Exception as error:  # the caller's to judge, whatever it is
-            return False, Failure.of(error), []
-    return True, result, [str(note.message) for note in notes if issubclass(note.category, UserWarning)]
+        except Exception as error:  # noqa: BLE001  (the caller gets it, whatever it is, and raises it again)
+            return Failure.of(error)
+    return Success(result, [str(warning.message) for warning in given if issubclass(warning.category, UserWarning)])
 
 
 if __name__ == "__main__":
