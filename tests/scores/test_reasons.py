@@ -33,7 +33,9 @@ def made(tmp_path_factory):
 def contributions() -> Reasons:
     parts = np.array([[-0.5, 0.1, -0.02], [-0.001, 0.0, 0.2], [np.nan, np.nan, np.nan]])
     values = [[1.5, 2.5, None], ["<b>", "c", None], np.array([7, 8, 9])]
-    return Reasons.of(0.5, np.array([0.1, 0.9, np.nan]), parts, ["a", "b", "c"], values, [1.0, None, 3], top=2)
+    return Reasons.of(
+        0.5, np.array([0.1, 0.9, np.nan]), parts, names=["a", "b", "c"], values=values, typical=[1.0, None, 3], top=2
+    )
 
 
 def test_the_most_negative_come_first_and_what_hardly_matters_is_no_reason():

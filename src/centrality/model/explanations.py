@@ -61,7 +61,7 @@ class Field:
         weights = np.zeros(outputs.shape, dtype=np.float32)
         weights[:, :, :-1] += slopes
         weights[:, :, 1:] += slopes
-        first, last = (self._of(outputs[:, :, [end]]) for end in (0, -1))
+        first, last = (self.of_outputs(outputs[:, :, [end]]) for end in (0, -1))
         return (step * back(weights)).astype(np.float64), (last - first)[:, 0]
 
     def uphill(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_]) -> Matrix:
@@ -89,8 +89,8 @@ class Field:
         lengths = np.array([0.0, *0.5 ** np.arange(HALVINGS)[::-1]], dtype=np.float32)
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
         outputs, _ = self._along(here.astype(np.float32), ahead.astype(np.float32), at)
-        f = self._of(outputs)
-        gain = self._softly()._of(outputs)
+        f = self.of_outputs(outputs)
+        gain = self._softly().of_outputs(outputs)
         gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
@@ -120,7 +120,7 @@ class Field:
         slopes[..., 1:] *= self.t
         return slopes
 
-    def _of(self, outputs: NDArray[Any]) -> Matrix:
+    def of_outputs(self, outputs: NDArray[Any]) -> Matrix:
         """(members, n, s, 1 + k) outputs -> (n, s) f."""
         members, n, s, k = outputs.shape
         return blend(self.calibration.heads_of(outputs.reshape(members, n * s, k)), self.t).reshape(n, s)

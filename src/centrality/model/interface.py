@@ -275,7 +275,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
         features = self._features_with_names()
         names = features.names if names is None else names
-        return Reasons.of(t, scores, self.by_feature(parts), names, values, features.typical, whole_number("top", top))
+        about = {"names": names, "values": values, "typical": features.typical}
+        return Reasons.of(t, scores, self.by_feature(parts), **about, top=whole_number("top", top))
 
     def _features_with_names(self) -> Features:
         self.fitted_.known_center()  # an old file has none, and says so

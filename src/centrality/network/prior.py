@@ -86,14 +86,14 @@ class Prior(nn.Module):
         finer = self if finer is None else finer
         for rows in torch.split(z, _block(z), dim=-2):
             off = rows.to(finer.mean.dtype) - finer.mean
-            distances = finer._distances(off)
+            distances = finer.distances(off)
             yield off.to(self.mean.dtype), distances.to(self.mean.dtype)
 
     def score(self, z: Tensor, owner: Tensor) -> Tensor:
         """`gradient` where a row has one potential only, `owner` being one there, else zero."""  # (..., n, p)
         off = z - self.mean
         precision = owner @ self.precision
-        exponents = (owner @ self.level).addcmul(self._distances(off), precision, value=-0.5)
+        exponents = (owner @ self.level).addcmul(self.distances(off), precision, value=-0.5)
         return self._pull(exponents.softmax(-1).mul_(precision), off)
 
     def _shares(self, distances: Tensor, by: Tensor) -> Iterator[Tensor]:
@@ -106,7 +106,7 @@ class Prior(nn.Module):
         for level, precision in zip(self.level, self.precision, strict=True):
             yield torch.addcmul(level, distances, precision, value=-0.5).clamp_(min=LOWEST)
 
-    def _distances(self, off: Tensor) -> Tensor:
+    def distances(self, off: Tensor) -> Tensor:
         """Squared, to every centre."""  # (..., n, p) -> (..., n, m)
         products = nn.functional.linear(-2 * off, self.centres, self.centres.square().sum(1))
         return products.add_(off.square().sum(-1, keepdim=True)).clamp_(min=0)

@@ -128,7 +128,7 @@ class Span:
         return np.asarray((values - self.low) * self.per_unit)
 
 
-def average(outputs: NDArray[Any], spans: Span, rescaled: bool = False) -> NDArray[np.float64]:
+def average(outputs: NDArray[Any], spans: Span, *, rescaled: bool = False) -> NDArray[np.float64]:
     """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged.
 
     Of three or more, the lowest and the highest are left out: beyond the rows each falls at a pace of its own, and the

@@ -43,6 +43,7 @@ class Reasons:
         t: float,
         scores: NDArray[Any],
         contributions: NDArray[Any],
+        *,
         names: Sequence[str],
         values: Sequence[Sequence[Any]] | NDArray[Any],
         typical: Sequence[Any] | NDArray[Any],
