@@ -16,7 +16,7 @@ NEIGHBOURS = 4
 Matrix: TypeAlias = NDArray[np.float64]
 
 
-class HasCentrality(Protocol):
+class _HasCentrality(Protocol):
     """Gives each row its centrality at several t, as every model and every fitted value does."""
 
     def centrality(self, X: Matrix, /, t: list[float]) -> Matrix:  # (n, len(t))
@@ -56,7 +56,7 @@ def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None)
 def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
         chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
-        return interpolate(Z, chosen, _umap(Z[chosen], random_state))
+        return _interpolate(Z, chosen, _umap(Z[chosen], random_state))
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():
@@ -66,7 +66,7 @@ def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
     return np.asarray(mapping.fit_transform(Z), dtype=np.float64)
 
 
-def interpolate(Z: Matrix, landmarks: NDArray[np.intp], positions: Matrix) -> Matrix:  # (n, 2)
+def _interpolate(Z: Matrix, landmarks: NDArray[np.intp], positions: Matrix) -> Matrix:  # (n, 2)
     """Map all rows of Z, given the positions of some, the landmarks: the nearer a landmark, the more it counts."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -78,7 +78,9 @@ def interpolate(Z: Matrix, landmarks: NDArray[np.intp], positions: Matrix) -> Ma
     return np.asarray(points)
 
 
-def grid(model: HasCentrality, points: Matrix, ts: tuple[float, ...], size: int = 120) -> tuple[Matrix, Matrix, Matrix]:
+def grid(
+    model: _HasCentrality, points: Matrix, ts: tuple[float, ...], size: int = 120
+) -> tuple[Matrix, Matrix, Matrix]:  # (size,), (size,) and (size, size, len(ts))
     """Score the square that holds nearly all of these points in the plane: x, y and f(x, t), for `plots.contours`.
 
     >>> class Ring:

@@ -295,8 +295,8 @@ def test_of_many_rows_umap_places_some_and_the_others_stand_between_them():
     Z = np.concatenate([rng.normal(size=(50, 3)), rng.normal(20, 1, size=(50, 3))])
     chosen = np.arange(0, 100, 2)
     places = np.column_stack([np.where(chosen < 50, -1.0, 1.0), rng.normal(size=50)])
-    points = maps.interpolate(Z, chosen, places)
+    points = maps._interpolate(Z, chosen, places)  # noqa: SLF001  (by UMAP, so many rows would take minutes)
     np.testing.assert_array_equal(points[chosen], places)
     np.testing.assert_allclose(points[:, 0], np.repeat([-1.0, 1.0], 50))  # with its own cluster's, not the other's
-    again = maps.interpolate(np.concatenate([Z, Z[:1]]), chosen, places)
+    again = maps._interpolate(np.concatenate([Z, Z[:1]]), chosen, places)  # noqa: SLF001
     np.testing.assert_allclose(again[-1], places[0], atol=1e-6)  # a copy of a landmark stands on it
