@@ -21,7 +21,8 @@ from centrality.network.prior import LOWEST, Prior
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
 ROOM = 10  # every score lies so many times closer to exact arithmetic than is promised
-FAR = 1000.0  # deviations; beyond, terms of any size may cancel in an unbounded score, and it has less room
+FAR = 1000.0  # deviations; beyond, an unbounded score may differ by UNBOUNDED times a row's distance: its terms are as
+# large as that, whatever is left of them once they cancel
 
 Matrix = NDArray[np.float64]
 
@@ -57,10 +58,10 @@ def assert_kept(model: FUSE, Q: Matrix, *, company: Matrix | None = None) -> Non
     rows = Q if company is None else np.concatenate([company, Q])
     assert_same_scores(model.heads(rows)[-len(Q) :], exact.heads, ROOM)
     assert_same_scores(model.centrality(rows)[-len(Q) :], exact.centrality, ROOM)
-    unbounded = [(model.raw(rows)[-len(Q) :], exact.raw), (model.score_samples(rows)[-len(Q) :], exact.scores)]
-    for found, expected in unbounded:
-        assert_same_unbounded(found, expected)
-        assert_same_unbounded(found[exact.near], expected[exact.near], ROOM)
+    for found, expected in ((model.raw(rows), exact.raw.T), (model.score_samples(rows), exact.scores[None])):
+        for one, its_expected in zip(found[-len(Q) :].reshape(len(Q), -1).T, expected, strict=True):
+            allowed = UNBOUNDED / ROOM * (1 + np.abs(its_expected) + exact.distance)
+            np.testing.assert_array_less(np.abs(one - its_expected), allowed)
 
 
 class Exact:
@@ -69,7 +70,8 @@ class Exact:
     def __init__(self, model: FUSE, Q: Matrix) -> None:
         calibration = model.fitted_.calibration
         z = model.fitted_.scaling.apply(np.asarray(Q, dtype=float))
-        self.near = np.abs(z).max(1) < FAR
+        size = np.abs(z).max(1).astype(float)
+        self.distance = np.where(size > FAR, size, 0.0)  # (n,) in deviations, of rows far away
         outputs = exact_outputs(model.network_, z)
         self.raw = calibration.raw(outputs)
         self.heads = calibration.heads(self.raw)

@@ -78,14 +78,16 @@ class Scorer:
         """The prior that finds the distances for the one in float32; None means that one itself."""
         return self._fine_prior if self.network.prior is not None and self.network.prior.cancels() else None
 
-    @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
         """What the network's forward pass gives."""  # (members, n, 1 + k)
         if not self.network.standard:
-            return self._with_prior(self.network.learned(z), z)
-        at_once = len(z) if len(z) < 2 * AT_ONCE or self.device.type != "cpu" else AT_ONCE
-        parts = [self._up_from(rows) for rows in torch.split(z, at_once)]
-        return self._with_prior(torch.cat(parts, dim=1) if len(parts) > 1 else parts[0], z)
+            with torch.no_grad():
+                outputs = self.network.learned(z)
+        elif len(z) < 2 * AT_ONCE or self.device.type != "cpu":
+            outputs = self._up_from(z)
+        else:
+            outputs = torch.cat([self._up_from(rows) for rows in torch.split(z, AT_ONCE)], dim=1)
+        return self._with_prior(outputs, z)
 
     def _up_from(self, z: Tensor) -> Tensor:
         if len(z) <= FEW:
