@@ -176,3 +176,11 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
     assert "scaling='auto'" in said
     assert report(sparse.csr_matrix(X), np.zeros(2)).off_zero == {"b": pytest.approx(away)}
     assert report(X, X.mean(0)).off_zero == report(np.add(blob, [0.0, 50.0]), np.zeros(2)).off_zero == {}
+
+
+def test_a_fit_without_scaling_warns_of_a_column_that_float32_cannot_hold():
+    X = np.random.default_rng(0).normal(size=(300, 3)) + [0.0, 1e6, 0.0]
+    told = [text for text in quick(scaling="none").fit(X).report().warnings if "float32" in text]
+    assert len(told) == 1
+    assert told[0].startswith("Column 1 ")
+    assert not [text for text in quick().fit(X).report().warnings if "float32" in text]

@@ -69,6 +69,12 @@ def examined(fitted: Fitted, X: Any, *, held_aside: int, weights: Sequence[float
     """
     nothing = {"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))}
     report = examine(
-        X, fitted.heads, held_aside=held_aside, history=fitted.history, nothing=nothing, names=fitted.names
+        X,
+        fitted.heads,
+        held_aside=held_aside,
+        history=fitted.history,
+        nothing=nothing,
+        names=fitted.names,
+        center=fitted.scaling.center,
     )
     return replace(fitted, report=report)
