@@ -180,7 +180,8 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
 
 def test_a_fit_without_scaling_warns_of_a_column_that_float32_cannot_hold():
     X = np.random.default_rng(0).normal(size=(300, 3)) + [0.0, 1e6, 0.0]
-    told = [text for text in quick(scaling="none").fit(X).report().warnings if "float32" in text]
-    assert len(told) == 1
-    assert told[0].startswith("Column 1 ")
+    told = [
+        text.partition(" reaches")[0] for text in quick(scaling="none").fit(X).report().warnings if "float32" in text
+    ]
+    assert told == ["Column 1"]
     assert not [text for text in quick().fit(X).report().warnings if "float32" in text]
