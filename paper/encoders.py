@@ -7,7 +7,7 @@ import numpy as np
 
 def at_hand(representation: Any) -> bool:
     try:
-        representation._loaded()
+        representation._load_encoder()
     except (FileNotFoundError, ModuleNotFoundError):
         return False
     return True

@@ -48,7 +48,7 @@ Labels = NDArray[Any]  # one for each row, of whatever type the user's are
 STATISTICS = ("q", "wilcoxon")
 
 
-class Estimator(Protocol):
+class _Estimator(Protocol):
     """Describes any estimator whose `score_samples` is larger for more central rows."""
 
     def fit(self, X: RowsLike) -> Self:
@@ -58,7 +58,7 @@ class Estimator(Protocol):
         """Return how central each row is."""
 
 
-def median(model: Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
+def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     """Find the deepest point: the deepest row of X, improved by climbing from there.
 
     The steps lie along differences of deep rows, so that the search has the data's own shape. Where many points are
@@ -86,7 +86,7 @@ def median(model: Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     return np.asarray(middle if _scores(model, middle[None])[0] >= height else best[0])
 
 
-def trimmed_mean(model: Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:  # (d,)
+def trimmed_mean(model: _Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:  # (d,)
     """Return the mean of the rows without the share `trim` of them that is least deep.
 
     >>> X = [[-1.0], [0.0], [1.0], [9.0]]
@@ -108,7 +108,7 @@ class CentralRegion:
     array([ True, False])
     """
 
-    model: Estimator
+    model: _Estimator
     level: float
     inside: NDArray[np.bool_]
 
@@ -117,7 +117,7 @@ class CentralRegion:
         return np.asarray(_scores(self.model, X) >= self.level)
 
 
-def central_region(model: Estimator, X: RowsLike, *, mass: float = 0.5) -> CentralRegion:
+def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> CentralRegion:
     """Return the smallest central region that holds the share `mass` of the rows of X; ties at its border all belong.
 
     >>> central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-3.0], [0.0], [0.5], [2.0]], mass=0.5).inside
@@ -145,7 +145,7 @@ class DDPlot:
         return figure
 
 
-def dd_plot(model: Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
+def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
     """Compare the depth of all rows in the sample X with their depth in the sample Y, by clones of `model`.
 
     >>> depths = dd_plot(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[9.0], [10.0], [11.0]])
@@ -172,7 +172,7 @@ class TwoSampleTest(NamedTuple):
 
 
 def two_sample_test(
-    model: Estimator,
+    model: _Estimator,
     X: RowsLike,
     Y: RowsLike,
     *,
@@ -219,7 +219,7 @@ class RankInterval(NamedTuple):
 
 
 def rank_interval(
-    model: Estimator,
+    model: _Estimator,
     X: RowsLike,
     Q: RowsLike,
     *,
@@ -276,7 +276,7 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
     ['low', 'high']
     """
 
-    def __init__(self, *, depth: Estimator | None = None, classifier: ClassifierMixin | None = None) -> None:
+    def __init__(self, *, depth: _Estimator | None = None, classifier: ClassifierMixin | None = None) -> None:
         self.depth = depth
         self.classifier = classifier
 
@@ -337,12 +337,12 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _liu_singh(model: Estimator, first: Array, second: Array) -> float:
+def _liu_singh(model: _Estimator, first: Array, second: Array) -> float:
     """Return Liu and Singh's statistic: the mean rank of the second sample's rows in the first."""
     return float(_ranks_in(clone(model).fit(first), first, second).mean())
 
 
-def _ranks_in(fitted: Estimator, rows: Array, queries: Array) -> Array:  # (queries,)
+def _ranks_in(fitted: _Estimator, rows: Array, queries: Array) -> Array:  # (queries,)
     """Return, for each query, the share of the rows that is no deeper."""
     ordered = np.sort(_scores(fitted, rows))
     return np.asarray(np.searchsorted(ordered, _scores(fitted, queries), side="right") / len(rows))
@@ -361,7 +361,7 @@ def _two_samples(X: RowsLike, Y: RowsLike) -> tuple[Array, Array]:
     return first, second
 
 
-def _scores(model: Estimator, rows: RowsLike) -> Array:  # (n,)
+def _scores(model: _Estimator, rows: RowsLike) -> Array:  # (n,)
     """Return how central each row is to a fitted model."""
     with warnings.catch_warnings():
         # The columns are in the model's order; only their names went when the rows became an array.
