@@ -74,7 +74,7 @@ class Exact:
         self.raw = calibration.raw(outputs)
         self.heads = calibration.heads(self.raw)
         self.centrality = (1 - model.t) * self.heads[:, 0] + model.t * self.heads[:, 1]
-        mixed = calibration.unbent(self.raw)
+        mixed = calibration.unbounded(self.raw)
         self.scores = (1 - model.t) * mixed[:, 0] + model.t * mixed[:, 1]
 
 

@@ -33,7 +33,7 @@ from centrality.network.network import Layout, Network, build
 from centrality.network.prior import Prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
-from centrality.scores.conformal import set_aside
+from centrality.scores.conformal import split_off_holdout
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
@@ -227,7 +227,7 @@ class FUSE(CentralityModel):
             checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
-            X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
+            X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint)
             self.fitted_ = self._settled(trained, X, held, rng)
             if checkpoint is not None:

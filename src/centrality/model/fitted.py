@@ -92,7 +92,7 @@ class Fitted:
 
     def scores_of(self, raw: Matrix, t: float) -> Matrix:
         """Return the scores that these raw ones amount to."""  # (n, 2) -> (n,)
-        return blend(self.calibration.unbent(raw), t)
+        return blend(self.calibration.unbounded(raw), t)
 
     def standard_error(self, rows: Any, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)

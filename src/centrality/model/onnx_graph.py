@@ -210,7 +210,7 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
             highest = graph("TopK", by_member, np.array([k - 1]), axis=2)
             middle = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
             potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
-        potentials = _crowned(graph, potentials)
+        potentials = _bend_top(graph, potentials)
     return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
 
 
@@ -232,10 +232,10 @@ def _local(graph: Graph, calibration: Calibration, local: str) -> str:
     if calibration.kind == "clip":
         return graph("Min", graph("Max", local, 0.0), 1.0)
     tail = graph("Div", BEND**2, graph("Sub", 2 * BEND, graph("Min", local, BEND)))
-    return graph("Where", graph("Less", local, BEND), tail, _crowned(graph, local))
+    return graph("Where", graph("Less", local, BEND), tail, _bend_top(graph, local))
 
 
-def _crowned(graph: Graph, u: str) -> str:
+def _bend_top(graph: Graph, u: str) -> str:
     above = graph("Sub", 1.0, graph("Max", u, 1 - BEND))
     bent = graph("Sub", 1.0, graph("Div", BEND**2, graph("Sub", 2 * BEND, above)))
     return graph("Where", graph("Greater", u, 1 - BEND), bent, u)

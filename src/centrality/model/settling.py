@@ -52,7 +52,7 @@ def settled(
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(blend(fixed.unbent(raw), t), share_of_outliers)),
+        offset=float(np.quantile(blend(fixed.unbounded(raw), t), share_of_outliers)),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
