@@ -168,7 +168,7 @@ class FUSE(CentralityModel):
 
     @classmethod
     def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
-        """FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
+        """Return FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
@@ -285,7 +285,7 @@ class FUSE(CentralityModel):
         return examined(fitted, X, held_aside=held_aside, weights=weights)
 
     def share_of_outliers(self) -> float:
-        """The share of the training rows that `predict` calls outliers."""
+        """Return the share of the training rows that `predict` calls outliers."""
         return share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -351,7 +351,7 @@ class FUSE(CentralityModel):
         )
 
     def _room(self, device: torch.device) -> int:
-        """How many values training may hold at once: on a GPU half of what is free there."""
+        """Return how many values training may hold at once: on a GPU half of what is free there."""
         if self.epochs is not None:
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
@@ -422,7 +422,7 @@ class FUSE(CentralityModel):
             )
         model = cls(**(parameters | {"encoder": encoder}))
         shape = model.layout(int(header["features"]), len(header["noise_scale"]))
-        model.fitted_ = saving.put_together(header, arrays, shape, model.calibration, find_device(device))
+        model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:
             model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)

@@ -48,10 +48,10 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "_without_ends: for i in (*range(k - 1), *range(k - 3, -2, -1)):",
         ),
         "which of several equal potentials is called the lowest does not matter; numpy reads one letter of the kind": (
-            "_weights: places = values.argsort(1, kind='stable').argsort(1)",
-            "_weights: places = values.argsort(1).argsort(1, kind='stable')",
-            "_weights: places = values.argsort(1, kind='stable!').argsort(1, kind='stable')",
-            "_weights: places = values.argsort(1, kind='stable').argsort(1, kind='stable!')",
+            "_weights: ranks = values.argsort(1, kind='stable').argsort(1)",
+            "_weights: ranks = values.argsort(1).argsort(1, kind='stable')",
+            "_weights: ranks = values.argsort(1, kind='stable!').argsort(1, kind='stable')",
+            "_weights: ranks = values.argsort(1, kind='stable').argsort(1, kind='stable!')",
         ),
     },
     "scores.conformal": {

@@ -1,4 +1,4 @@
-"""A fitted model as an ONNX graph: rows and t in; heads and centrality out.
+"""Write a fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
 What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
 calibration compute in float64 as they do there, the network in float32 but for its heads (see `network/scorer.py`).
@@ -30,7 +30,7 @@ IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads 
 
 
 class Graph:
-    """Nodes put one behind another: calling the graph adds an operator and gives the name of its output."""
+    """Collect nodes: calling the graph adds an operator and returns the name of its output."""
 
     def __init__(self) -> None:
         self.onnx = optional("onnx", "onnx")
@@ -38,10 +38,10 @@ class Graph:
         self.constants: list[Any] = []
 
     def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
-        """Inputs are names, or numbers and arrays, which become constants."""
+        """Add an operator; inputs are names, or numbers and arrays, which become constants."""
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
         made = f"{operator.lower()}_{len(self.nodes)}"
-        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also tells where they were
+        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also gives their indices
         self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
         return made
 
@@ -56,7 +56,7 @@ class Graph:
 
 
 def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
-    """Write a fitted model to `path`, whole or not at all; t is the dial it is scored with where none is given."""
+    """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
     content = model_of(fitted, t).SerializeToString()
     with write_atomically(path) as beside:
         beside.write_bytes(content)
@@ -106,8 +106,8 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:
     return model
 
 
-def _scaled(graph: Graph, scaling: Scaling) -> str:
-    """`Scaling.apply`: (n, p) rows in the user's units -> (n, p) as the network sees them, in float32."""
+def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
+    """Write `Scaling.apply`: rows in the user's units become what the network takes, in float32."""
     u = graph("Mul", graph("Sub", "rows", scaling.center), scaling.weight)
     if len(scaling.heavy):
         bent = _asinh(graph, graph("Gather", u, scaling.heavy, axis=1))
@@ -120,7 +120,7 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:
 
 
 def _asinh(graph: Graph, u: str) -> str:
-    """In float64, for which runtimes have no asinh: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
+    """Write asinh in float64, which runtimes lack: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
     size = graph("Min", graph("Abs", u), 1e300)
     unit = graph("Max", size, 1.0)
     share = graph("Div", size, unit)  # at most 1
@@ -130,7 +130,7 @@ def _asinh(graph: Graph, u: str) -> str:
 
 
 def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, str]:
-    """(n, members) global logits and (n, members * k) local potentials, in float64."""
+    """Write the networks: (n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
     prior = None if network.prior is None else _prior(graph, network.prior, z)
@@ -143,7 +143,7 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
 
 
 def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -> str:
-    """One member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
+    """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
     if isinstance(trunk, Copies):
         nodes, constants, made = nodes_of(trunk.members[member], width, OPSET, z, f"encoder_{len(graph.nodes)}_")
         graph.nodes += nodes
@@ -195,12 +195,12 @@ def _linear(graph: Graph, x: str, weight: Any, bias: Any, kind: Any = np.float32
 
 
 def _array(tensor: Any, kind: Any = np.float32) -> NDArray[Any]:
-    """Its values in float32, which are those that score elsewhere, as numbers of this kind."""
+    """Return a tensor's values in float32, with which models score elsewhere, as numbers of this kind."""
     return np.asarray(tensor.detach().float().cpu().numpy().astype(kind))
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
-    """`Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
+    """Write `Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
     limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
     if len(limits) > 1:
         potentials = _rescaled(graph, potentials, limits)
@@ -215,7 +215,7 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
 
 
 def _global(graph: Graph, kind: str, logit: str) -> str:
-    """The sigmoid; if soft, with tails that never round to 0 or 1."""
+    """Write the global head: the sigmoid; if soft, with tails that never round to 0 or 1."""
     if kind == "clip":
         return graph("Sigmoid", logit)
     edge = 1 / (1 + np.exp(LOGIT_BEND))
@@ -227,7 +227,7 @@ def _global(graph: Graph, kind: str, logit: str) -> str:
 
 
 def _local(graph: Graph, calibration: Calibration, local: str) -> str:
-    """Between its percentiles on the training rows; clipped, or if soft, bent at both ends."""
+    """Write the local head: rescaled by its percentiles on the training rows, then clipped or softly bent."""
     local = _rescaled(graph, local, calibration.ends[1:])
     if calibration.kind == "clip":
         return graph("Min", graph("Max", local, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""From a trained network to a fitted model: everything that follows from its scores of the training rows."""
+"""Make a fitted model of a trained network: everything that follows from its scores of the training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from centrality.scores.report import examine
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves behind."""
+    """Hold what training leaves behind."""
 
     network: Network
     scaling: Scaling

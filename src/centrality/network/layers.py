@@ -10,7 +10,7 @@ from centrality._checks import InputError, InputTypeError
 
 
 class Linear(nn.Module):
-    """One linear layer of every member: its values come from our own generator, or from a file."""
+    """Apply one linear layer of every member: its values come from our own generator, or from a file."""
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Linear(nn.Module):
 
 
 class Copies(nn.Module):
-    """The user's encoder, copied once for every member: the original is never trained."""
+    """Apply the user's encoder, copied once for every member: the original is never trained."""
 
     def __init__(self, encoder: nn.Module, members: int) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from centrality.network.prior import Prior
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What a network consists of, before it has any weights."""
+    """Say what a network consists of, before it has any weights."""
 
     width: int  # columns of the rows
     hidden: Sequence[int]  # widths of our own encoder's layers
@@ -40,7 +40,7 @@ class Layout:
 
 
 class Network(nn.Module):
-    """A network maps rows z to one global logit and k local potentials, one for each noise scale.
+    """Map rows z to one global logit and k local potentials, one for each noise scale.
 
     One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
     learns the difference from it.
@@ -64,7 +64,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def shift_logit(self, by: NDArray[Any]) -> None:
-        """Move every member's g by a constant of its own, which no comparison can tell."""  # (members,)
+        """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 
     def potentials(self, z: Tensor) -> Tensor:
