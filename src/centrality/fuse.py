@@ -30,7 +30,7 @@ from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
 from centrality.network.network import Layout, Network, build
-from centrality.network.prior import Prior
+from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
 from centrality.scores.conformal import split_off_holdout
@@ -252,7 +252,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = build(self.layout(rows.width, len(plan.noise_scales)), generator)
         if self.novelty and self.epochs is None:
-            network.prior = Prior.fitted(rows.z.cpu().numpy(), plan.noise_scales, rng)
+            network.prior = fit_prior(rows.z.cpu().numpy(), plan.noise_scales, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):

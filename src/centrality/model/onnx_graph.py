@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
 from centrality.model.onnx_encoder import nodes_of
-from centrality.network.layers import Copies, Linear
+from centrality.network.layers import Copies, Linear, numbers
 from centrality.network.network import Network
-from centrality.network.prior import LOWEST, Prior
+from centrality.network.prior import Value
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import folded
 from centrality.onnx import KEY
@@ -37,7 +37,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+    def __call__(self, operator: str, *inputs: Value, **attributes: int) -> str:
         """Add an operator; inputs are names, or numbers and arrays, which become constants."""
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
         made = f"{operator.lower()}_{len(self.nodes)}"
@@ -45,7 +45,16 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
         return made
 
-    def constant(self, value: Any) -> str:
+    def as_float32(self, x: str) -> str:
+        """Add a conversion to float32."""
+        return self("Cast", x, to=self.onnx.TensorProto.FLOAT)
+
+    def as_float64(self, x: str) -> str:
+        """Add a conversion to float64."""
+        return self("Cast", x, to=self.onnx.TensorProto.DOUBLE)
+
+    def constant(self, value: Value) -> str:
+        """Add a constant; return its name."""
         name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
@@ -116,7 +125,7 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
         choice[scaling.heavy] = len(choice) + np.arange(len(scaling.heavy))
         u = graph("Gather", graph("Concat", u, bent, axis=1), choice, axis=1)
     u = graph("Min", graph("Max", u, -1e15), 1e15)
-    return graph("Cast", u, to=graph.onnx.TensorProto.FLOAT)
+    return graph.as_float32(u)
 
 
 def _asinh(graph: Graph, u: str) -> str:
@@ -133,7 +142,7 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
     """Write the networks: (n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
-    prior = None if network.prior is None else _prior(graph, network.prior, z)
+    prior = None if network.prior is None else network.prior.as_graph(graph, z)
     for member in range(network.members):
         features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
         logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
@@ -155,48 +164,20 @@ def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -
 
 
 def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: int) -> str:
-    weight: Any = head.weight
-    bias: Any = head.bias
+    weight: Tensor = head.weight
+    bias: Tensor = head.bias
     if not isinstance(trunk, Copies):
         projection = _layers(trunk)[-1]
         weight, bias = folded(head, projection.weight, projection.bias)
-    return _linear(graph, _double(graph, features), weight[member], bias[member], np.float64)
-
-
-def _prior(graph: Graph, prior: Prior, z: str) -> str:
-    """(n, p) -> (n, k), the mixture's potentials, in float64."""
-    kind: Any = np.float64 if prior.cancels() else np.float32
-    mean, centres = (_array(part, kind) for part in (prior.mean, prior.centres))
-    off = graph("Sub", _double(graph, z) if prior.cancels() else z, mean)
-    own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
-    lengths = graph("Add", own, np.square(centres).sum(1))
-    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), kind(0))
-    distances = graph("Cast", distances, to=graph.onnx.TensorProto.FLOAT)
-    potentials = []
-    for level, precision in zip(prior.level, prior.precision, strict=True):
-        exponents = graph("Add", graph("Mul", distances, _array(-0.5 * precision)), _array(level))
-        exponents = graph("Max", exponents, np.float32(LOWEST))
-        highest = graph("ReduceMax", exponents, [1], keepdims=1)
-        total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
-        potentials.append(graph("Add", highest, graph("Log", total)))
-    return _double(graph, graph("Concat", *potentials, axis=1))
-
-
-def _double(graph: Graph, x: str) -> str:
-    return graph("Cast", x, to=graph.onnx.TensorProto.DOUBLE)
+    return _linear(graph, graph.as_float64(features), weight[member], bias[member], np.float64)
 
 
 def _layers(trunk: nn.Module) -> list[Linear]:
     return [layer for layer in trunk.modules() if isinstance(layer, Linear)]
 
 
-def _linear(graph: Graph, x: str, weight: Any, bias: Any, kind: Any = np.float32) -> str:
-    return graph("Add", graph("MatMul", x, _array(weight, kind).T), _array(bias, kind))
-
-
-def _array(tensor: Any, kind: Any = np.float32) -> NDArray[Any]:
-    """Return a tensor's values in float32, with which models score elsewhere, as numbers of this kind."""
-    return np.asarray(tensor.detach().float().cpu().numpy().astype(kind))
+def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor, kind: type[np.floating[Any]] = np.float32) -> str:
+    return graph("Add", graph("MatMul", x, numbers(weight, kind).T), numbers(bias, kind))
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:

@@ -74,9 +74,9 @@ class Scorer:
         return copy.deepcopy(self.network.prior).to(self._finest) if self.network.prior is not None else None
 
     @cached_property
-    def _distances_from(self) -> Prior | None:
-        """Return the prior that finds the distances for the one in float32; None means that one itself."""
-        return self._fine_prior if self.network.prior is not None and self.network.prior.cancels() else None
+    def _finer(self) -> Prior | None:
+        """Return the prior that helps the one in float32; None where that one needs no help."""
+        return self._fine_prior if self.network.prior is not None and self.network.prior.needs_float64() else None
 
     @torch.no_grad()
     def __call__(self, z: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class Scorer:
     def _with_prior(self, outputs: Tensor, z: Tensor) -> Tensor:
         if (prior := self.network.prior) is not None:
             few = self._fine_prior if len(z) <= FEW else None
-            outputs[:, :, 1:] += prior(z, self._distances_from) if few is None else few(z)
+            outputs[:, :, 1:] += prior(z, self._finer) if few is None else few(z)
         return outputs
 
     def _upward(self, h: Tensor, inputs: list[Tensor] | None = None) -> Tensor:
@@ -139,7 +139,7 @@ class Scorer:
             outputs = self._upward(h.view(n * s, -1), inputs)
             if (prior := self.network.prior) is not None:
                 points = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
-                outputs[:, :, 1:] += prior(points, self._distances_from)
+                outputs[:, :, 1:] += prior(points, self._finer)
 
         @torch.no_grad()
         def back(by_outputs: Tensor) -> Tensor:
@@ -153,9 +153,7 @@ class Scorer:
             by_h = gelu_backward(by_a, inputs[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
             by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
             if prior is not None:
-                by_line += (
-                    prior.gradient(points, by_outputs[:, :, 1:].sum(0), self._distances_from).view(n, s, -1).sum(1)
-                )
+                by_line += prior.gradient(points, by_outputs[:, :, 1:].sum(0), self._finer).view(n, s, -1).sum(1)
             return by_line
 
         return outputs.view(self.members, n, s, -1), back
