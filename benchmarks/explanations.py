@@ -149,15 +149,15 @@ def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]
     low, high = (torch.tensor(calibration.potentials[:, None, :, k], dtype=torch.float32) for k in (0, 1))
     ends = calibration.ends[1]
 
-    def crowned(u: torch.Tensor) -> torch.Tensor:
+    def bend_top(u: torch.Tensor) -> torch.Tensor:
         return torch.where(u > 1 - BEND, 1 - BEND**2 / (2 * BEND - (1 - u.clamp(min=1 - BEND))), u)
 
     def score(z: torch.Tensor) -> torch.Tensor:
         outputs = model.network_(z)
         g, local = outputs[:, :, 0].mean(0), outputs[:, :, 1:]
-        local = crowned((local - low) / (high - low)).mean((0, 2))
+        local = bend_top((local - low) / (high - low)).mean((0, 2))
         u = (local - ends[0]) / (ends[1] - ends[0])
-        soft = torch.where(u < BEND, BEND**2 / (2 * BEND - u.clamp(max=BEND)), crowned(u))
+        soft = torch.where(u < BEND, BEND**2 / (2 * BEND - u.clamp(max=BEND)), bend_top(u))
         edge = expit(-LOGIT_BEND)
         tail = edge / (1 + (1 - edge) * (g.abs() - LOGIT_BEND).clamp(min=0))
         sigmoid = torch.where(g < -LOGIT_BEND, tail, torch.where(g > LOGIT_BEND, 1 - tail, torch.sigmoid(g)))

@@ -15,8 +15,8 @@ from scipy.special import erf, logsumexp
 
 from centrality import FUSE
 from centrality.network.layers import Linear
+from centrality.network.mixture import LOWEST, Mixture
 from centrality.network.network import Network
-from centrality.network.prior import LOWEST, Prior
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
@@ -76,7 +76,7 @@ class Exact:
         self.raw = calibration.raw(outputs)
         self.heads = calibration.heads(self.raw)
         self.centrality = (1 - model.t) * self.heads[:, 0] + model.t * self.heads[:, 1]
-        mixed = calibration.unbent(self.raw)
+        mixed = calibration.unbounded(self.raw)
         self.scores = (1 - model.t) * mixed[:, 0] + model.t * mixed[:, 1]
 
 
@@ -104,14 +104,14 @@ def _member(network: Network, member: int, z: Matrix) -> Matrix:
     return np.concatenate(outputs, axis=1)
 
 
-def _prior(prior: Prior, z: Matrix) -> Matrix:
+def _prior(prior: Mixture, z: Matrix) -> Matrix:
     off, centres = z - _numbers(prior.mean), _numbers(prior.centres)
     distances = np.stack([np.square(off - centre).sum(1) for centre in centres], axis=1)  # nothing cancels
     exponents = (level - 0.5 * precision * distances for level, precision in zip(*_parts(prior), strict=True))
     return np.stack([logsumexp(np.maximum(each, LOWEST), axis=1) for each in exponents], axis=1)
 
 
-def _parts(prior: Prior) -> tuple[Matrix, Matrix]:
+def _parts(prior: Mixture) -> tuple[Matrix, Matrix]:
     return _numbers(prior.level), _numbers(prior.precision)
 
 

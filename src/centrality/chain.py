@@ -1,4 +1,4 @@
-"""A representation and FUSE as one estimator in one file: mixed tables, texts, images or series in, scores out."""
+"""Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
 from collections.abc import Sequence
@@ -69,13 +69,13 @@ class Chain(CentralityModel):
 
     @property
     def t(self) -> float:  # type: ignore[override]
-        """The dial of the fitted FUSE."""
+        """Return the dial of the fitted FUSE."""
         check_is_fitted(self)
         return self.model_.t
 
     @property
     def fitted_(self) -> Fitted:
-        """What the FUSE inside has learned."""
+        """Return what the FUSE inside has learned."""
         return self.model_.fitted_
 
     @fitted_.setter
@@ -96,13 +96,13 @@ class Chain(CentralityModel):
         """Return the share of the training rows that `predict` is to call outliers."""
         return self.model_.share_of_outliers()
 
-    def represent(self, X: Any) -> NDArray[Any]:
-        """(n, p) the rows as FUSE sees them; all NaN where a row could not be represented."""
+    def represent(self, X: Any) -> NDArray[Any]:  # (n, p)
+        """Return the rows as FUSE sees them; all NaN where a row could not be represented."""
         check_is_fitted(self)
         return np.asarray(self.representation_.transform(X))
 
-    def vectors(self, X: Any) -> NDArray[Any]:
-        """(n, p) the rows as FUSE sees them, as `represent`."""
+    def vectors(self, X: Any) -> NDArray[Any]:  # (n, p)
+        """Return the rows as FUSE sees them, as `represent` does."""
         return self.represent(X)
 
     def reading(self) -> Reading:
@@ -168,12 +168,12 @@ class Chain(CentralityModel):
             "columns": self.representation_.describe(),
         }
         arrays |= {f"{LEARNED}{name}": array for name, array in learned.items()}
-        whole = {"model": "Chain", "version": __version__, "representation": about, "fuse": header}
-        model_file.write(path, whole, arrays)
+        complete = {"model": "Chain", "version": __version__, "representation": about, "fuse": header}
+        model_file.write(path, complete, arrays)
 
     @classmethod
     def from_parts(
-        cls, header: dict[str, Any], arrays: model_file.Arrays, *, encoder: Any, representation: Any, device: str
+        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: Any, representation: Any, device: str
     ) -> Self:
         """Put together the chain that `save` took apart; a ValueError if the parts do not fit."""
         saved = header["representation"]
@@ -194,7 +194,7 @@ class Chain(CentralityModel):
 def load(
     path: str | os.PathLike[str], *, encoder: Any = None, representation: Any = None, device: str = "auto"
 ) -> FUSE | Chain:
-    """The FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
+    """Return the FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
 
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model

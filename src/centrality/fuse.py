@@ -30,10 +30,10 @@ from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
 from centrality.network.network import Layout, Network, build
-from centrality.network.prior import Prior
+from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
-from centrality.scores.conformal import set_aside
+from centrality.scores.conformal import split_off_holdout
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
@@ -168,7 +168,7 @@ class FUSE(CentralityModel):
 
     @classmethod
     def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
-        """FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
+        """Return FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
@@ -227,7 +227,7 @@ class FUSE(CentralityModel):
             checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
-            X, held, dissimilarity = set_aside(self.holdout, X, dissimilarity, rng)
+            X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint)
             self.fitted_ = self._settled(trained, X, held, rng)
             if checkpoint is not None:
@@ -252,7 +252,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = build(self.layout(rows.width, len(plan.noise_scales)), generator)
         if self.novelty and self.epochs is None:
-            network.prior = Prior.fitted(rows.z.cpu().numpy(), plan.noise_scales, rng)
+            network.prior = fit_prior(rows.z.cpu().numpy(), plan.noise_scales, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
@@ -285,7 +285,7 @@ class FUSE(CentralityModel):
         return examined(fitted, X, held_aside=held_aside, weights=weights)
 
     def share_of_outliers(self) -> float:
-        """The share of the training rows that `predict` calls outliers."""
+        """Return the share of the training rows that `predict` calls outliers."""
         return share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -351,7 +351,7 @@ class FUSE(CentralityModel):
         )
 
     def _room(self, device: torch.device) -> int:
-        """How many values training may hold at once: on a GPU half of what is free there."""
+        """Return how many values training may hold at once: on a GPU half of what is free there."""
         if self.epochs is not None:
             return 1 << 62  # the paper's schedule passes over all rows
         return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
@@ -422,7 +422,7 @@ class FUSE(CentralityModel):
             )
         model = cls(**(parameters | {"encoder": encoder}))
         shape = model.layout(int(header["features"]), len(header["noise_scale"]))
-        model.fitted_ = saving.put_together(header, arrays, shape, model.calibration, find_device(device))
+        model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:
             model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)

@@ -345,9 +345,9 @@ def test_a_series_is_explained_by_its_features():
 
 
 def test_far_places_are_dense_near_the_centre_and_end_at_the_row():
-    from centrality.model.explanations import _places
+    from centrality.model.explanations import _positions
 
-    near, far = _places(np.array([[1e-6], [1e6]], dtype=np.float32), 1.0, 10)
+    near, far = _positions(np.array([[1e-6], [1e6]], dtype=np.float32), 1.0, 10)
     np.testing.assert_allclose(near, np.linspace(0, 1, 11), atol=1e-6)
     assert (np.diff(far) > 0).all()
     assert far[-1] == 1

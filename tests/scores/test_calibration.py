@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centrality import blend
-from centrality.scores.calibration import Calibration, Span, average, crowned, soft_clip, soft_sigmoid
+from centrality.scores.calibration import Calibration, Rescaling, average, bend_top, soft_clip, soft_sigmoid
 
 finite = st.floats(-1e9, 1e9)
 
@@ -67,9 +67,9 @@ def test_several_potentials_are_each_rescaled_by_their_own_percentiles_and_avera
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=6))
 def test_of_three_or_more_potentials_the_lowest_and_the_highest_have_no_say(values):
-    unit = Span(np.zeros((1, len(values), 1)), np.ones((1, len(values), 1)))
+    unit = Rescaling(np.zeros((1, len(values), 1)), np.ones((1, len(values), 1)))
     outputs = outputs_of(*(np.array([value]) for value in values))
-    middle = crowned(np.array(sorted(values)[1:-1]))
+    middle = bend_top(np.array(sorted(values)[1:-1]))
     assert average(outputs, unit)[0, 1] == pytest.approx(middle.mean(), abs=1e-12)
 
 
@@ -81,18 +81,18 @@ def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
     assert odd < typical  # a plain average would put the odd one far above
 
 
-def test_unbent_scores_are_zero_at_the_median_and_weigh_the_local_head_three_times():
+def test_unbounded_scores_are_zero_at_the_median_and_weigh_the_local_head_three_times():
     logit, potential = np.linspace(-4, 4, 1001), np.linspace(0, 10, 1001)
     calibration = Calibration.fit("soft", np.column_stack([logit, potential])[None])
     units = 0.45 * 8, 0.45 * 10  # from the median to the 95th percentile
-    unbent = calibration.unbent(np.array([[0.0, 5.0], [-30.0, -40.0]]))
-    np.testing.assert_allclose(unbent, [[0, 0], [-30 / units[0] / 3, -45 / units[1]]], atol=1e-12)
+    unbounded = calibration.unbounded(np.array([[0.0, 5.0], [-30.0, -40.0]]))
+    np.testing.assert_allclose(unbounded, [[0, 0], [-30 / units[0] / 3, -45 / units[1]]], atol=1e-12)
 
 
 def test_clipped_scores_stay_clipped():
     calibration = Calibration.fit("clip", outputs_of(np.arange(100.0)))
     raw = np.array([[0.0, -50.0], [0.0, -60.0]])
-    np.testing.assert_array_equal(calibration.unbent(raw), calibration.heads(raw))
+    np.testing.assert_array_equal(calibration.unbounded(raw), calibration.heads(raw))
 
 
 def test_each_member_speaks_for_itself_and_together_they_are_the_mean():

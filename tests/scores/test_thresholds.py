@@ -9,7 +9,7 @@ from centrality.scores.conformal import (
     benjamini_hochberg,
     evenly_spaced,
     p_values,
-    set_aside,
+    split_off_holdout,
     threshold_by_contamination,
     threshold_by_false_positives,
     threshold_by_fdr,
@@ -130,7 +130,7 @@ def test_a_lot_decides_only_among_equals():
 
 def test_a_holdout_parts_the_rows_and_keeps_their_order():
     X = np.column_stack([np.arange(8.0), np.zeros(8), np.zeros(8)])
-    learned, aside, among = set_aside(0.25, X, None, np.random.default_rng(0))
+    learned, aside, among = split_off_holdout(0.25, X, None, np.random.default_rng(0))
     assert among is None
     assert (len(learned), len(aside)) == (6, 2)
     assert sorted([*learned[:, 0], *aside[:, 0]]) == list(range(8))
@@ -141,14 +141,14 @@ def test_a_holdout_parts_the_rows_and_keeps_their_order():
 def test_the_dissimilarity_follows_the_rows_that_are_learned():
     x = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
     for dissimilarity in (np.abs(x[:, None] - x), lambda i, j: np.abs(x[i] - x[j])):
-        learned, _, among = set_aside(0.34, x[:, None], dissimilarity, np.random.default_rng(0))
+        learned, _, among = split_off_holdout(0.34, x[:, None], dissimilarity, np.random.default_rng(0))
         between = among(*np.indices((4, 4))) if callable(among) else among
         np.testing.assert_array_equal(between, np.abs(learned - learned.T))
 
 
 def test_without_a_holdout_all_is_as_it_was():
     X, D = np.zeros((4, 1)), np.zeros((4, 4))
-    learned, aside, among = set_aside(None, X, D, np.random.default_rng(0))
+    learned, aside, among = split_off_holdout(None, X, D, np.random.default_rng(0))
     assert learned is X
     assert aside is None
     assert among is D
@@ -156,7 +156,7 @@ def test_without_a_holdout_all_is_as_it_was():
 
 def test_the_smallest_holdout_is_a_row_and_the_largest_leaves_three():
     rng = np.random.default_rng(0)
-    assert len(set_aside(0.01, np.zeros((10, 2)), None, rng)[1]) == 1
-    assert len(set_aside(0.4, np.zeros((5, 2)), None, rng)[0]) == 3
+    assert len(split_off_holdout(0.01, np.zeros((10, 2)), None, rng)[1]) == 1
+    assert len(split_off_holdout(0.4, np.zeros((5, 2)), None, rng)[0]) == 3
     with pytest.raises(ValueError, match=r"holdout=0\.6 of 5 rows leaves 2 to train on"):
-        set_aside(0.6, np.zeros((5, 2)), None, rng)
+        split_off_holdout(0.6, np.zeros((5, 2)), None, rng)

@@ -1,6 +1,6 @@
-"""Scoring many rows: block by block, so that only the result is as long as they are."""
+"""Score many rows block by block, so that only the result is as long as they are."""
 
-from __future__ import annotations  # those of inner functions would be worked out for every call
+from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality.network.devices import alone, threads
+from centrality.network.devices import threads, use_one_thread
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 
 
 def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-    """`finish` of the networks' (members, n, 1 + k) outputs, whose first dimension must be the rows."""
+    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
     def score(rows: Any) -> NDArray[Any]:
         z = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
@@ -26,9 +26,10 @@ def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArra
 
 
 def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], device: torch.device) -> NDArray[Any]:
-    """What `work` makes of each block of rows, put together again along its first dimension.
+    """Return what `work` makes of each block of rows, joined along its first dimension.
 
-    Threads take whole blocks: on a busy machine, threads that share each product would mostly wait for one another.
+    Each thread takes a block for itself: on a busy machine, threads that share each product would mostly wait for one
+    another.
     """
     n = X.shape[0]
     starts = range(0, n, size)
@@ -36,7 +37,7 @@ def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], devic
         with threads(1):
             return work(X)
     result: NDArray[Any] | None = None
-    with threads(1) as cores, ThreadPoolExecutor(1 if device.type != "cpu" else cores, initializer=alone) as pool:
+    with threads(1) as cores, _pool(1 if device.type != "cpu" else cores) as pool:
         try:
             parts = pool.map(lambda start: work(X[start : start + size]), starts)
             for start, part in zip(starts, parts, strict=True):
@@ -48,3 +49,7 @@ def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], devic
             raise
     assert result is not None  # there is at least one block
     return result
+
+
+def _pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, initializer=use_one_thread)

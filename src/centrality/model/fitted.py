@@ -1,10 +1,10 @@
-"""A fitted model as one frozen value: whoever needs to score takes it, and nobody reaches into an estimator.
+"""Hold a fitted model as one frozen value: whoever needs to score takes it, not the estimator.
 
 Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks
 (`outputs`), become two raw scores (`raw`), are calibrated (`heads`), and are mixed by the dial t last.
 """
 
-from __future__ import annotations  # those of inner functions would be worked out for every call
+from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
 import copy
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fitted:
-    """Everything that scoring needs, and how the model came about. A change makes a new value."""
+    """Hold everything that scoring needs, and how the model came about. A change makes a new value."""
 
     network: Network
     scaling: Scaling
@@ -51,17 +51,17 @@ class Fitted:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """The network, folded for scoring."""
+        """Return the network, folded for scoring."""
         return Scorer(self.network)
 
     @property
     def width(self) -> int:
-        """The number of columns."""
+        """Return the number of columns."""
         return len(self.scaling.center)
 
     @property
     def features(self) -> list[str]:
-        """What the columns are called: x0, x1, ... where the training rows had no names."""
+        """Return what the columns are called: x0, x1, ... where the training rows had no names."""
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(self.width)]
 
     def on(self, device: torch.device) -> Fitted:
@@ -92,7 +92,7 @@ class Fitted:
 
     def scores_of(self, raw: Matrix, t: float) -> Matrix:
         """Return the scores that these raw ones amount to."""  # (n, 2) -> (n,)
-        return blend(self.calibration.unbent(raw), t)
+        return blend(self.calibration.unbounded(raw), t)
 
     def standard_error(self, rows: Any, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)
@@ -127,8 +127,8 @@ class Fitted:
 
         def work(block: Any) -> Matrix:
             given = dense(block).astype(np.float64)
-            places = field.uphill(self.scaling.scaled(given), centre, steps, self.scaling.varying())
-            return self.scaling.carried(given, places)
+            points = field.uphill(self.scaling.scaled(given), centre, steps, self.scaling.varying())
+            return self.scaling.in_users_units(given, points)
 
         return block_by_block(rows, ROWS_WALKED, work, self.scorer.device)
 
@@ -145,7 +145,7 @@ class Fitted:
             raise InputError("This model's file was written before explanations: fit it again to ask for them.")
         return self.center
 
-    # What the scores of other rows say about these.
+    # What the scores of calibration and training rows say about new ones.
 
     def calibrated(self, heads: Matrix) -> Fitted:
         """Return this model with the heads of fresh inliers as the measure for p-values."""

@@ -1,4 +1,4 @@
-"""What every model offers, whatever its rows are: FUSE on rows of numbers, Chain on tables, texts, images or series.
+"""Define what every model offers, whatever its rows: FUSE on rows of numbers, Chain on tables, texts, images or series.
 
 A model brings a fitted value and a way from its own kind of rows to vectors; everything else is the same for all.
 """
@@ -37,7 +37,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads a table: which columns, how text files hold them, and what a row is."""
+    """Say how a model reads a table: which columns, how text files hold them, and what a row is."""
 
     kind: str  # "numbers", "table", "text", "images" or "series"
     columns: list[str] | None  # None: whatever columns there are, in their order
@@ -48,7 +48,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Features:
-    """What an explanation can speak of: names, what is typical of each, and which of them each number stands for."""
+    """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
 
     names: list[str]
     typical: Sequence[Any] | NDArray[Any]
@@ -56,7 +56,7 @@ class Features:
 
 
 class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
-    """A fitted value and a way from rows of some kind to vectors; each method below is one pass over the rows."""
+    """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     t: float
     fitted_: Fitted
@@ -127,41 +127,41 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     # Scores.
 
     def heads(self, X: Any) -> Matrix:
-        """(n, 2) global and local centrality, each in [0, 1]; `blend(heads, t)` mixes them."""
+        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t)` mixes them."""
         return self._of(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: Any) -> Matrix:
-        """(n, 2) uncalibrated global logit g and local potential l, as in the paper."""
+        """Return the uncalibrated global logit g and local potential l, (n, 2), as in the paper."""
         return self._of(X, lambda rows: self.fitted_.raw(rows))
 
     def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> Matrix:
-        """How central each row is, in [0, 1], at the model's own t or at these: (n,), or (n, len(t)) for a list."""
+        """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
         return self._of(X, lambda rows: self.fitted_.centrality(rows, t))
 
     def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> Matrix:
-        """(n, len(ts)) the centrality of each row along t, from global to local."""
+        """Return the centrality of each row along t, from global to local: (n, len(ts))."""
         return self.centrality(X, t=list(ts))
 
     def score_samples(self, X: Any) -> Matrix:
-        """The heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
+        """Return the heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
 
         Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
         """
         return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
     def standard_error(self, X: Any, t: float | None = None) -> Matrix:
-        """(n,) how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
+        """Say how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
         t = one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.standard_error(rows, t))
 
     def transform(self, X: Any) -> Matrix:
-        """The heads as two columns, "global" and "local"."""
+        """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the columns that `transform` gives."""
+        """Return the names of the columns that `transform` gives."""
         return np.array(["global", "local"], dtype=object)
 
     # Outliers at a stated error rate.
@@ -177,12 +177,12 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self
 
     def calibration_heads(self) -> Matrix:
-        """(m, 2) heads of the rows kept by `calibrate` or `holdout`; an error if there are none."""
+        """Return the heads, (m, 2), of the rows kept by `calibrate` or `holdout`; an error if there are none."""
         check_is_fitted(self)
         return self.fitted_.calibration_heads()
 
     def p_values(self, X: Any, t: float | Sequence[float] | None = None, *, random_state: Any = None) -> Matrix:
-        """How surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
+        """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
 
         Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
         Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
@@ -202,7 +202,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         contamination: float | None = None,
         t: float | None = None,
     ) -> float:
-        """The centrality at t below which rows of X are to be called outliers, by one of three rules.
+        """Return the centrality at t below which rows of X are to be called outliers, by one of three rules.
 
         fdr : of the rows called outliers, at most this share is inliers, on average (Benjamini and Hochberg).
         false_positives : at most so many inliers are called outliers, on average.
@@ -220,7 +220,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         contamination: float | None = None,
         t: float | None = None,
     ) -> NDArray[np.bool_]:
-        """(n,) True for outliers: rows less central than `threshold` says. Without a rule, fdr=0.05."""
+        """Say which rows are outliers: those less central than `threshold` says. Without a rule, fdr=0.05."""
         if fdr is None and false_positives is None and contamination is None:
             fdr = 0.05
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
@@ -232,14 +232,14 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return rule.threshold(blend(heads, t), inliers)
 
     def drift(self, X: Any) -> Drift:
-        """Do these rows score as the training rows did? A two-sample test and an effect size for each head."""
+        """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
         heads = self.heads(X)
         return self.fitted_.known_training_scores().compare(heads)
 
     # Why.
 
     def explain(self, X: Any, t: float | None = None, *, baseline: Any = None) -> Matrix:
-        """(n, features) what each feature contributes to a row's centrality, against that of the centre.
+        """Say what each feature contributes to a row's centrality, against that of the centre: (n, features).
 
         Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
         within 0.001; the centre is the model's own, or the row that `baseline` gives. They are linear in t, so those
@@ -258,7 +258,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return grouped(parts, features.owner, len(features.names))
 
     def reasons(self, X: Any, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None) -> Reasons:
-        """For each row the features that lower its centrality the most: print it, or show it in a notebook.
+        """Name the features that lower each row's centrality the most: print it, or show it in a notebook.
 
         `names` are those of the features, where X does not bring them.
         """
@@ -288,7 +288,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return features
 
     def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
-        """(n,) "global", "local", "both" or "typical": which head finds the row odd.
+        """Say which head finds each row odd: "global", "local", "both", or none, "typical".
 
         A head does if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if there are
         any, else the training rows.
@@ -296,9 +296,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return kinds(self.heads(X), self.fitted_.bounds(low))
 
     def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> Matrix:
-        """(n, steps + 1, p) the way each row would take to become typical, uphill along the learned field.
+        """Return the way each row would take to become typical, uphill along the learned field: (n, steps + 1, p).
 
-        The first place is the row itself; the first step says what to change. A row on a summit stays where it is.
+        The first point is the row itself; the first step says what to change. A row on a summit stays where it is.
         Rows that are represented first walk as vectors.
         """
         check_is_fitted(self)
@@ -308,7 +308,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     # How the model came about, and where it goes.
 
     def report(self) -> Report:
-        """Did the fit go well: was something learned, do scores tell rows apart, which columns matter, are rows enough.
+        """Say whether the fit went well: what was learned, whether scores tell rows apart, which columns matter.
 
         Print it, or show it in a notebook; its `warnings` say what to do.
         """
@@ -318,7 +318,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.fitted_.report
 
     def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
-        """The explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        """Return the explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 

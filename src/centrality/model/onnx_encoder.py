@@ -1,4 +1,4 @@
-"""A user's own encoder as ONNX nodes, by torch's exporter."""
+"""Write a user's own encoder as ONNX nodes, by torch's exporter."""
 
 import copy
 import logging
@@ -13,7 +13,7 @@ from centrality._optional import optional
 
 
 def nodes_of(encoder: nn.Module, width: int, opset: int, z: str, prefix: str) -> tuple[list[Any], list[Any], str]:
-    """Nodes and constants from the tensor called `z`, (n, width), to the features; and what those are called."""
+    """Return nodes and constants from the tensor called `z`, (n, width), to the features; and the features' name."""
     onnx = optional("onnx", "onnx")
     exported = onnx.compose.add_prefix(_exported(encoder, width, opset), prefix)
     (given,), (made,) = exported.graph.input, exported.graph.output
@@ -22,14 +22,14 @@ def nodes_of(encoder: nn.Module, width: int, opset: int, z: str, prefix: str) ->
 
 
 def _exported(encoder: nn.Module, width: int, opset: int) -> Any:
-    """The encoder alone as an ONNX model; an error that says why, where torch cannot make one."""
+    """Return the encoder as an ONNX model; an error that says why, where torch cannot make one."""
     optional("onnxscript", "onnx")
     try:
         made = _by_torch(copy.deepcopy(encoder).cpu().eval(), width, opset)
         wanted = {("", opset)}
         if {(one.domain, one.version) for one in made.opset_import} != wanted or made.functions:
             raise InputError(f"it needs operators beyond those of opset {opset}")
-    except Exception as error:  # whatever an encoder or the exporter can raise
+    except Exception as error:  # noqa: BLE001  (an encoder and the exporter can raise anything)
         lines = str(error.__cause__ or error).strip().splitlines()
         raise InputError(
             f"The encoder {type(encoder).__name__} cannot be written as ONNX. torch.onnx.export says: "

@@ -1,4 +1,4 @@
-"""A fitted model as an ONNX graph: rows and t in; heads and centrality out.
+"""Write a fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
 What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
 calibration compute in float64 as they do there, the network in float32 but for its heads (see `network/scorer.py`).
@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
 from centrality.model.onnx_encoder import nodes_of
-from centrality.network.layers import Copies, Linear
+from centrality.network.layers import Copies, Linear, numbers
 from centrality.network.network import Network
-from centrality.network.prior import LOWEST, Prior
+from centrality.network.prior import Value
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import folded
 from centrality.onnx import KEY
@@ -30,22 +30,31 @@ IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads 
 
 
 class Graph:
-    """Nodes put one behind another: calling the graph adds an operator and gives the name of its output."""
+    """Collect nodes: calling the graph adds an operator and returns the name of its output."""
 
     def __init__(self) -> None:
         self.onnx = optional("onnx", "onnx")
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def __call__(self, operator: str, *inputs: Any, **attributes: Any) -> str:
-        """Inputs are names, or numbers and arrays, which become constants."""
+    def __call__(self, operator: str, *inputs: Value, **attributes: int) -> str:
+        """Add an operator; inputs are names, or numbers and arrays, which become constants."""
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
         made = f"{operator.lower()}_{len(self.nodes)}"
-        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also tells where they were
+        outputs = [made, f"{made}_places"] if operator == "TopK" else [made]  # TopK also gives their indices
         self.nodes.append(self.onnx.helper.make_node(operator, names, outputs, **attributes))
         return made
 
-    def constant(self, value: Any) -> str:
+    def as_float32(self, x: str) -> str:
+        """Add a conversion to float32."""
+        return self("Cast", x, to=self.onnx.TensorProto.FLOAT)
+
+    def as_float64(self, x: str) -> str:
+        """Add a conversion to float64."""
+        return self("Cast", x, to=self.onnx.TensorProto.DOUBLE)
+
+    def constant(self, value: Value) -> str:
+        """Add a constant; return its name."""
         name = f"constant_{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
@@ -56,7 +65,7 @@ class Graph:
 
 
 def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
-    """Write a fitted model to `path`, whole or not at all; t is the dial it is scored with where none is given."""
+    """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
     content = model_of(fitted, t).SerializeToString()
     with write_atomically(path) as beside:
         beside.write_bytes(content)
@@ -106,8 +115,8 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:
     return model
 
 
-def _scaled(graph: Graph, scaling: Scaling) -> str:
-    """`Scaling.apply`: (n, p) rows in the user's units -> (n, p) as the network sees them, in float32."""
+def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
+    """Write `Scaling.apply`: rows in the user's units become what the network takes, in float32."""
     u = graph("Mul", graph("Sub", "rows", scaling.center), scaling.weight)
     if len(scaling.heavy):
         bent = _asinh(graph, graph("Gather", u, scaling.heavy, axis=1))
@@ -116,11 +125,11 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:
         choice[scaling.heavy] = len(choice) + np.arange(len(scaling.heavy))
         u = graph("Gather", graph("Concat", u, bent, axis=1), choice, axis=1)
     u = graph("Min", graph("Max", u, -1e15), 1e15)
-    return graph("Cast", u, to=graph.onnx.TensorProto.FLOAT)
+    return graph.as_float32(u)
 
 
 def _asinh(graph: Graph, u: str) -> str:
-    """In float64, for which runtimes have no asinh: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
+    """Write asinh in float64, which runtimes lack: sign(u) log(a + √(a² + 1)), a = |u|, without overflow."""
     size = graph("Min", graph("Abs", u), 1e300)
     unit = graph("Max", size, 1.0)
     share = graph("Div", size, unit)  # at most 1
@@ -130,10 +139,10 @@ def _asinh(graph: Graph, u: str) -> str:
 
 
 def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, str]:
-    """(n, members) global logits and (n, members * k) local potentials, in float64."""
+    """Write the networks: (n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
-    prior = None if network.prior is None else _prior(graph, network.prior, z)
+    prior = None if network.prior is None else network.prior.as_graph(graph, z)
     for member in range(network.members):
         features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
         logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
@@ -143,7 +152,7 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
 
 
 def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -> str:
-    """One member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
+    """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
     if isinstance(trunk, Copies):
         nodes, constants, made = nodes_of(trunk.members[member], width, OPSET, z, f"encoder_{len(graph.nodes)}_")
         graph.nodes += nodes
@@ -155,52 +164,24 @@ def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -
 
 
 def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: int) -> str:
-    weight: Any = head.weight
-    bias: Any = head.bias
+    weight: Tensor = head.weight
+    bias: Tensor = head.bias
     if not isinstance(trunk, Copies):
         projection = _layers(trunk)[-1]
         weight, bias = folded(head, projection.weight, projection.bias)
-    return _linear(graph, _double(graph, features), weight[member], bias[member], np.float64)
-
-
-def _prior(graph: Graph, prior: Prior, z: str) -> str:
-    """(n, p) -> (n, k), the mixture's potentials, in float64."""
-    kind: Any = np.float64 if prior.cancels() else np.float32
-    mean, centres = (_array(part, kind) for part in (prior.mean, prior.centres))
-    off = graph("Sub", _double(graph, z) if prior.cancels() else z, mean)
-    own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
-    lengths = graph("Add", own, np.square(centres).sum(1))
-    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), kind(0))
-    distances = graph("Cast", distances, to=graph.onnx.TensorProto.FLOAT)
-    potentials = []
-    for level, precision in zip(prior.level, prior.precision, strict=True):
-        exponents = graph("Add", graph("Mul", distances, _array(-0.5 * precision)), _array(level))
-        exponents = graph("Max", exponents, np.float32(LOWEST))
-        highest = graph("ReduceMax", exponents, [1], keepdims=1)
-        total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
-        potentials.append(graph("Add", highest, graph("Log", total)))
-    return _double(graph, graph("Concat", *potentials, axis=1))
-
-
-def _double(graph: Graph, x: str) -> str:
-    return graph("Cast", x, to=graph.onnx.TensorProto.DOUBLE)
+    return _linear(graph, graph.as_float64(features), weight[member], bias[member], np.float64)
 
 
 def _layers(trunk: nn.Module) -> list[Linear]:
     return [layer for layer in trunk.modules() if isinstance(layer, Linear)]
 
 
-def _linear(graph: Graph, x: str, weight: Any, bias: Any, kind: Any = np.float32) -> str:
-    return graph("Add", graph("MatMul", x, _array(weight, kind).T), _array(bias, kind))
-
-
-def _array(tensor: Any, kind: Any = np.float32) -> NDArray[Any]:
-    """Its values in float32, which are those that score elsewhere, as numbers of this kind."""
-    return np.asarray(tensor.detach().float().cpu().numpy().astype(kind))
+def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor, kind: type[np.floating[Any]] = np.float32) -> str:
+    return graph("Add", graph("MatMul", x, numbers(weight, kind).T), numbers(bias, kind))
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
-    """`Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
+    """Write `Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
     limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
     if len(limits) > 1:
         potentials = _rescaled(graph, potentials, limits)
@@ -210,12 +191,12 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
             highest = graph("TopK", by_member, np.array([k - 1]), axis=2)
             middle = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
             potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
-        potentials = _crowned(graph, potentials)
+        potentials = _bend_top(graph, potentials)
     return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
 
 
 def _global(graph: Graph, kind: str, logit: str) -> str:
-    """The sigmoid; if soft, with tails that never round to 0 or 1."""
+    """Write the global head: the sigmoid; if soft, with tails that never round to 0 or 1."""
     if kind == "clip":
         return graph("Sigmoid", logit)
     edge = 1 / (1 + np.exp(LOGIT_BEND))
@@ -227,15 +208,15 @@ def _global(graph: Graph, kind: str, logit: str) -> str:
 
 
 def _local(graph: Graph, calibration: Calibration, local: str) -> str:
-    """Between its percentiles on the training rows; clipped, or if soft, bent at both ends."""
+    """Write the local head: rescaled by its percentiles on the training rows, then clipped or softly bent."""
     local = _rescaled(graph, local, calibration.ends[1:])
     if calibration.kind == "clip":
         return graph("Min", graph("Max", local, 0.0), 1.0)
     tail = graph("Div", BEND**2, graph("Sub", 2 * BEND, graph("Min", local, BEND)))
-    return graph("Where", graph("Less", local, BEND), tail, _crowned(graph, local))
+    return graph("Where", graph("Less", local, BEND), tail, _bend_top(graph, local))
 
 
-def _crowned(graph: Graph, u: str) -> str:
+def _bend_top(graph: Graph, u: str) -> str:
     above = graph("Sub", 1.0, graph("Max", u, 1 - BEND))
     bent = graph("Sub", 1.0, graph("Div", BEND**2, graph("Sub", 2 * BEND, above)))
     return graph("Where", graph("Greater", u, 1 - BEND), bent, u)

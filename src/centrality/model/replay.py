@@ -1,4 +1,4 @@
-"""A small uniform sample of all rows a model has ever seen: with it, a model learns on without forgetting.
+"""Remember a small uniform sample of all rows a model has seen: with it, a model learns on without forgetting.
 
 It never goes into a file.
 """
@@ -16,7 +16,7 @@ HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than thi
 
 @dataclass(frozen=True)
 class Memory:
-    """Some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
+    """Hold some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
 
     rows: Any  # an array or CSR matrix in the user's units, or None
     seen: int  # how many rows it stands for

@@ -1,7 +1,6 @@
-"""A fitted model as a header and arrays, and back; `model_file` puts these into a file."""
+"""Turn a fitted model into a header and arrays, and back; `model_file` puts these into a file."""
 
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality.model.fitted import Fitted
 from centrality.model.replay import Memory
-from centrality.model_file import Arrays
+from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import Calibration
@@ -18,7 +17,7 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.report import Report
 
 
-def parts_of(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
+def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
     arrays = {f"network.{name}": value.cpu().numpy() for name, value in fitted.network.state_dict().items()}
     arrays |= {
@@ -47,9 +46,7 @@ def parts_of(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def put_together(
-    header: dict[str, Any], arrays: Arrays, layout: Layout, calibration: str, device: torch.device
-) -> Fitted:
+def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: torch.device) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
     names, p = header["feature_names"], layout.width
     return Fitted(
@@ -95,8 +92,8 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
     return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
 
 
-def _training_scores(header: dict[str, Any], arrays: Arrays) -> TrainingScores | None:
-    """Absent from files written before they were kept."""
+def _training_scores(header: Header, arrays: Arrays) -> TrainingScores | None:
+    """Return what the model remembers of its training scores; None in files written before they were kept."""
     if header.get("training_rows") is None:
         return None
     k = arrays["training.quantiles"].shape[-1]

@@ -1,4 +1,4 @@
-"""From a trained network to a fitted model: everything that follows from its scores of the training rows."""
+"""Make a fitted model of a trained network: everything that follows from its scores of the training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from centrality.scores.report import examine
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves behind."""
+    """Hold what training leaves behind."""
 
     network: Network
     scaling: Scaling
@@ -52,7 +52,7 @@ def settled(
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(blend(fixed.unbent(raw), t), share_of_outliers)),
+        offset=float(np.quantile(blend(fixed.unbounded(raw), t), share_of_outliers)),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),

@@ -1,4 +1,4 @@
-"""Where to compute, and with how many threads."""
+"""Choose where to compute, and with how many threads."""
 
 import ctypes
 import threading
@@ -12,7 +12,7 @@ from centrality._checks import InputError
 
 
 def find_device(name: str) -> torch.device:
-    """The device of this name, if this machine has it: never another one in its place."""
+    """Return the device of this name; an error if this machine lacks it, never another device instead."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -34,7 +34,7 @@ Undo = Callable[[], object]
 
 
 class threads:  # noqa: N801 (a context manager, and quicker than a generator made into one)
-    """No more threads than `most` within the caller's torch operations; gives how many there were before.
+    """Use no more than `most` threads within the caller's torch operations; give how many there were before.
 
     `torch.set_num_threads` sets the number of the thread that calls it, and also the one that every other thread takes
     over, for good, when it first touches torch. If we lowered that, a thread that begins while another scores would
@@ -47,25 +47,25 @@ class threads:  # noqa: N801 (a context manager, and quicker than a generator ma
         self._most = most if most > 1 else 1
 
     def __enter__(self) -> int:
-        before, self._undo = (_lower_mine() or EVERYBODYS.lower)(self._most)
+        before, self._undo = (_lower_mine() or SHARED_NUMBER.lower)(self._most)
         return before
 
     def __exit__(self, *_: object) -> None:
         self._undo()
 
 
-def alone() -> None:
+def use_one_thread() -> None:
     """Let this thread, a new one that ends with its work, compute without helpers of its own."""
     lower = _lower_mine()
     if lower is None:
-        EVERYBODYS.set(1)
+        SHARED_NUMBER.set(1)
     else:
         lower(1)
 
 
 @cache
 def _lower_mine() -> Callable[[int], tuple[int, Undo]] | None:
-    """What lowers the calling thread's number alone, in OpenMP and MKL; None if this torch does not go by those."""
+    """Return what lowers only the calling thread's number, in OpenMP and MKL; None if torch ignores those."""
     openmp, mkl = _function("omp_set_num_threads"), _function("MKL_Set_Num_Threads_Local")
     if openmp is None or (mkl is None and torch.backends.mkl.is_available()):  # type: ignore[no-untyped-call]
         return None
@@ -90,7 +90,7 @@ def _lower_mine() -> Callable[[int], tuple[int, Undo]] | None:
 
 
 def _function(name: str) -> Callable[[int], int] | None:
-    """A C function from int to int, of torch's own library or of those it is linked with."""
+    """Return a C function from int to int, of torch's own library or of those it is linked with."""
     try:
         # PyDLL: a call so short is over before the interpreter's lock could be given away.
         library = ctypes.PyDLL(str(next(Path(torch.__file__).parent.glob("lib/*torch_cpu.*"))))
@@ -101,10 +101,11 @@ def _function(name: str) -> Callable[[int], int] | None:
     return found  # type: ignore[no-any-return]
 
 
-class Everybodys:
-    """The one number of the process, where a thread's own cannot be set: the first in notes it, each one out sets it.
+class SharedNumber:
+    """Lower the process's number of threads, where a thread's own number cannot be set.
 
-    A thread that is new to torch finds what others have lowered; it goes back to what the first one found.
+    The first thread to enter notes the number. A thread that is new to torch finds what others have lowered; when it
+    leaves, it sets what the first one noted.
     """
 
     def __init__(self) -> None:
@@ -134,11 +135,11 @@ class Everybodys:
             torch.set_num_threads(number)
 
 
-EVERYBODYS = Everybodys()
+SHARED_NUMBER = SharedNumber()
 
 
 class Recorded:
-    """A step that is called again and again: on a GPU recorded once and replayed, elsewhere simply called.
+    """Call a step again and again: on a GPU it is recorded once and replayed, elsewhere simply called.
 
     The step must find and leave everything in the same memory. Its first calls are plain ones, in which libraries set
     themselves up.

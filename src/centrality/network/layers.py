@@ -2,15 +2,18 @@
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from centrality._checks import InputError, InputTypeError
 
 
 class Linear(nn.Module):
-    """One linear layer of every member: its values come from our own generator, or from a file."""
+    """Apply one linear layer of every member: its values come from our own generator, or from a file."""
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -30,7 +33,7 @@ class Linear(nn.Module):
 
 
 class Copies(nn.Module):
-    """The user's encoder, copied once for every member: the original is never trained."""
+    """Apply the user's encoder, copied once for every member: the original is never trained."""
 
     def __init__(self, encoder: nn.Module, members: int) -> None:
         super().__init__()
@@ -65,3 +68,8 @@ def encoder_features(encoder: nn.Module, width: int) -> int:
         came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
         raise InputError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
     return out.shape[1]
+
+
+def numbers(tensor: Tensor, kind: type[np.floating[Any]] = np.float32) -> NDArray[np.floating[Any]]:
+    """Return a tensor's values in float32, with which models score elsewhere, as numbers of this kind."""
+    return np.asarray(tensor.detach().float().cpu().numpy().astype(kind))

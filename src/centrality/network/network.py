@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -15,11 +16,14 @@ from torch import Tensor, nn
 from centrality._checks import InputError
 from centrality.network.layers import Copies, Linear, encoder_features, mlp
 from centrality.network.prior import Prior
+from centrality.network.priors import prior_for_weights
+
+PRIOR = "prior."  # how the names of a prior's weights begin: it is the network's `prior`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What a network consists of, before it has any weights."""
+    """Say what a network consists of, before it has any weights."""
 
     width: int  # columns of the rows
     hidden: Sequence[int]  # widths of our own encoder's layers
@@ -40,7 +44,7 @@ class Layout:
 
 
 class Network(nn.Module):
-    """A network maps rows z to one global logit and k local potentials, one for each noise scale.
+    """Map rows z to one global logit and k local potentials, one for each noise scale.
 
     One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
     learns the difference from it.
@@ -63,8 +67,8 @@ class Network(nn.Module):
         return logit.squeeze(2)
 
     @torch.no_grad()
-    def shift_logit(self, by: NDArray[Any]) -> None:
-        """Move every member's g by a constant of its own, which no comparison can tell."""  # (members,)
+    def shift_logit(self, by: NDArray[np.floating[Any]]) -> None:
+        """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 
     def potentials(self, z: Tensor) -> Tensor:
@@ -106,9 +110,9 @@ def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
     with torch.device("meta"):
         network = layout.empty_network()
     try:
-        if (centres := weights.get("prior.centres")) is not None:
-            with torch.device("meta"):
-                network.prior = Prior(layout.width, len(centres), layout.potentials)
+        of_prior = {name.removeprefix(PRIOR): w for name, w in weights.items() if name.startswith(PRIOR)}
+        with torch.device("meta"):
+            network.prior = prior_for_weights(of_prior, width=layout.width, scales=layout.potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
         raise InputError(f"the weights do not fit the network: {error}") from None

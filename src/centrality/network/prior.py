@@ -1,139 +1,66 @@
-"""What the potentials are before anything is learned from clean rows: a mixture of round Gaussians.
+"""Define what a prior is: what the potentials are before the network learns the difference from it.
 
-Beyond the rows it was trained on, a network of GELU layers goes on linearly, in directions that are left to chance;
-and among many small groups of rows its units blur what each group has to say. With clean training rows
-(`novelty=True`) each potential therefore starts from the log-density of Gaussians around k-means centres of the rows,
-blurred by its noise, and the network learns the difference.
+Everything that is known about one kind of prior lies in its class, in a file of its own: how it is fitted, how its
+potentials and their gradients are computed, how an empty one is laid out for saved weights, and how it is written in a
+graph's operators. `network/priors.py` lists the kinds.
 """
 
-import warnings
-from collections.abc import Iterator, Sequence
-from typing import Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows looked at, and values of theirs
-CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
-VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
-SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
-ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
-CANCELLING = 4.0  # times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
-LOWEST = -1e30  # float32 holds no more than -3e38, and what follows must be able to add and to subtract
-BLOCK, BLOCK_ON_GPU = 128, 8192  # rows asked for at once: their distances to all centres stay in the cache; in memory
+Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
 
-class Prior(nn.Module):
-    """log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant."""
+class Operators(Protocol):
+    """Describes a graph of operators under construction: calling it adds one and returns its output's name."""
 
-    mean: Tensor  # (p,)
-    centres: Tensor  # (m, p) as seen from the mean
-    precision: Tensor  # (k, m) 1 / (vᵢ + η²)
-    level: Tensor  # (k, m) each Gaussian's logarithm at its centre
+    def __call__(self, operator: str, *inputs: Value, **attributes: int) -> str:
+        """Add an operator of ONNX; inputs are names of outputs, or constants."""
 
-    def __init__(self, width: int, centres: int, scales: int) -> None:
-        super().__init__()
-        shapes = {"mean": (width,), "centres": (centres, width)}
-        for name, shape in (shapes | dict.fromkeys(("precision", "level"), (scales, centres))).items():
-            self.register_buffer(name, torch.empty(shape))
+    def as_float32(self, x: str) -> str:
+        """Add a conversion to float32."""
+
+    def as_float64(self, x: str) -> str:
+        """Add a conversion to float64."""
+
+
+class Prior(nn.Module, ABC):
+    """Gives each row k potentials, one for each noise scale, to which the local head adds what it has learned.
+
+    Its buffers are what a file keeps of it.
+    """
 
     @classmethod
+    @abstractmethod
     def fitted(cls, z: NDArray[np.float32], scales: Sequence[float], rng: np.random.Generator) -> Self:
-        enough = min(SAMPLE, max(ROWS_EACH * CENTRES, SAMPLE_VALUES // z.shape[1]))
-        if len(z) > enough:
-            z = z[np.sort(rng.permutation(len(z))[:enough])]
-        p, mean = z.shape[1], z.mean(0, dtype=np.float64)
-        centres, owner = _groups((z - mean).astype(np.float32), rng)
-        count = np.bincount(owner)
-        squares = np.bincount(owner, np.square(z - mean - centres[owner]).sum(1))
-        usual = squares.sum() / max(len(z) - len(centres), 1)
-        variance = (squares + SHRINKAGE * usual) / (p * (count - 1 + SHRINKAGE))
-        blurred = variance + np.square(scales)[:, None]
-        blurred = np.maximum(blurred, ROUNDING * np.square(centres).sum(1))
-        level = np.log(count / len(z)) - 0.5 * p * np.log(blurred)
-        prior = cls(p, len(centres), len(scales))
-        found = {"mean": mean, "centres": centres, "precision": 1 / blurred, "level": level - level.max(1)[:, None]}
-        for name, value in found.items():
-            prior.get_buffer(name).copy_(torch.from_numpy(value))
-        return prior
+        """Return the prior of these scaled rows at these noise scales."""
 
-    def cancels(self) -> bool:
-        """Whether distances must be found in float64: centres lie far from the mean for how narrow Gaussians are.
+    @classmethod
+    @abstractmethod
+    def for_weights(cls, weights: Mapping[str, Tensor], *, width: int, scales: int) -> Self | None:
+        """Return an empty prior that can hold these saved weights; None if they are those of another kind."""
 
-        |z - c|² is found as |z|² + |c|² - 2 z·c, where float32 loses about 2⁻²⁴ |c|² of it, and a potential that times
-        half the precision. Among the rows a potential changes by about p/2.
-        """
-        return bool((self.precision * self.centres.square().sum(1)).max() > CANCELLING * len(self.mean))
-
+    @abstractmethod
     def forward(self, z: Tensor, finer: Self | None = None) -> Tensor:
-        """The mixture's potentials; `finer`, the same prior in float64, finds the distances."""  # (..., n, k)
-        blocks = (self._exponents(distances) for _, distances in self._blocks(z, finer))
-        return torch.cat([torch.stack([of_one.logsumexp(-1) for of_one in each], -1) for each in blocks], dim=-2)
+        """Return the potentials; `finer`, the same prior in float64, helps where float32 loses too much."""  # (n, k)
 
+    @abstractmethod
     def gradient(self, z: Tensor, by: Tensor, finer: Self | None = None) -> Tensor:
-        """Of the potentials' sum, each of a row weighed as `by` says."""  # (n, p), (n, k) -> (n, p)
-        return torch.cat(
-            [
-                self._pull(sum(self._shares(distances, weights), start=off.new_zeros(())), off)
-                for (off, distances), weights in zip(self._blocks(z, finer), torch.split(by, _block(z)), strict=True)
-            ]
-        )
+        """Return the gradient of each row's potentials, weighed by `by` and summed."""  # (n, p), (n, k) -> (n, p)
 
-    def _blocks(self, z: Tensor, finer: Self | None) -> Iterator[tuple[Tensor, Tensor]]:
-        """A few rows at a time: what they are as seen from the mean, and their distances to every centre."""
-        finer = self if finer is None else finer
-        for rows in torch.split(z, _block(z), dim=-2):
-            off = rows.to(finer.mean.dtype) - finer.mean
-            distances = finer.distances(off)
-            yield off.to(self.mean.dtype), distances.to(self.mean.dtype)
-
+    @abstractmethod
     def score(self, z: Tensor, owner: Tensor) -> Tensor:
-        """`gradient` where a row has one potential only, `owner` being one there, else zero."""  # (..., n, p)
-        off = z - self.mean
-        precision = owner @ self.precision
-        exponents = (owner @ self.level).addcmul(self.distances(off), precision, value=-0.5)
-        return self._pull(exponents.softmax(-1).mul_(precision), off)
+        """Return the gradient of the one potential for which a row of `owner` is 1, not 0."""  # (..., n, p)
 
-    def _shares(self, distances: Tensor, by: Tensor) -> Iterator[Tensor]:
-        """How strongly each centre pulls, for one noise scale after the other."""  # (n, m), (n, k) -> (n, m)
-        for exponents, precision, weight in zip(self._exponents(distances), self.precision, by.T, strict=True):
-            yield exponents.softmax(-1) * precision * weight[:, None]
+    @abstractmethod
+    def needs_float64(self) -> bool:
+        """Say whether float32 loses so much that a `finer` prior must help."""
 
-    def _exponents(self, distances: Tensor) -> Iterator[Tensor]:
-        """Each Gaussian's logarithm, for one noise scale after the other."""  # (..., n, m) -> (..., n, m)
-        for level, precision in zip(self.level, self.precision, strict=True):
-            yield torch.addcmul(level, distances, precision, value=-0.5).clamp_(min=LOWEST)
-
-    def distances(self, off: Tensor) -> Tensor:
-        """Squared, to every centre."""  # (..., n, p) -> (..., n, m)
-        products = nn.functional.linear(-2 * off, self.centres, self.centres.square().sum(1))
-        return products.add_(off.square().sum(-1, keepdim=True)).clamp_(min=0)
-
-    def _pull(self, shares: Tensor, off: Tensor) -> Tensor:
-        """Towards each centre, as strongly as its share says."""  # (..., n, m), (..., n, p) -> (..., n, p)
-        return shares @ self.centres - shares.sum(-1, keepdim=True) * off
-
-
-def _block(z: Tensor) -> int:
-    return BLOCK if z.device.type == "cpu" else BLOCK_ON_GPU
-
-
-def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """k-means centres, and to which of them each row belongs.
-
-    They begin far apart (k-means++), so that a few rows far from all others have a centre too: else the prior would be
-    wildly wrong about them, and the network would spend itself on putting that right.
-    """
-    from sklearn.cluster import KMeans  # here: scoring does not need it
-
-    n, p = z.shape
-    wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
-    means = KMeans(wanted, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
-        _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
-    counts = np.bincount(owner)
-    sums = np.stack([np.bincount(owner, column) for column in z.T.astype(np.float64)], axis=1)
-    return sums / counts[:, None], owner
+    @abstractmethod
+    def as_graph(self, graph: Operators, z: str) -> str:
+        """Write the potentials of the rows called `z` in operators; return their name."""  # (n, k), in float64

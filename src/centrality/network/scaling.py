@@ -1,6 +1,6 @@
-"""How the user's columns reach the network: centred, scaled, and bent where their tails are heavy.
+"""Bring the user's columns to the network: centred, scaled, and bent where their tails are heavy.
 
-Large data is never copied whole: dense, integer and sparse rows are converted block by block.
+Large data is never copied as one: dense, integer and sparse rows are converted block by block.
 """
 
 import os
@@ -25,7 +25,7 @@ FEWEST = 1024  # rows held, however wide they are
 
 @dataclass(frozen=True)
 class Scaling:
-    """u = (x - center) * weight, column by column; where tails are heavy, z = (asinh(u) - shift) * gain, else z = u.
+    """Scale the columns: z = u = (x - center) * weight; where tails are heavy, z = (asinh(u) - shift) * gain.
 
     A constant column has weight 0.
     """
@@ -38,6 +38,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, X: Any, kind: str, *, clean: bool = False) -> "Scaling":
+        """Return the scaling of this kind that the rows X call for."""
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)
@@ -64,7 +65,7 @@ class Scaling:
         return heavy
 
     def _with_heavy_tails(self, X: Any, bent_from: float) -> "Scaling":
-        """asinh for columns that ask for it: a few huge values would make all others look alike."""
+        """Pass columns with heavy tails through asinh: a few huge values would make all others look alike."""
         step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
         u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
         spread = np.square(u).mean(0)
@@ -78,29 +79,31 @@ class Scaling:
         return Scaling(self.center, weight, heavy, bent.mean(0), _inverse(bent.std(0)))
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the rows as the network takes them."""
         # In float64 first: a float32 column around 1e6 would lose its small differences.
         return self.scaled(block).astype(np.float32)
 
     def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the rows in scaled units, before they are rounded to float32."""
         scaled: NDArray[np.float64] = (block - self.center) * self.weight
         if len(self.heavy):
             scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
         return np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
 
-    def varying(self) -> NDArray[np.bool_]:
-        """(p,) the columns that a row's numbers can move."""
+    def varying(self) -> NDArray[np.bool_]:  # (p,)
+        """Say which columns have an influence at all: those that are not constant."""
         free = self.weight != 0
         free[self.heavy] &= self.gain != 0
         return np.asarray(free)
 
-    def carried(self, given: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, s, p) scaled places, the first of which are the rows `given`, in the user's units."""
+    def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
         free = self.varying()
-        moved = places.copy()
+        moved = points.copy()
         bent = self.heavy[free[self.heavy]]
         gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
-        moved[:, :, bent] = np.sinh(places[:, :, bent] / gain + shift)
+        moved[:, :, bent] = np.sinh(points[:, :, bent] / gain + shift)
         moved -= moved[:, :1].copy()
         moved[:, :, free] /= self.weight[free]
         moved[:, :, ~free] = 0.0
@@ -112,17 +115,18 @@ def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def dense(block: Any) -> NDArray[Any]:
+    """Return the rows as an array, whether they are sparse or not."""
     return block.toarray() if sparse.issparse(block) else np.asarray(block)
 
 
 def rows_per_block(width: int) -> int:
-    """How many rows of this width make a block that stays small in memory."""
+    """Return how many rows of this width make a block that stays small in memory."""
     return min(max(BLOCK_VALUES // max(width, 1), 256), 8192)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each column in float64; the latter exactly 0 where a column is constant.
+    """Return mean and standard deviation of each column, the latter exactly 0 where a column is constant.
 
     One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
     put together (Chan, Golub and LeVeque): stable for columns far from zero.

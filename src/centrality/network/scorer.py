@@ -1,9 +1,9 @@
-"""A trained network for scoring alone: its linear layers folded together, and its slopes along straight lines."""
+"""Score with a trained network: linear layers folded together, and slopes along straight lines."""
 
 import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ Layer = tuple[Tensor, Tensor]  # weight and bias
 
 
 class Scorer:
-    """A trained network for scoring alone.
+    """Score rows with a trained network, faster than its forward pass does.
 
     Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
     first layers are one matrix product.
@@ -38,8 +38,8 @@ class Scorer:
         if network.standard:
             self._fold(network)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.network,)  # the rest is made of it
+    def __reduce__(self) -> tuple[type[Self], tuple[Network]]:
+        return type(self), (self.network,)  # the rest is made of it
 
     @torch.no_grad()
     def _fold(self, network: Network) -> None:
@@ -65,7 +65,7 @@ class Scorer:
 
     @cached_property
     def _layers(self) -> dict[torch.dtype, tuple[Layer, list[Layer]]]:
-        """The first and the middle layers, in either precision."""
+        """Return the first and the middle layers, in either precision."""
         kinds = {torch.float32, self._finest}
         return {kind: (_as(kind, self.first), [_as(kind, layer) for layer in self.middle]) for kind in kinds}
 
@@ -74,12 +74,12 @@ class Scorer:
         return copy.deepcopy(self.network.prior).to(self._finest) if self.network.prior is not None else None
 
     @cached_property
-    def _distances_from(self) -> Prior | None:
-        """The prior that finds the distances for the one in float32; None means that one itself."""
-        return self._fine_prior if self.network.prior is not None and self.network.prior.cancels() else None
+    def _finer(self) -> Prior | None:
+        """Return the prior that helps the one in float32; None where that one needs no help."""
+        return self._fine_prior if self.network.prior is not None and self.network.prior.needs_float64() else None
 
     def __call__(self, z: Tensor) -> Tensor:
-        """What the network's forward pass gives."""  # (members, n, 1 + k)
+        """Return what the network's forward pass gives."""  # (members, n, 1 + k)
         if not self.network.standard:
             with torch.no_grad():
                 outputs = self.network.learned(z)
@@ -98,18 +98,18 @@ class Scorer:
     def _with_prior(self, outputs: Tensor, z: Tensor) -> Tensor:
         if (prior := self.network.prior) is not None:
             few = self._fine_prior if len(z) <= FEW else None
-            outputs[:, :, 1:] += prior(z, self._distances_from) if few is None else few(z)
+            outputs[:, :, 1:] += prior(z, self._finer) if few is None else few(z)
         return outputs
 
-    def _upward(self, h: Tensor, kept: list[Tensor] | None = None) -> Tensor:
-        """From what the first GELU takes to the outputs; `kept` collects what every GELU takes."""
+    def _upward(self, h: Tensor, inputs: list[Tensor] | None = None) -> Tensor:
+        """Go from the first GELU's inputs to the outputs; `inputs` collects the inputs of every GELU."""
         a = self._by_trunk(nn.functional.gelu(h))
-        if kept is not None:
-            kept.append(self._by_trunk(h))
+        if inputs is not None:
+            inputs.append(self._by_trunk(h))
         for weight, bias in self._layers[h.dtype][1]:
             h = torch.baddbmm(bias, a, weight)
-            if kept is not None:
-                kept.append(h)
+            if inputs is not None:
+                inputs.append(h)
             a = nn.functional.gelu(h)
         a = a.to(self._finest)
         if self._together:
@@ -125,11 +125,11 @@ class Scorer:
         )
 
     def along(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Outputs at the places start + at * step, and the way back from their derivatives to those by the places.
+        """Return outputs at the points start + at * step, and a function from derivatives by them to those by points.
 
-        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the way back turns an
-        array of that shape into (n, p), summed over the s places of each line. The first layer is linear, so on a
-        straight line it is needed once for the line, not for every place: that is most of the work where p is large.
+        `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the function turns an
+        array of that shape into (n, p), summed over the s points of each line. The first layer is linear, so on a
+        straight line it is needed once for the line, not for every point: that is most of the work where p is large.
         """
         if not self.network.standard:
             return self._along_by_autograd(start, step, at)
@@ -137,11 +137,11 @@ class Scorer:
             weight, bias = self.first
             n, s = at.shape
             h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
-            kept: list[Tensor] = []
-            outputs = self._upward(h.view(n * s, -1), kept)
+            inputs: list[Tensor] = []
+            outputs = self._upward(h.view(n * s, -1), inputs)
             if (prior := self.network.prior) is not None:
-                places = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
-                outputs[:, :, 1:] += prior(places, self._distances_from)
+                points = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
+                outputs[:, :, 1:] += prior(points, self._finer)
 
         @torch.no_grad()
         def back(by_outputs: Tensor) -> Tensor:
@@ -150,37 +150,35 @@ class Scorer:
             by_a = torch.cat(
                 [torch.bmm(part, head.mT.to(part.dtype)) for part, (head, _) in zip(parts, self.heads, strict=True)]
             )
-            for h, (weight, _) in zip(kept[:0:-1], self.middle[::-1], strict=True):
+            for h, (weight, _) in zip(inputs[:0:-1], self.middle[::-1], strict=True):
                 by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
-            by_h = gelu_backward(by_a, kept[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
+            by_h = gelu_backward(by_a, inputs[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
             by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
             if prior is not None:
-                by_line += (
-                    prior.gradient(places, by_outputs[:, :, 1:].sum(0), self._distances_from).view(n, s, -1).sum(1)
-                )
+                by_line += prior.gradient(points, by_outputs[:, :, 1:].sum(0), self._finer).view(n, s, -1).sum(1)
             return by_line
 
         return outputs.view(self.members, n, s, -1), back
 
     def _along_by_autograd(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         n, s = at.shape
-        places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1).requires_grad_()
+        points = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1).requires_grad_()
         with torch.enable_grad():
-            outputs: Tensor = self.network(places)
+            outputs: Tensor = self.network(points)
 
         def back(by_outputs: Tensor) -> Tensor:
-            (by_places,) = torch.autograd.grad(outputs, places, by_outputs.reshape(outputs.shape))
-            return by_places.view(n, s, -1).sum(1)
+            (by_points,) = torch.autograd.grad(outputs, points, by_outputs.reshape(outputs.shape))
+            return by_points.view(n, s, -1).sum(1)
 
         return outputs.detach().view(self.members, n, s, -1), back
 
-    def _by_trunk(self, h: Tensor) -> Tensor:
-        """(n, trunks * width) -> (trunks, n, width)"""
+    def _by_trunk(self, h: Tensor) -> Tensor:  # (n, trunks * width) -> (trunks, n, width)
+        """Return what lies side by side for all trunks, trunk by trunk."""
         return h.view(len(h), -1, self._width).transpose(0, 1)
 
 
 def folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """The head after the projection, as one linear layer; in float64, since the product rounds twice."""
+    """Return projection and head as one linear layer; in float64, since the product rounds twice."""
     own = head.weight.double()  # (members, out, q)
     return own @ weight.double(), head.bias.double() + (own @ bias.double()[:, :, None])[:, :, 0]
 

@@ -1,4 +1,4 @@
-"""Raw heads -> [0, 1], and the dial t that mixes them.
+"""Calibrate the two raw heads to [0, 1], and mix them by the dial t.
 
 The global logit passes through a sigmoid; the local potential is rescaled between its 1st and 99th
 percentiles on the training rows. "clip" stops there and clips, as the paper does: every point below the
@@ -6,12 +6,12 @@ percentiles on the training rows. "clip" stops there and clips, as the paper doe
 falls like 1/distance at either end: never 0, never 1, always strictly increasing.
 """
 
-from __future__ import annotations  # those of inner functions would be worked out for every call
+from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,13 @@ LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
 BEND = 0.02  # local: "soft" is the identity on [BEND, 1 - BEND]
 LOGIT_BEND = 6.0  # global: "soft" is the sigmoid up to |g| = 6, that is on [0.0025, 0.9975]
 
+# (members, n, 1 + k): each network's global logit and k potentials of n rows, in float32 or float64.
+Outputs: TypeAlias = NDArray[Any]
+
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fixed at fit: where each potential's 1st and 99th percentiles lay, and those of the raw heads."""
+    """Hold what fitting fixed: the percentiles of each potential and of the raw heads on the training rows."""
 
     kind: str
     potentials: NDArray[np.float64]  # (members, k, 2) low and high of each noise scale's potential
@@ -36,51 +39,51 @@ class Calibration:
     halves: NDArray[np.float64]  # (2, 2) their medians and 95th percentiles
 
     @classmethod
-    def fit(cls, kind: str, outputs: NDArray[Any]) -> Calibration:
-        """`outputs` (members, n, 1 + k): the networks' global logits and k potentials on training rows."""
+    def fit(cls, kind: str, outputs: Outputs) -> Calibration:
+        """Return the calibration that the networks' outputs on training rows call for."""
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
-        raw = average(outputs, Span.of(potentials[:, :, None]))
+        raw = raw_scores(outputs, Rescaling.of(potentials[:, :, None]))
         return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
 
     @cached_property
-    def _spans(self) -> Span:
-        return Span.of(self.potentials[:, :, None])
+    def _rescale_potentials(self) -> Rescaling:
+        return Rescaling.of(self.potentials[:, :, None])
 
     @cached_property
-    def _end(self) -> Span:
-        return Span.of(self.ends[1])
+    def _rescale_local(self) -> Rescaling:
+        return Rescaling.of(self.ends[1])
 
     @cached_property
-    def _half(self) -> Span:
-        half = Span.of(self.halves)
-        return Span(half.low, half.per_unit * (1 / LOCAL_WEIGHT, 1.0))
+    def _in_upper_halves(self) -> Rescaling:
+        half = Rescaling.of(self.halves)
+        return Rescaling(half.low, half.per_unit * (1 / LOCAL_WEIGHT, 1.0))
 
-    def raw(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        """(members, n, 1 + k) network outputs -> (n, 2) raw global and local scores."""
-        return average(outputs, self._spans)
+    def raw(self, outputs: Outputs) -> NDArray[np.float64]:  # (n, 2)
+        """Return the raw global and local scores that the networks' outputs amount to."""
+        return raw_scores(outputs, self._rescale_potentials)
 
-    def heads_of(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        """(members, n, 1 + k) network outputs -> (n, 2) calibrated to [0, 1]."""
+    def heads_of(self, outputs: Outputs) -> NDArray[np.float64]:  # (n, 2)
+        """Return the heads, calibrated to [0, 1], that the networks' outputs amount to."""
         return self.heads(self.raw(outputs))
 
-    def heads_of_each(self, outputs: NDArray[Any]) -> NDArray[np.float64]:
-        """(members, n, 1 + k) network outputs -> (members, n, 2): what each member says by itself."""
-        spans = (Span.of(potentials) for potentials in self.potentials[:, None, :, None])
-        alone = (average(own[None], span, rescaled=True) for own, span in zip(outputs, spans, strict=True))
-        return np.stack([self.heads(raw) for raw in alone])
+    def heads_of_each(self, outputs: Outputs) -> NDArray[np.float64]:  # (members, n, 2)
+        """Return the heads that each member of the ensemble would give by itself."""
+        rescalings = (Rescaling.of(potentials) for potentials in self.potentials[:, None, :, None])
+        by_member = (average(own[None], rescale) for own, rescale in zip(outputs, rescalings, strict=True))
+        return np.stack([self.heads(raw) for raw in by_member])
 
-    def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, 2) raw scores -> (n, 2) calibrated to [0, 1]."""
-        local, heads = self._end(raw[:, 1]), np.empty_like(raw)
+    def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
+        """Return raw scores calibrated to [0, 1]."""
+        local, heads = self._rescale_local(raw[:, 1]), np.empty_like(raw)
         if self.kind == "clip":
             heads[:, 0], heads[:, 1] = _sigmoid(raw[:, 0]), local.clip(0.0, 1.0)
         else:
             heads[:, 0], heads[:, 1] = soft_sigmoid(raw[:, 0]), soft_clip(local)
         return heads
 
-    def slopes(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float64]:
-        """How steeply each output moves its calibrated head from `before` to `after`; all are (members, n, 1 + k).
+    def slopes(self, before: Outputs, after: Outputs) -> NDArray[np.float64]:  # (members, n, 1 + k)
+        """Say how steeply each output moves its calibrated head from `before` to `after`.
 
         These are slopes of chords: slope times change, summed over a head's outputs, is what the head changes by,
         exactly, however the calibration bends or breaks in between. Where nothing changes they are derivatives.
@@ -90,36 +93,39 @@ class Calibration:
         slopes = np.empty(before.shape)
         slopes[:, :, 0] = by_raw[:, 0] / members
         slopes[:, :, 1:] = by_raw[:, 1:] / members
-        if self.potentials[..., 0].size > 1:  # as `average` has it
+        if self.potentials[..., 0].size > 1:  # a lone potential is not rescaled: see `raw_scores`
             ends = [outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after)]
-            shares = _shares(*(crowned(self._spans(local)) for local in ends))
-            shares *= _chord(lambda local: crowned(self._spans(local)), *ends)
+            shares = _shares(*(bend_top(self._rescale_potentials(local)) for local in ends))
+            shares *= _chord(lambda local: bend_top(self._rescale_potentials(local)), *ends)
             slopes[:, :, 1:] *= shares.swapaxes(1, 2)
         return slopes
 
-    def unbent(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, 2) raw scores -> (n, 2), 0 at the median training row and without end below it.
+    def unbounded(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
+        """Return raw scores in units of the upper half of the training rows: 0 at their median, no lower bound.
 
         In [0, 1] there is little room below the oddest training rows, so among points beyond them a mixture follows
-        the head that has more of it. Here both keep their stride, in units of the upper half of the training rows,
-        which outliers among them do not move. Beyond those rows the global head can only say "far", so there the
+        the head that has more of it. Here neither head is compressed, and outliers among the training rows do not move
+        the units, the upper half of those rows. Beyond those rows the global head can only say "far", so there the
         local one counts more (LOCAL_WEIGHT). "clip" has clipped, as the paper does.
         """
         if self.kind == "clip":
             return self.heads(raw)
-        return self._half(raw)
+        return self._in_upper_halves(raw)
 
 
 @dataclass(frozen=True)
-class Span:
-    """From a low value to a high one: 0 to 1. Kept ready, because a request loop scores one row at a time."""
+class Rescaling:
+    """Rescale values so that a low one becomes 0 and a high one 1.
+
+    It is made once and kept, because a request loop scores one row at a time.
+    """
 
     low: NDArray[np.float64]
     per_unit: NDArray[np.float64]
 
     @classmethod
-    def of(cls, low_high: NDArray[np.float64]) -> Span:
-        """The last dimension holds the two."""
+    def of(cls, low_high: NDArray[np.float64]) -> Rescaling:  # (..., 2)
+        """Return the rescaling of pairs of a low and a high value, which lie along the last dimension."""
         low, high = low_high[..., 0], low_high[..., 1]
         width = np.where(high > low, high - low, 1.0)  # a flat potential stays flat instead of dividing by zero
         return cls(low, 1 / width)
@@ -128,35 +134,40 @@ class Span:
         return np.asarray((values - self.low) * self.per_unit)
 
 
-def average(outputs: NDArray[Any], spans: Span, *, rescaled: bool = False) -> NDArray[np.float64]:
-    """Mean global logit beside the local score: a lone potential as it is, several rescaled and averaged.
-
-    Of three or more, the lowest and the highest are left out: beyond the rows each falls at a pace of its own, and the
-    steepest would outvote all others. And none may say "beyond the most central training rows" at length: between
-    distant groups of rows a potential learned with little noise has no way to know which one is the denser, and may
-    be far too high.
-    """
-    if not rescaled and spans.low.size == 1:
+def raw_scores(outputs: Outputs, rescale: Rescaling) -> NDArray[np.float64]:  # (n, 2)
+    """Return the raw scores: of one network with one potential its outputs as they are, else their `average`."""
+    if outputs.shape[::2] == (1, 2):
         return np.asarray(outputs[0], dtype=np.float64)
+    return average(outputs, rescale)
+
+
+def average(outputs: Outputs, rescale: Rescaling) -> NDArray[np.float64]:  # (n, 2)
+    """Return the mean global logit beside the local score, the mean of the rescaled potentials.
+
+    Of three or more potentials of a network, the lowest and the highest are left out: beyond the training rows each
+    falls at a pace of its own, and the steepest would outvote all others. And none may exceed the most central
+    training rows by much (`bend_top`): between distant groups of rows a potential learned with little noise has no
+    way to know which one is the denser, and may be far too high.
+    """
     by_output = np.empty((len(outputs), outputs.shape[2], outputs.shape[1]))  # rows last: sums run along them
     by_output[:] = outputs.transpose(0, 2, 1)
     raw = np.empty((outputs.shape[1], 2))
     np.add.reduce(by_output[:, 0], axis=0, out=raw[:, 0])  # means by hand: a request loop scores one row at a time
-    middle = crowned(_without_ends(spans(by_output[:, 1:])))
+    middle = bend_top(_without_ends(rescale(by_output[:, 1:])))
     np.add.reduce(middle, axis=(0, 1), out=raw[:, 1])
     raw /= len(outputs), len(outputs) * middle.shape[1]
     return raw
 
 
 def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-    """f = (1 - t) * global + t * local: (n,) for one t, (n, len(t)) for several.
+    """Mix the heads, (1 - t) * global + t * local: (n,) for one t, (n, len(t)) for several.
 
     >>> blend(np.array([[0.2, 0.6]]), 0.25)
     array([0.3])
     >>> blend(np.array([[0.2, 0.6]]), [0, 1])
     array([[0.2, 0.6]])
     """
-    if type(t) is not float or not 0 <= t <= 1:  # a request loop asks with one number: no ceremony for that
+    if type(t) is not float or not 0 <= t <= 1:  # a request loop passes one number, which needs no conversion
         dial = checked_t(t)
         if dial.ndim == 1:
             return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
@@ -170,8 +181,8 @@ def checked_calibration(kind: str) -> None:
         raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
 
 
-def checked_t(t: Any) -> NDArray[np.float64]:
-    """`t` as a float array of no or one dimension, every value in [0, 1]."""
+def checked_t(t: object) -> NDArray[np.float64]:
+    """Return `t` as a float array of no or one dimension; an error unless every value is in [0, 1]."""
     if type(t) is float and 0 <= t <= 1:
         return np.array(t)
     try:
@@ -183,7 +194,7 @@ def checked_t(t: Any) -> NDArray[np.float64]:
     return dial
 
 
-def one_t(t: Any) -> float:
+def one_t(t: object) -> float:
     """Return `t` as one number; an error if it is a list."""
     if type(t) is float and 0 <= t <= 1:
         return t
@@ -194,18 +205,18 @@ def one_t(t: Any) -> float:
 
 
 def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
-    """Strictly increasing from the real line onto (0, 1), the identity on [bend, 1 - bend], smooth."""
+    """Map the real line onto (0, 1), smoothly and strictly increasing: the identity on [bend, 1 - bend]."""
     # Value and slope at u = bend: bend and 1.
-    return _bent(crowned(u, bend), u < bend, lambda low: bend**2 / (2 * bend - low))
+    return _bent(bend_top(u, bend), u < bend, lambda low: bend**2 / (2 * bend - low))
 
 
-def crowned(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
-    """The upper half of `soft_clip`: strictly increasing, the identity up to 1 - bend, below 1 everywhere."""
+def bend_top(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
+    """Apply the upper half of `soft_clip`: strictly increasing, the identity up to 1 - bend, below 1 everywhere."""
     return _bent(u, u > 1 - bend, lambda high: 1 - bend**2 / (2 * bend - (1 - high)))
 
 
 def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np.float64]:
-    """The sigmoid on [-bend, bend]; beyond, a tail of the same slope that never rounds to 0 or 1."""
+    """Apply the sigmoid on [-bend, bend], and beyond a tail of the same slope that never rounds to 0 or 1."""
 
     def tail(odd: NDArray[np.float64]) -> NDArray[np.float64]:
         edge = _sigmoid(-bend)
@@ -215,8 +226,13 @@ def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np
     return _bent(np.asarray(_sigmoid(g)), np.abs(g) > bend, tail, g)
 
 
-def _bent(values: NDArray[np.float64], where: Any, tail: Any, of: Any = None) -> NDArray[np.float64]:
-    """`values` but for the few in a tail: most are in the bulk, and often all of them."""
+def _bent(
+    values: NDArray[np.float64],
+    where: NDArray[np.bool_],
+    tail: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    of: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return `values` with those in the tail replaced; most are not in it, and often none is."""
     if not where.any():
         return values
     bent = values.copy()
@@ -225,9 +241,9 @@ def _bent(values: NDArray[np.float64], where: Any, tail: Any, of: Any = None) ->
 
 
 def _chord(
-    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], a: NDArray[Any], b: NDArray[Any]
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], a: Outputs, b: Outputs
 ) -> NDArray[np.float64]:
-    """(f(b) - f(a)) / (b - a), element by element; where they hardly differ, the slope right there."""
+    """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     least = 1e-6 * (1 + np.abs(a))
     equal = np.abs(b - a) < least
@@ -235,8 +251,8 @@ def _chord(
     return np.asarray((function(b) - function(a)) / (b - a))
 
 
-def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(members, k, n) -> (members, k - 2, n): all but the lowest and the highest, if k is 3 or more; in place.
+def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:  # (members, k, n) -> (members, k - 2, n)
+    """Drop the lowest and the highest of each k values, if k is 3 or more; `values` is overwritten.
 
     The highest bubbles up and the lowest down, for all n at once: to sort each k would take ten times as long.
     """
@@ -251,11 +267,11 @@ def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values[:, 1:-1]
 
 
-def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(members, k, n) how much each of k values has in the change of their trimmed mean from `before` to `after`.
+def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:  # (members, k, n)
+    """Say how much each of k values contributes to the change of their trimmed mean from `before` to `after`.
 
-    Half of what it has at either end; what is missing to the true change, where values overtake one another on the
-    way, goes to those that changed.
+    That is the mean of its weights at both ends; what is missing to the true change, where values overtake one
+    another on the way, goes to those that changed.
     """
     half = [_weights(values) for values in (before, after)]
     shares = 0.5 * (half[0] + half[1])
@@ -266,13 +282,13 @@ def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[
     return shares
 
 
-def _weights(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(members, k, n) 1 / (k - 2) for the values that are neither the lowest nor the highest; 1 / k if k < 3."""
+def _weights(values: NDArray[np.float64]) -> NDArray[np.float64]:  # (members, k, n)
+    """Return 1 / (k - 2) for values that are neither the lowest nor the highest of k, else 0; 1 / k if k < 3."""
     k = values.shape[1]
     if k < 3:
         return np.full(values.shape, 1 / k)
-    places = values.argsort(1, kind="stable").argsort(1, kind="stable")
-    return np.where((places > 0) & (places < k - 1), 1 / (k - 2), 0.0)
+    ranks = values.argsort(1, kind="stable").argsort(1, kind="stable")
+    return np.where((ranks > 0) & (ranks < k - 1), 1 / (k - 2), 0.0)
 
 
 def _sigmoid(g: Any) -> Any:

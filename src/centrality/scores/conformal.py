@@ -24,7 +24,7 @@ Scores = NDArray[np.float64]
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
-    """(1 + how many of the m inliers score no more) / (m + 1), for each score; `rng` breaks ties by lot.
+    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties by lot.
 
     A row without a score (NaN) has no p-value either.
 
@@ -42,7 +42,7 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
 
 
 def benjamini_hochberg(p: Scores, fdr: float) -> NDArray[np.bool_]:
-    """Which hypotheses to reject so that on average a share of at most `fdr` of the rejected is true.
+    """Say which hypotheses to reject so that on average a share of at most `fdr` of the rejected is true.
 
     >>> benjamini_hochberg(np.array([0.03, 0.5, 0.01, 0.02]), fdr=0.05)
     array([ True, False,  True,  True])
@@ -51,7 +51,7 @@ def benjamini_hochberg(p: Scores, fdr: float) -> NDArray[np.bool_]:
 
 
 def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
-    """The score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
+    """Return the score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
     needed = int(np.ceil(1 / _share("fdr", fdr) - 1e-9)) - 1
     if len(inliers) < needed:
         raise InputError(
@@ -68,11 +68,11 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
             f"central than all {len(inliers)} of them, which would be enough with {enough} or more.",
             stacklevel=5,
         )
-    return _below_which(inliers, level)
+    return threshold_of_level(inliers, level)
 
 
 def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: float) -> float:
-    """The score below which at most `expected` of these rows would lie on average, were they all inliers."""
+    """Return the score below which at most `expected` of these rows lie on average if all are inliers."""
     level = positive("false_positives", expected) / len(scores)
     needed = int(np.ceil(1 / level - 1e-9)) - 1
     if len(inliers) < needed:
@@ -80,17 +80,17 @@ def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: floa
             f"false_positives={expected:g} among {len(scores)} rows needs at least {needed} calibration rows, got "
             f"{len(inliers)}. Calibrate on more rows, or allow more false positives."
         )
-    return _below_which(inliers, level)
+    return threshold_of_level(inliers, level)
 
 
 def threshold_by_contamination(scores: Scores, share: float) -> float:
-    """The score below which this share of these rows lies."""
+    """Return the score below which this share of these rows lies."""
     return float(np.quantile(scores, _share("contamination", share)))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One way to draw the line between inliers and outliers; `RULES` has them all."""
+    """Draw the line between inliers and outliers in one of the ways that `RULES` lists, or by `contamination`."""
 
     name: str
     value: float
@@ -107,11 +107,11 @@ class Rule:
 
     @property
     def needs_inliers(self) -> bool:
-        """Whether the rule measures rows by calibration rows."""
+        """Say whether the rule measures rows by calibration rows."""
         return self.name != "contamination"
 
     def threshold(self, scores: Scores, inliers: Scores | None) -> float:
-        """Return the score below which rows are outliers; rows without a score have no say."""
+        """Return the score below which rows are outliers; rows without a score do not count."""
         known = scores[~np.isnan(scores)]
         if inliers is None:
             return threshold_by_contamination(known, self.value)
@@ -125,12 +125,12 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 
 
 def evenly_spaced(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
-    """At most so many rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
+    """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
     return heads if len(heads) <= limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]
 
 
-def set_aside(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Rows to train on, rows to calibrate on (None without a holdout), and the dissimilarity between the former."""
+def split_off_holdout(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
     if holdout is None:
         return X, None, dissimilarity
     n = X.shape[0]
@@ -143,7 +143,7 @@ def set_aside(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator
 
 
 def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
-    """The dissimilarity between these of n rows, which are numbered anew."""
+    """Return the dissimilarity between these of n rows, which are numbered anew."""
     if dissimilarity is None:
         return None
     if callable(dissimilarity):
@@ -166,8 +166,8 @@ def _last_rejected(p: Scores, fdr: float) -> float:
     return float(rejected.max(initial=0.0))
 
 
-def _below_which(inliers: Scores, level: float) -> float:
-    """The score s for which p <= level says the same as score < s."""
+def threshold_of_level(inliers: Scores, level: float) -> float:
+    """Return the score s such that p <= level exactly where score < s."""
     rank = int(np.floor(level * (len(inliers) + 1) * ROUNDING))  # p <= level: at most rank - 1 inliers score no more
     if rank > len(inliers):
         return np.inf

@@ -1,11 +1,10 @@
-"""Have the rows changed? New scores against those of the training rows, of which the model keeps quantiles.
+"""Say whether rows have changed: compare new scores with those of the training rows, kept as quantiles.
 
 Each head is compared by Kolmogorov and Smirnov's two-sample test, and by an effect size that does not grow with the
 number of rows: Cliff's delta, the chance that a new row is more central than a training row minus the reverse.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Clif
 
 @dataclass(frozen=True)
 class HeadDrift:
-    """One head: the largest gap between the two distributions, its p-value, and Cliff's delta."""
+    """Hold one head's drift: the largest gap between the two distributions, its p-value, and Cliff's delta."""
 
     statistic: float
     p_value: float
@@ -27,7 +26,7 @@ class HeadDrift:
 
 @dataclass(frozen=True)
 class Drift:
-    """What `drift` found in `rows` new rows."""
+    """Hold what `drift` found in `rows` new rows."""
 
     rows: int
     global_head: HeadDrift
@@ -35,16 +34,16 @@ class Drift:
 
     @property
     def p_value(self) -> float:
-        """Of both heads together (Bonferroni)."""
+        """Return the p-value of both heads together (Bonferroni)."""
         return min(1.0, 2 * min(self.global_head.p_value, self.local_head.p_value))
 
     @property
     def effect(self) -> float:
-        """The larger of the two, with its sign."""
+        """Return the larger effect of the two heads, with its sign."""
         return max(self.global_head.effect, self.local_head.effect, key=abs)
 
     def detected(self, *, alpha: float = ALPHA, effect: float = EFFECT) -> bool:
-        """Both beyond chance and large enough to matter."""
+        """Say whether the drift of a head is both beyond chance and large enough to matter."""
         heads = (self.global_head, self.local_head)
         return any(2 * head.p_value <= alpha and abs(head.effect) >= effect for head in heads)
 
@@ -58,26 +57,26 @@ class Drift:
 
 @dataclass(frozen=True)
 class TrainingScores:
-    """What a model remembers of its training rows' heads."""
+    """Hold what a model remembers of its training rows' heads."""
 
     quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
     rows: int  # how many rows they stand for
 
     @classmethod
-    def of(cls, heads: NDArray[np.float64]) -> "TrainingScores":
-        """`heads` (n, 2) of training rows."""
+    def of(cls, heads: NDArray[np.float64]) -> "TrainingScores":  # (n, 2)
+        """Return what to remember of these heads of training rows."""
         levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
         return cls(np.quantile(heads, levels, axis=0).T, len(heads))
 
-    def compare(self, heads: NDArray[np.float64]) -> Drift:
-        """`heads` (m, 2) of new rows; those without a score are left out."""
+    def compare(self, heads: NDArray[np.float64]) -> Drift:  # (m, 2)
+        """Compare the heads of new rows with those of the training rows; rows without a score are left out."""
         heads = heads[~np.isnan(heads).any(1)]
         if len(heads) < 2:
             raise InputError(f"Drift needs at least 2 new rows, got {len(heads)}.")
         found = [self._head(kept, new) for kept, new in zip(self.quantiles, heads.T, strict=True)]
         return Drift(len(heads), *found)
 
-    def _head(self, kept: NDArray[np.float64], new: NDArray[Any]) -> HeadDrift:
+    def _head(self, kept: NDArray[np.float64], new: NDArray[np.float64]) -> HeadDrift:
         from scipy.stats import kstwo  # 40 MiB that scoring alone does not need
 
         new = np.sort(new)
@@ -91,8 +90,8 @@ class TrainingScores:
         return HeadDrift(gap, float(kstwo.sf(gap, size)), float((below + upto - 1).mean()))
 
 
-def _distribution(kept: NDArray[np.float64], x: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """P(X < x) and P(X <= x) where X has these evenly spaced quantiles; they differ only where quantiles tie."""
+def _distribution(kept: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return P(X < x) and P(X <= x) for X with these evenly spaced quantiles; they differ where quantiles tie."""
     levels = np.linspace(0, 1, len(kept))
     values, first = np.unique(kept, return_index=True)
     last = len(kept) - 1 - np.unique(kept[::-1], return_index=True)[1]

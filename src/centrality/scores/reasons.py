@@ -1,4 +1,4 @@
-"""Contributions in words: the features that pull each row down the most. Plain data, shown as text or as a page.
+"""Put contributions into words: the features that pull each row down the most, as text or as a page.
 
 `explanations` computes contributions; nothing here needs the model or torch.
 """
@@ -6,7 +6,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,12 @@ BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 
 @dataclass(frozen=True)
 class Reason:
-    """One feature of one row: what it is, what it typically is, and what it takes from (or adds to) centrality."""
+    """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it."""
 
     feature: str
     contribution: float
-    value: Any = None
-    typical: Any = None  # None: there is no saying what is typical of a text or a date
+    value: object = None
+    typical: object = None  # None: there is no saying what is typical of a text or a date
 
     def __str__(self) -> str:
         usual = "" if self.typical is None else f", typically {plain(self.typical)}"
@@ -31,7 +30,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why rows are peripheral: for each the features that lower its centrality the most, the worst first."""
+    """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first."""
 
     t: float
     scores: list[float]  # centrality at t
@@ -41,15 +40,15 @@ class Reasons:
     def of(
         cls,
         t: float,
-        scores: NDArray[Any],
-        contributions: NDArray[Any],
+        scores: NDArray[np.float64],
+        contributions: NDArray[np.float64],  # (n, columns)
         *,
         names: Sequence[str],
-        values: Sequence[Sequence[Any]] | NDArray[Any],
-        typical: Sequence[Any] | NDArray[Any],
+        values: Sequence[Sequence[object]] | NDArray[np.generic],
+        typical: Sequence[object] | NDArray[np.generic],
         top: int,
     ) -> "Reasons":
-        """`values` column by column, as `typical` is; `contributions` (n, columns)."""
+        """Choose the `top` reasons of each row; `values` and `typical` are column by column."""
         order = np.argsort(contributions, axis=1, kind="stable")[:, :top]
         worst = np.take_along_axis(contributions, order, axis=1) <= -LEAST  # NaN is no reason
         rows = [
@@ -71,11 +70,11 @@ class Reasons:
         return iter(self.rows)
 
     def short(self) -> list[str]:
-        """A line for each row: "width -0.41; age -0.03"."""
+        """Return a line for each row: "width -0.41; age -0.03"."""
         return ["; ".join(f"{r.feature} {signed(r.contribution)}" for r in row) for row in self.rows]
 
-    def as_plain(self) -> list[list[dict[str, Any]]]:
-        """For JSON."""
+    def as_plain(self) -> list[list[dict[str, object]]]:
+        """Return the reasons of each row as dicts, for JSON."""
         return [[asdict(reason) for reason in row] for row in self.rows]
 
     def __str__(self) -> str:
@@ -101,8 +100,8 @@ def signed(contribution: float) -> str:
     return f"{contribution:+.2f}" if abs(contribution) >= 0.01 else f"{contribution:+.1g}"
 
 
-def plain(value: Any) -> str:
-    """A value as one short line."""
+def plain(value: object) -> str:
+    """Return a value as one short line."""
     if value is None:
         return "(missing)"
     text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
@@ -116,5 +115,5 @@ def _bar(reason: Reason) -> str:
     return f"<div style='white-space:nowrap'>{bar}{gap} {escape(str(reason))}</div>"
 
 
-def _item(value: Any) -> Any:
+def _item(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""Did the fit go well? Measured when a model is fitted, kept as plain data, shown as text or as a page.
+"""Say whether a fit went well: measured when a model is fitted, kept as plain data, shown as text or as a page.
 
 `examine` computes, `Report` is the data and the sentences that follow from it; it needs neither the model nor torch.
 """
@@ -20,14 +20,14 @@ MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measur
 PROBES = 40_000  # rows scored to find that out, about
 FLAT = 0.01  # a head whose middle half lies closer together tells few rows apart
 TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
-THROWN, TELLING = 3.0, 0.75  # so many deviations astray, a row can be told 80% of the time even in one dimension
+NOISE, TOLD_APART_ENOUGH = 3.0, 0.75  # with noise of 3 deviations, 80% can be told apart even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it."""
+    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it."""
 
     rows: int  # trained on
     held_aside: int
@@ -35,7 +35,7 @@ class Report:
     constant_columns: int
     copies: float  # share of (at most 20,000 of) the rows that repeat another one
     losses: dict[str, dict[str, float]]  # head: at its "end", its standard "error", of one that knows "nothing"
-    told_apart: dict[str, float]  # head: how often it prefers a row to one thrown about by three deviations
+    told_apart: dict[str, float]  # head: how often it prefers a row to one with noise of three deviations
     spread: dict[str, float]  # head: how far apart its quartiles are on the training rows, of [0, 1]
     distinct: dict[str, float]  # head: how many scores there are for each distinct row
     saturated: float  # share of the rows at the ends of the global scale
@@ -44,7 +44,7 @@ class Report:
 
     @property
     def learned(self) -> dict[str, bool]:
-        """Whether each head ended better than it began, knowing nothing.
+        """Say whether each head ended better than it began, knowing nothing.
 
         By its loss, beyond chance; the global one must gain a hundredth, as a fresh network may by luck. With little
         noise even a perfect local loss is hardly below that of knowing nothing: there, telling rows from noise will do,
@@ -53,7 +53,7 @@ class Report:
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
         of_global = bound["global"] < 0.99 * self.losses["global"]["nothing"]
         of_local = bound["local"] < self.losses["local"]["nothing"]
-        return {"global": of_global, "local": of_local or (of_global and self.told_apart["local"] >= TELLING)}
+        return {"global": of_global, "local": of_local or (of_global and self.told_apart["local"] >= TOLD_APART_ENOUGH)}
 
     @property
     def warnings(self) -> list[str]:
@@ -124,7 +124,7 @@ class Report:
         return found
 
     def facts(self) -> dict[str, str]:
-        """The numbers in words, for a page or a terminal."""
+        """Return the numbers in words, for a page or a terminal."""
         aside = f", {self.held_aside:,} more held aside" if self.held_aside else ""
         constant = f", {self.constant_columns} of them constant" if self.constant_columns else ""
         lines = {"data": f"{self.rows:,} rows{aside}; {self.columns:,} columns{constant}; {self.copies:.1%} copies"}
@@ -163,7 +163,7 @@ def examine(
     names: Sequence[str] | None,
     center: NDArray[np.float64] | None = None,
 ) -> Report:
-    """A report on a model from the rows X that it was trained on, and its function from rows to heads.
+    """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
     `center` (p,) is what its scaling takes from them.
     """
@@ -190,10 +190,11 @@ def examine(
 
 
 def _ending(losses: list[float], nothing: float) -> dict[str, float]:
-    """The mean of the last fifth of the losses, and its standard error; a head that was never trained knows nothing."""
+    """Return the mean of the last fifth of the losses and its standard error; without losses, those of no knowledge."""
     known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
     last = known[-max(3, len(known) // 5) :]
-    # From one to the next, so that a loss which still falls does not count as noise; of a single one, a guess.
+    # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
+    # a single loss says nothing about it, so that a tenth of it is assumed.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
     return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
 
@@ -201,17 +202,17 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
 def _told_apart(
     X: Any, deviation: NDArray[np.float64], score: Callable[[Any], NDArray[np.float64]]
 ) -> dict[str, float]:
-    """How often a row is more central than another one with noise of three deviations in every column."""
+    """Say how often a row is more central than another one with noise of three deviations in every column."""
     rows = _few(X, int(np.clip((1 << 21) // X.shape[1], 50, 1000)))
-    noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that nobody has drawn his rows with
-    both = np.concatenate([score(rows), score(rows + THROWN * deviation * noise)])
+    noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
+    both = np.concatenate([score(rows), score(rows + NOISE * deviation * noise)])
     n = len(rows)
     wins = rankdata(both, axis=0)[:n].sum(0) - n * (n + 1) / 2  # ties count half
     return {head: float(wins[k] / n**2) for k, head in enumerate(HEADS)}
 
 
 def _few(X: Any, count: int) -> NDArray[np.float64]:
-    """At most so many rows, evenly spaced, as dense numbers."""
+    """Return at most `count` rows, evenly spaced, as dense numbers."""
     few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
     return (few.toarray() if sparse.issparse(few) else np.asarray(few)).astype(np.float64)
 
@@ -224,8 +225,8 @@ def _distinct_rows(X: Any) -> int:
     return len({row.tobytes() for row in np.ascontiguousarray(X)})
 
 
-def _deviation(X: Any) -> NDArray[np.float64]:
-    """(p,) of each column; exactly 0 where it is constant."""
+def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)
+    """Return each column's standard deviation; exactly 0 where it is constant."""
     if sparse.issparse(X):
         X = X.astype(np.float64)
         variance = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
@@ -240,7 +241,7 @@ def _influence(
     score: Callable[[Any], NDArray[np.float64]],
     names: Sequence[str] | None,
 ) -> dict[str, dict[str, float]]:
-    """How much each head changes, on average, when one column moves by a standard deviation; as shares."""
+    """Say how much each head changes, on average, when one column moves by a standard deviation; as shares."""
     p = X.shape[1]
     if p > MOST_COLUMNS:
         return {}
@@ -265,7 +266,7 @@ def _influence(
 def _off_zero(
     X: Any, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
-    """The columns that the network sees far from zero for how little they vary, the farthest first."""
+    """Return the columns that the network sees far from zero for how little they vary, the farthest first."""
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     away = np.divide(np.abs(mean - center), deviation, out=np.zeros_like(mean), where=deviation > 0)
     labels = _labels(names, len(mean))

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from centrality import FUSE, load
-from centrality.network.prior import BLOCK, Prior
+from centrality.network.mixture import BLOCK, Mixture
 
 SCALES = [0.2, 1.0]
 
@@ -21,11 +21,11 @@ def correlated(n, p, seed=0):
 
 
 def fitted(z, scales=SCALES):
-    return Prior.fitted(z.astype(np.float32), scales, np.random.default_rng(0)).double()
+    return Mixture.fitted(z.astype(np.float32), scales, np.random.default_rng(0)).double()
 
 
 def test_around_one_centre_it_is_the_log_density_of_the_blurred_round_gaussian(monkeypatch):
-    monkeypatch.setattr("centrality.network.prior.CENTRES", 1)
+    monkeypatch.setattr("centrality.network.mixture.CENTRES", 1)
     z, q = correlated(500, 4), correlated(50, 4, seed=1)
     found = fitted(z)(torch.from_numpy(q)).numpy()
     variance = np.trace(np.cov(z.T)) / 4
@@ -105,7 +105,7 @@ def test_odd_rows_get_one_that_falls_with_the_distance_and_stays_finite(z):
 
 
 def test_wide_rows_get_fewer_centres(monkeypatch):
-    monkeypatch.setattr("centrality.network.prior.VALUES", 4000)
+    monkeypatch.setattr("centrality.network.mixture.VALUES", 4000)
     z = np.random.default_rng(0).normal(size=(600, 100))
     assert [len(fitted(z[:, :p]).centres) for p in (100, 50, 1)] == [40, 80, 200]
 
