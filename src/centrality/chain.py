@@ -82,10 +82,6 @@ class Chain(CentralityModel):
     def fitted_(self, fitted: Fitted) -> None:
         self.model_.fitted_ = fitted
 
-    @property
-    def offset_(self) -> float:  # type: ignore[override]
-        return self.fitted_.offset
-
     def with_fitted(self, fitted: Fitted) -> Self:
         """Return a chain of the same representation and settings that has learned this."""
         chain = copy(self)

@@ -37,13 +37,13 @@ from centrality.scores.conformal import split_off_holdout
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
+from centrality.training.paper import paper_settings
 from centrality.training.rows import Rows
 from centrality.training.schedules import Plan, train
 from centrality.training.schemes import checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
-PAPER_HIDDEN = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
@@ -172,45 +172,7 @@ class FUSE(CentralityModel):
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
-        if experiment not in PAPER_HIDDEN:
-            raise InputError(f"experiment must be one of {', '.join(PAPER_HIDDEN)}, got {experiment!r}.")
-        settings: dict[str, Any] = {
-            "hidden": PAPER_HIDDEN[experiment],
-            "shared_encoder": True,
-            "noise_scale": 1.0,
-            "anchors": 64,
-            "resamples": 8,
-            "epochs": 30,
-            "batch_size": 128,
-            "learning_rate": 1e-3,
-            "scaling": "none",
-            "calibration": "clip",
-        }
-        return cls(**(settings | changes))
-
-    # What was learned, under the names that scikit-learn's users look for.
-
-    @property
-    def network_(self) -> Network:
-        return self.fitted_.network
-
-    @property
-    def history_(self) -> History:
-        return self.fitted_.history
-
-    @property
-    def noise_scale_(self) -> tuple[float, ...]:
-        return self.fitted_.noise_scale
-
-    @property
-    def offset_(self) -> float:  # type: ignore[override]
-        return self.fitted_.offset
-
-    @property
-    def center_(self) -> NDArray[np.float64]:
-        if self.fitted_.center is None:
-            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
-        return self.fitted_.center
+        return cls(**(paper_settings(experiment) | changes))
 
     # Fitting.
 

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator
 from centrality.model.explanations import grouped, kinds
-from centrality.model.fitted import Fitted
+from centrality.model.fitted import Fitted, History
+from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
 from centrality.scores.calibration import blend, checked_t, one_t
@@ -123,6 +124,35 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     @abstractmethod
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file."""
+
+    # What was learned, under the names that scikit-learn's users look for.
+
+    @property
+    def network_(self) -> Network:
+        """The trained network."""
+        return self.fitted_.network
+
+    @property
+    def history_(self) -> History:
+        """The losses of training: lists "step", "global" and "local"."""
+        return self.fitted_.history
+
+    @property
+    def noise_scale_(self) -> tuple[float, ...]:
+        """The noise scales used."""
+        return self.fitted_.noise_scale
+
+    @property
+    def offset_(self) -> float:  # type: ignore[override]
+        """The score below which `predict` says outlier."""
+        return self.fitted_.offset
+
+    @property
+    def center_(self) -> NDArray[np.float64]:
+        """The deepest point, at the model's own t, among the vectors."""
+        if self.fitted_.center is None:
+            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
+        return self.fitted_.center
 
     # Scores.
 
