@@ -1,4 +1,4 @@
-"""FUSE: the estimator people import."""
+"""Define FUSE, the estimator people import."""
 
 import copy
 import os

@@ -1,4 +1,4 @@
-"""The trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
+"""Define the trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
 
 Everything has a leading dimension of members: an ensemble's networks lie side by side in the same tensors, so that
 one batched product trains or scores them all. One network is an ensemble of one.

@@ -1,4 +1,4 @@
-"""What a score means: conformal p-values, and who is called an outlier at a stated error rate.
+"""Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
 
 Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
 their kind, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
