@@ -33,11 +33,20 @@ class SparseRows(Protocol):
     def toarray(self) -> NDArray[np.generic]:
         """Return the same rows as an array."""
 
-    def __getitem__(self, chosen: NDArray[np.bool_]) -> "SparseRows":
-        """Return the rows that are True in `chosen`."""
+    def __getitem__(self, chosen: slice | list[int] | NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "SparseRows":
+        """Return the rows of these numbers, or those that are True in `chosen`."""
+
+    def copy(self) -> "SparseRows":
+        """Return a copy of all rows."""
+
+    def mean(self, axis: int) -> NDArray[np.float64]:
+        """Return the mean along an axis."""
 
 
 CheckedRows: TypeAlias = NDArray[Any] | SparseRows
+
+# What some model takes: rows of numbers, or as many tables, texts, images or series as its representation reads.
+ModelRows: TypeAlias = RowsLike | Sequence[object]
 
 
 class CentralityEstimator(OutlierMixin, BaseEstimator):

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
-from centrality._estimator import unchanged_on_failure
+from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
-from centrality.model.interface import CentralityModel, Features, Reading
+from centrality.model.interface import CentralityModel, Features, FeatureValues, Reading
 from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation
@@ -45,11 +46,11 @@ class Chain(CentralityModel):
     representation_: Representation
     model_: FUSE
 
-    def __init__(self, representation: Any, model: FUSE | None = None) -> None:
+    def __init__(self, representation: Representation, model: FUSE | None = None) -> None:
         self.representation = representation
         self.model = model
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ModelRows, y: object = None) -> Self:
         """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out."""
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
@@ -60,7 +61,7 @@ class Chain(CentralityModel):
             self.model_ = model.fit(_present(Z))
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):
             return self.fit(X)
@@ -92,12 +93,12 @@ class Chain(CentralityModel):
         """Return the share of the training rows that `predict` is to call outliers."""
         return self.model_.share_of_outliers()
 
-    def represent(self, X: Any) -> NDArray[Any]:  # (n, p)
+    def represent(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows as FUSE sees them; all NaN where a row could not be represented."""
         check_is_fitted(self)
         return np.asarray(self.representation_.transform(X))
 
-    def vectors(self, X: Any) -> NDArray[Any]:  # (n, p)
+    def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows as FUSE sees them, as `represent` does."""
         return self.represent(X)
 
@@ -121,7 +122,7 @@ class Chain(CentralityModel):
         self.representation_.warm_up()
         super().warm_up()
 
-    def settle_in(self, **settings: Any) -> None:
+    def settle_in(self, **settings: object) -> None:
         """Hand the settings that belong to this machine to the representation, those of them that it knows."""
         known = self.representation_.get_params(deep=False)
         self.representation_.set_params(
@@ -135,7 +136,7 @@ class Chain(CentralityModel):
             return None
         return Features(origins[0], self.representation_.typical(center), origins[1])
 
-    def values(self, X: Any, vectors: Any) -> Any:
+    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows hold, feature by feature."""
         return self.representation_.values(X)
 
@@ -147,7 +148,7 @@ class Chain(CentralityModel):
         """Return which of so many rows each vector stands for; the first of each window of a series."""
         return self.representation_.rows_of(length)
 
-    def shown(self, X: Any) -> Sequence[Any] | None:
+    def shown(self, X: ModelRows) -> Sequence[object] | None:
         """Return the texts, images or curves behind the vectors."""
         return self.representation_.shown(X)
 
@@ -169,7 +170,13 @@ class Chain(CentralityModel):
 
     @classmethod
     def from_parts(
-        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: Any, representation: Any, device: str
+        cls,
+        header: model_file.Header,
+        arrays: model_file.Arrays,
+        *,
+        encoder: nn.Module | None,
+        representation: Representation | None,
+        device: str,
     ) -> Self:
         """Put together the chain that `save` took apart; a ValueError if the parts do not fit."""
         saved = header["representation"]
@@ -188,7 +195,11 @@ class Chain(CentralityModel):
 
 
 def load(
-    path: str | os.PathLike[str], *, encoder: Any = None, representation: Any = None, device: str = "auto"
+    path: str | os.PathLike[str],
+    *,
+    encoder: nn.Module | None = None,
+    representation: Representation | None = None,
+    device: str = "auto",
 ) -> FUSE | Chain:
     """Return the FUSE or the Chain that `save` wrote to `path`; it scores exactly as it did.
 

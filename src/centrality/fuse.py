@@ -1,4 +1,4 @@
-"""FUSE: the estimator people import."""
+"""Define FUSE, the estimator people import."""
 
 import copy
 import os
@@ -17,6 +17,9 @@ from torch import nn
 from centrality import __version__, model_file
 from centrality._checks import InputError, positive, whole_number, widths
 from centrality._estimator import (
+    CheckedRows,
+    ModelRows,
+    RandomState,
     require_finite,
     rows_to_fit,
     rows_to_score,
@@ -33,7 +36,7 @@ from centrality.network.network import Layout, Network, build
 from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
-from centrality.scores.conformal import split_off_holdout
+from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
@@ -137,7 +140,7 @@ class FUSE(CentralityModel):
         holdout: float | None = None,
         ensemble: int = 1,
         device: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         progress: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -176,7 +179,7 @@ class FUSE(CentralityModel):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any = None, *, dissimilarity: Any = None) -> Self:
+    def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored.
 
         `dissimilarity` compares rows by something other than their vectors: a square matrix, or a function of
@@ -204,7 +207,12 @@ class FUSE(CentralityModel):
         self._plan()
 
     def _trained(
-        self, X: Any, dissimilarity: Any, rng: np.random.Generator, seed: int, checkpoint: Checkpoint | None
+        self,
+        X: CheckedRows,
+        dissimilarity: Dissimilarity,
+        rng: np.random.Generator,
+        seed: int,
+        checkpoint: Checkpoint | None,
     ) -> Trained:
         device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
@@ -224,7 +232,7 @@ class FUSE(CentralityModel):
             history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
         return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), self._names())
 
-    def _settled(self, trained: Trained, X: Any, held: Any, rng: np.random.Generator) -> Fitted:
+    def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
         n = X.shape[0]
         seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
@@ -233,7 +241,7 @@ class FUSE(CentralityModel):
             fitted = fitted.calibrated(fitted.heads(held))
         return replace(fitted, replay=Memory.of(X, rng))
 
-    def _judged(self, trained: Trained, seen: Any, X: Any, held_aside: int) -> Fitted:
+    def _judged(self, trained: Trained, seen: CheckedRows, X: CheckedRows, held_aside: int) -> Fitted:
         fitted = settled(
             trained,
             seen,
@@ -250,7 +258,7 @@ class FUSE(CentralityModel):
         """Return the share of the training rows that `predict` calls outliers."""
         return share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
 
         Scaling and noise scales stay as the first rows set them. Earlier rows are remembered by a small uniform sample
@@ -264,6 +272,7 @@ class FUSE(CentralityModel):
         seed = int(check_random_state(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
         replay = before.replay.with_new(X, rng)
+        assert replay.rows is not None  # it remembers some of X at least
         if replay.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         network, history = self._taught(replay.rows, X.shape[0] / replay.seen, rng, seed)
@@ -271,7 +280,7 @@ class FUSE(CentralityModel):
         self.fitted_ = self._judged(trained, replay.rows, replay.rows, 0)
         return self
 
-    def _taught(self, X: Any, share: float, rng: np.random.Generator, seed: int) -> tuple[Network, History]:
+    def _taught(self, X: CheckedRows, share: float, rng: np.random.Generator, seed: int) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         plan, before = self._plan(), self.fitted_
         steps = max(FEWEST_STEPS, round(share * (plan.max_steps or STEPS)))
@@ -320,11 +329,11 @@ class FUSE(CentralityModel):
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
-    def vectors(self, X: Any) -> Any:
+    def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as they are, checked."""  # (n, p)
         return rows_to_score(self, X)
 
-    def _of(self, X: Any, work: Callable[[Any], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         return work(rows_to_score(self, X))  # every row has its numbers: none is left out
 
     def reading(self) -> Reading:
@@ -337,11 +346,11 @@ class FUSE(CentralityModel):
         """Say what explanations speak of: the columns."""
         return None if self.fitted_.center is None else Features(self.fitted_.features, self.fitted_.center)
 
-    def values(self, X: Any, vectors: Any) -> Any:
+    def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
         """Return what the rows hold, column by column."""  # (p, n)
         return dense(vectors).T
 
-    def _baseline(self, baseline: Any) -> NDArray[np.float64]:
+    def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):
             return super()._baseline(baseline)
         row = np.atleast_2d(np.asarray(baseline, dtype=np.float64))
@@ -360,7 +369,7 @@ class FUSE(CentralityModel):
         check_is_fitted(self)
         model_file.write(path, *self.parts())
 
-    def parts(self) -> tuple[dict[str, Any], model_file.Arrays]:
+    def parts(self) -> tuple[model_file.Header, model_file.Arrays]:
         """Return what a file holds: a header of JSON values, and arrays."""
         settings = self.get_params(deep=False)
         del settings["checkpoint"]  # it means nothing elsewhere
@@ -370,7 +379,7 @@ class FUSE(CentralityModel):
 
     @classmethod
     def from_parts(
-        cls, header: dict[str, Any], arrays: model_file.Arrays, *, encoder: nn.Module | None, device: str
+        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: nn.Module | None, device: str
     ) -> Self:
         """Put together the model that `parts` took apart; a ValueError if the parts do not fit."""
         if header["model"] != cls.__name__:

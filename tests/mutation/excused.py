@@ -62,15 +62,11 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "threshold_by_false_positives: needed = int(np.ceil(1 / level - 2e-09)) - 1",
         ),
         "what equals the bound lies below it already, by the allowance for rounding": (
-            "_last_rejected: small = np.flatnonzero(ordered < _share('fdr', fdr) * np.arange(1, len(p) + 1) / len(p) * ROUNDING)",
+            "_last_rejected: rejected = p[false_discovery_control(p) < share * ROUNDING] if len(p) else p",
         ),
         "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
-        "for subclasses to say": ("Conformal.heads: without raise NotImplementedError",),
-        "of one column the first is the last": (
-            "Conformal.p_values: return columns[-1] if dial.ndim == 0 else np.column_stack(columns)",
-        ),
         "evenly spaced among just as many: all of them": (
-            "kept: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
+            "evenly_spaced: return heads if len(heads) < limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]",
         ),
     },
     "training.comparisons": {

@@ -1,1 +1,1 @@
-"""A fitted model: what it holds, how it scores, explains itself and is saved."""
+"""Hold a fitted model: score with it, explain it, save it."""

@@ -4,28 +4,28 @@ from __future__ import annotations  # else Python would evaluate the annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.network.devices import threads, use_one_thread
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
+from centrality.scores.calibration import Outputs
 
 
-def in_blocks(scorer: Scorer, scaling: Scaling, X: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
     """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
-    def score(rows: Any) -> NDArray[Any]:
+    def score(rows: CheckedRows) -> Outputs:
         z = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
         return finish(scorer(z).cpu().numpy())
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 
 
-def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], device: torch.device) -> NDArray[Any]:
+def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: torch.device) -> Outputs:
     """Return what `work` makes of each block of rows, joined along its first dimension.
 
     Each thread takes a block for itself: on a busy machine, threads that share each product would mostly wait for one
@@ -36,7 +36,7 @@ def block_by_block(X: Any, size: int, work: Callable[[Any], NDArray[Any]], devic
     if len(starts) == 1:
         with threads(1):
             return work(X)
-    result: NDArray[Any] | None = None
+    result: Outputs | None = None
     with threads(1) as cores, _pool(1 if device.type != "cpu" else cores) as pool:
         try:
             parts = pool.map(lambda start: work(X[start : start + size]), starts)

@@ -5,16 +5,17 @@ feature with what its own movement changes f by on the way. Of the ways to share
 adds up: the contributions of a row sum to f(row, t) - f(centre, t).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, blend
+from centrality.scores.calibration import Calibration, Outputs, blend
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
@@ -113,10 +114,10 @@ class Field:
         slopes = np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > 0)
         return np.asarray(back(slopes[:, :, None].astype(np.float32)) * largest[0])
 
-    def _along(self, start: Any, step: Any, at: Any) -> tuple[NDArray[Any], Any]:
+    def _along(self, *line: NDArray[np.float32]) -> tuple[Outputs, Callable[[Outputs], Matrix]]:
         device = self.scorer.device
-        line = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (start, step, at))
-        outputs, back = self.scorer.along(*line)
+        start, step, at = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in line)
+        outputs, back = self.scorer.along(start, step, at)
         return outputs.cpu().numpy(), lambda by: back(torch.from_numpy(by).to(device)).cpu().numpy().astype(np.float64)
 
     def _weighed_by_dial(self, slopes: Matrix) -> Matrix:
@@ -124,13 +125,13 @@ class Field:
         slopes[..., 1:] *= self.t
         return slopes
 
-    def of_outputs(self, outputs: NDArray[Any]) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
+    def of_outputs(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
         """Return f where the networks' outputs are these."""
         members, n, s, k = outputs.shape
         return blend(self.calibration.heads_of(outputs.reshape(members, n * s, k)), self.t).reshape(n, s)
 
 
-def centre_of(seen: Any, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
+def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
     """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
     n = seen.shape[0]
     deepest = scaling.scaled(dense(seen[[int(scores.argmax())]]))

@@ -10,13 +10,13 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import CheckedRows
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
 from centrality.model.replay import Memory
@@ -24,7 +24,7 @@ from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense
 from centrality.network.scorer import Scorer
 from centrality.scores import conformal
-from centrality.scores.calibration import Calibration, blend
+from centrality.scores.calibration import Calibration, Outputs, blend
 from centrality.scores.drift import TrainingScores
 from centrality.scores.report import Report
 
@@ -70,23 +70,23 @@ class Fitted:
 
     # From rows to scores, each one forward pass.
 
-    def outputs(self, rows: Any) -> NDArray[Any]:
+    def outputs(self, rows: CheckedRows) -> Outputs:
         """Return what the networks say of the rows."""  # (members, n, 1 + k)
         return np.moveaxis(self._finished(rows, lambda outputs: np.moveaxis(outputs, 0, 1)), 1, 0)
 
-    def raw(self, rows: Any) -> Matrix:
+    def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
         return self._finished(rows, self.calibration.raw)
 
-    def heads(self, rows: Any) -> Matrix:
+    def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         return self._finished(rows, self.calibration.heads_of)
 
-    def centrality(self, rows: Any, t: float | Sequence[float]) -> Matrix:
+    def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
         return self._finished(rows, lambda outputs: blend(self.calibration.heads_of(outputs), t))
 
-    def scores(self, rows: Any, t: float) -> Matrix:
+    def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the heads mixed at t before they are bent into [0, 1]."""  # (n,)
         return self._finished(rows, lambda outputs: self.scores_of(self.calibration.raw(outputs), t))
 
@@ -94,38 +94,38 @@ class Fitted:
         """Return the scores that these raw ones amount to."""  # (n, 2) -> (n,)
         return blend(self.calibration.unbounded(raw), t)
 
-    def standard_error(self, rows: Any, t: float) -> Matrix:
+    def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)
         if (members := self.network.members) < 2:
             raise InputError(
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=5), say."
             )
 
-        def error(outputs: NDArray[Any]) -> Matrix:
+        def error(outputs: Outputs) -> Matrix:
             each = np.stack([blend(heads, t) for heads in self.calibration.heads_of_each(outputs)])
             return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
 
         return self._finished(rows, error)
 
-    def _finished(self, rows: Any, finish: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+    def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
         return in_blocks(self.scorer, self.scaling, rows, finish)
 
     # Why, and what would make a row typical.
 
-    def explain(self, rows: Any, t: float, baseline: Matrix | None = None) -> Matrix:
+    def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
         field, start = self._field(t), self.scaling.apply(self._start(baseline))
 
-        def work(block: Any) -> Matrix:
+        def work(block: CheckedRows) -> Matrix:
             return field.contributions(start, self.scaling.apply(dense(block)))
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.scorer.device)
 
-    def toward_center(self, rows: Any, steps: int, t: float) -> Matrix:
+    def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)
         field, centre = self._field(t), self.scaling.scaled(self._start(None))
 
-        def work(block: Any) -> Matrix:
+        def work(block: CheckedRows) -> Matrix:
             given = dense(block).astype(np.float64)
             points = field.uphill(self.scaling.scaled(given), centre, steps, self.scaling.varying())
             return self.scaling.in_users_units(given, points)

@@ -9,17 +9,16 @@ from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, whole_number
-from centrality._estimator import CentralityEstimator
+from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted, History
 from centrality.network.network import Network
@@ -34,6 +33,7 @@ PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
+FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Features:
     """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
 
     names: list[str]
-    typical: Sequence[Any] | NDArray[Any]
+    typical: Sequence[object] | NDArray[np.generic]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
 
 
@@ -65,7 +65,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     # What a kind of model brings.
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ModelRows, y: object = None) -> Self:
         """Learn what is typical of the rows of X."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return model
 
     @abstractmethod
-    def vectors(self, X: Any) -> Any:
+    def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
 
     @abstractmethod
@@ -91,7 +91,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Say what explanations speak of; None where the numbers of a vector have no names."""
 
     @abstractmethod
-    def values(self, X: Any, vectors: Any) -> Any:
+    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows of X, whose vectors these are, hold, feature by feature."""
 
     def by_moment(self, scores: Matrix, length: int) -> Matrix:
@@ -106,19 +106,19 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Score something: libraries and encoders set themselves up now, not when somebody waits."""
         self.fitted_.heads(np.zeros((1, self.fitted_.width)))
 
-    def settle_in(self, **settings: Any) -> None:
+    def settle_in(self, **settings: object) -> None:
         """Take over settings that belong to this machine (caches, devices), those of them that the model knows."""
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
         """Return which of so many rows each vector stands for: every one has its own, unless there are windows."""
         return np.arange(length)
 
-    def shown(self, X: Any) -> Sequence[Any] | None:
+    def shown(self, X: ModelRows) -> Sequence[object] | None:
         """Return what the rows look like, one item for each vector; None where their columns say it all."""
         return None
 
     @abstractmethod
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows."""
 
     @abstractmethod
@@ -156,47 +156,47 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     # Scores.
 
-    def heads(self, X: Any) -> Matrix:
+    def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t)` mixes them."""
         return self._of(X, lambda rows: self.fitted_.heads(rows))
 
-    def raw(self, X: Any) -> Matrix:
+    def raw(self, X: ModelRows) -> Matrix:
         """Return the uncalibrated global logit g and local potential l, (n, 2), as in the paper."""
         return self._of(X, lambda rows: self.fitted_.raw(rows))
 
-    def centrality(self, X: Any, t: float | Sequence[float] | None = None) -> Matrix:
+    def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
         """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
         return self._of(X, lambda rows: self.fitted_.centrality(rows, t))
 
-    def profile(self, X: Any, ts: Sequence[float] = PROFILE) -> Matrix:
+    def profile(self, X: ModelRows, ts: Sequence[float] = PROFILE) -> Matrix:
         """Return the centrality of each row along t, from global to local: (n, len(ts))."""
         return self.centrality(X, t=list(ts))
 
-    def score_samples(self, X: Any) -> Matrix:
+    def score_samples(self, X: ModelRows) -> Matrix:
         """Return the heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
 
         Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
         """
         return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
-    def standard_error(self, X: Any, t: float | None = None) -> Matrix:
+    def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
         t = one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.standard_error(rows, t))
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns that `transform` gives."""
         return np.array(["global", "local"], dtype=object)
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: Any) -> Self:
+    def calibrate(self, X: ModelRows) -> Self:
         """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
 
         They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
@@ -211,7 +211,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         check_is_fitted(self)
         return self.fitted_.calibration_heads()
 
-    def p_values(self, X: Any, t: float | Sequence[float] | None = None, *, random_state: Any = None) -> Matrix:
+    def p_values(
+        self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
+    ) -> Matrix:
         """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
 
         Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
@@ -225,7 +227,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     def threshold(
         self,
-        X: Any,
+        X: ModelRows,
         *,
         fdr: float | None = None,
         false_positives: float | None = None,
@@ -243,7 +245,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     def detect(
         self,
-        X: Any,
+        X: ModelRows,
         *,
         fdr: float | None = None,
         false_positives: float | None = None,
@@ -261,14 +263,14 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         inliers = blend(self.calibration_heads(), t) if rule.needs_inliers else None
         return rule.threshold(blend(heads, t), inliers)
 
-    def drift(self, X: Any) -> Drift:
+    def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
         heads = self.heads(X)
         return self.fitted_.known_training_scores().compare(heads)
 
     # Why.
 
-    def explain(self, X: Any, t: float | None = None, *, baseline: Any = None) -> Matrix:
+    def explain(self, X: ModelRows, t: float | None = None, *, baseline: ModelRows | None = None) -> Matrix:
         """Say what each feature contributes to a row's centrality, against that of the centre: (n, features).
 
         Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
@@ -287,7 +289,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
             return parts
         return grouped(parts, features.owner, len(features.names))
 
-    def reasons(self, X: Any, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None) -> Reasons:
+    def reasons(
+        self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
+    ) -> Reasons:
         """Name the features that lower each row's centrality the most: print it, or show it in a notebook.
 
         `names` are those of the features, where X does not bring them.
@@ -300,13 +304,27 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.in_words(t, scores, parts, self.values(X, vectors), top=top, names=names)
 
     def in_words(
-        self, t: float, scores: Matrix, parts: Matrix, values: Any, *, top: int = 3, names: Sequence[str] | None = None
+        self,
+        t: float,
+        scores: Matrix,
+        parts: Matrix,
+        values: FeatureValues,
+        *,
+        top: int = 3,
+        names: Sequence[str] | None = None,
     ) -> Reasons:
         """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
         features = self._features_with_names()
         names = features.names if names is None else names
-        about = {"names": names, "values": values, "typical": features.typical}
-        return Reasons.of(t, scores, self.by_feature(parts), **about, top=whole_number("top", top))
+        return Reasons.of(
+            t,
+            scores,
+            self.by_feature(parts),
+            names=names,
+            values=values,
+            typical=features.typical,
+            top=whole_number("top", top),
+        )
 
     def _features_with_names(self) -> Features:
         self.fitted_.known_center()  # an old file has none, and says so
@@ -317,7 +335,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
             )
         return features
 
-    def kind(self, X: Any, *, low: float = LOW) -> NDArray[np.str_]:
+    def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or none, "typical".
 
         A head does if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if there are
@@ -325,7 +343,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """
         return kinds(self.heads(X), self.fitted_.bounds(low))
 
-    def toward_center(self, X: Any, steps: int = 20, t: float | None = None) -> Matrix:
+    def toward_center(self, X: ModelRows, steps: int = 20, t: float | None = None) -> Matrix:
         """Return the way each row would take to become typical, uphill along the learned field: (n, steps + 1, p).
 
         The first point is the row itself; the first step says what to change. A row on a summit stays where it is.
@@ -347,7 +365,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
             raise InputError("This model's file was written before there were reports: fit it again to have one.")
         return self.fitted_.report
 
-    def explore(self, X: Any, items: Any = None, **options: Any) -> Any:
+    def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
         """Return the explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
@@ -362,12 +380,12 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         check_is_fitted(self)
         write(self.fitted_, path, t=self.t)
 
-    def _of(self, X: Any, work: Callable[[Any], Matrix]) -> Matrix:
+    def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
         check_is_fitted(self)
         return over_vectors(self.vectors(X), work)
 
-    def _baseline(self, baseline: Any) -> Matrix:
+    def _baseline(self, baseline: ModelRows) -> Matrix:
         row = self.vectors(baseline)
         if row.shape[0] != 1:
             raise InputError(f"baseline must be one row, got {row.shape[0]}.")
@@ -377,9 +395,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.t if t is None else t
 
 
-def over_vectors(vectors: Any, work: Callable[[Any], Matrix]) -> Matrix:
+def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
     """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
-    if sparse.issparse(vectors) or (there := ~np.isnan(vectors).all(1)).all():
+    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
         return work(vectors)
     some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
     found = work(some)

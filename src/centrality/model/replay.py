@@ -4,10 +4,11 @@ It never goes into a file.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from centrality._estimator import CheckedRows
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
@@ -18,16 +19,16 @@ HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than thi
 class Memory:
     """Hold some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
 
-    rows: Any  # an array or CSR matrix in the user's units, or None
+    rows: CheckedRows | None  # in the user's units
     seen: int  # how many rows it stands for
 
     @classmethod
-    def of(cls, X: Any, rng: np.random.Generator) -> "Memory":
+    def of(cls, X: CheckedRows, rng: np.random.Generator) -> "Memory":
         """Remember rows of X, which are all that was seen."""
         n, room = X.shape[0], _room(X)
         return cls(X.copy() if n <= room else _sample(X, room, rng), n)
 
-    def with_new(self, X: Any, rng: np.random.Generator) -> "Memory":
+    def with_new(self, X: CheckedRows, rng: np.random.Generator) -> "Memory":
         """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
         n = X.shape[0]
         seen = self.seen + n
@@ -38,11 +39,15 @@ class Memory:
         # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
         parts = [_sample(self.rows, size - new, rng), _sample(X, new, rng)]
-        together = sparse.vstack(parts, format="csr") if sparse.issparse(X) else np.concatenate(parts)
+        together = (
+            sparse.vstack(parts, format="csr")
+            if sparse.issparse(X)
+            else np.concatenate([np.asarray(part) for part in parts])
+        )
         return Memory(together, seen)
 
 
-def _room(X: Any) -> int:
+def _room(X: CheckedRows) -> int:
     """Return how many rows of this width are remembered at most."""
     return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
 
@@ -55,6 +60,6 @@ def _new_among(size: int, *, new: int, old: int, rng: np.random.Generator) -> in
     return min(new, int(rng.binomial(size, new / (new + old))))
 
 
-def _sample(rows: Any, count: int, rng: np.random.Generator) -> Any:
+def _sample(rows: CheckedRows, count: int, rng: np.random.Generator) -> CheckedRows:
     """Return a copy of so many rows, chosen at random without repetition, in their order."""
     return rows[np.sort(rng.choice(rows.shape[0], count, replace=False))]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
 from centrality.model.explanations import centre_of
 from centrality.model.fitted import Fitted, History
@@ -31,7 +31,7 @@ class Trained:
 
 
 def settled(
-    trained: Trained, seen: Any, *, calibration: str, t: float, share_of_outliers: float, level_is_open: bool
+    trained: Trained, seen: CheckedRows, *, calibration: str, t: float, share_of_outliers: float, level_is_open: bool
 ) -> Fitted:
     """Return the fitted model, its quantiles set by the rows `seen`.
 
@@ -61,7 +61,7 @@ def settled(
     )
 
 
-def examined(fitted: Fitted, X: Any, *, held_aside: int, weights: Sequence[float]) -> Fitted:
+def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float]) -> Fitted:
     """Return the model with a report on how its fit to the rows X went.
 
     `weights` are those of the local losses, one for each noise scale. Knowing nothing is a coin toss for the global

@@ -1,1 +1,1 @@
-"""What is trained: scaled rows in, a global logit and local potentials out."""
+"""Define what is trained: scaled rows in, a global logit and local potentials out."""

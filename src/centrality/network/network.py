@@ -1,4 +1,4 @@
-"""The trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
+"""Define the trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
 
 Everything has a leading dimension of members: an ensemble's networks lie side by side in the same tensors, so that
 one batched product trains or scores them all. One network is an ensemble of one.
@@ -6,7 +6,6 @@ one batched product trains or scores them all. One network is an ensemble of one
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -67,7 +66,7 @@ class Network(nn.Module):
         return logit.squeeze(2)
 
     @torch.no_grad()
-    def shift_logit(self, by: NDArray[np.floating[Any]]) -> None:
+    def shift_logit(self, by: NDArray[np.float64]) -> None:
         """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 

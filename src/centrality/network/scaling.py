@@ -6,13 +6,14 @@ Large data is never copied as one: dense, integer and sparse rows are converted 
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._checks import InputError
+from centrality._estimator import CheckedRows, SparseRows
 
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
@@ -37,7 +38,7 @@ class Scaling:
     gain: NDArray[np.float64]  # (h,)
 
     @classmethod
-    def fit(cls, X: Any, kind: str, *, clean: bool = False) -> "Scaling":
+    def fit(cls, X: CheckedRows, kind: str, *, clean: bool = False) -> "Scaling":
         """Return the scaling of this kind that the rows X call for."""
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
@@ -64,7 +65,7 @@ class Scaling:
             return cls(mean, _inverse(common), none.astype(np.int64), none, none)
         return heavy
 
-    def _with_heavy_tails(self, X: Any, bent_from: float) -> "Scaling":
+    def _with_heavy_tails(self, X: CheckedRows, bent_from: float) -> "Scaling":
         """Pass columns with heavy tails through asinh: a few huge values would make all others look alike."""
         step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
         u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
@@ -114,9 +115,9 @@ def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
-def dense(block: Any) -> NDArray[Any]:
+def dense(block: CheckedRows) -> NDArray[Any]:
     """Return the rows as an array, whether they are sparse or not."""
-    return block.toarray() if sparse.issparse(block) else np.asarray(block)
+    return np.asarray(cast(SparseRows, block).toarray() if sparse.issparse(block) else block)
 
 
 def rows_per_block(width: int) -> int:
@@ -125,7 +126,7 @@ def rows_per_block(width: int) -> int:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite
-def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column, the latter exactly 0 where a column is constant.
 
     One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
@@ -134,7 +135,7 @@ def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     n, p = X.shape
     size = rows_per_block(p)
 
-    def of_block(start: int) -> tuple[int, NDArray[Any], NDArray[Any]]:
+    def of_block(start: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
         block = dense(X[start : start + size]).astype(np.float64)
         mean = block.mean(0)
         block -= mean

@@ -1,1 +1,1 @@
-"""From numbers to meaning, without tensors: calibration, p-values, drift, reasons and reports."""
+"""Turn numbers into meaning, without tensors: calibration, p-values, drift, reasons and reports."""

@@ -1,4 +1,4 @@
-"""What a score means: conformal p-values, and who is called an outlier at a stated error rate.
+"""Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
 
 Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
 their kind, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
@@ -11,16 +11,18 @@ the same p-values. Breaking ties by lot instead makes them exactly uniform.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError, positive
+from centrality._estimator import CheckedRows
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
 Scores = NDArray[np.float64]
+Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
@@ -129,7 +131,9 @@ def evenly_spaced(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> 
     return heads if len(heads) <= limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]
 
 
-def split_off_holdout(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+def split_off_holdout(
+    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
+) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
     """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
     if holdout is None:
         return X, None, dissimilarity
@@ -142,7 +146,7 @@ def split_off_holdout(holdout: Any, X: Any, dissimilarity: Any, rng: np.random.G
     return X[learned], X[aside], _among(dissimilarity, learned, n)
 
 
-def _among(dissimilarity: Any, index: NDArray[np.intp], n: int) -> Any:
+def _among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
     """Return the dissimilarity between these of n rows, which are numbered anew."""
     if dissimilarity is None:
         return None
@@ -174,7 +178,7 @@ def threshold_of_level(inliers: Scores, level: float) -> float:
     return float(np.partition(inliers, rank - 1)[rank - 1]) if rank else -np.inf
 
 
-def _share(name: str, value: Any) -> float:
+def _share(name: str, value: object) -> float:
     if not isinstance(value, float | np.number) or not 0 < value < 1:  # between 0 and 1 there is no other number
         raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
     return float(value)

@@ -6,12 +6,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
+
+from centrality._estimator import CheckedRows
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 HEADS = ("global", "local")
@@ -23,6 +25,8 @@ TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmo
 NOISE, TOLD_APART_ENOUGH = 3.0, 0.75  # with noise of 3 deviations, 80% can be told apart even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
+
+Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to their heads, (n, 2)
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,8 @@ class Report:
 
 
 def examine(
-    X: Any,
-    score: Callable[[Any], NDArray[np.float64]],
+    X: CheckedRows,
+    score: Score,
     *,
     held_aside: int,
     history: dict[str, list[float]],
@@ -199,9 +203,7 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
     return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
-def _told_apart(
-    X: Any, deviation: NDArray[np.float64], score: Callable[[Any], NDArray[np.float64]]
-) -> dict[str, float]:
+def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) -> dict[str, float]:
     """Say how often a row is more central than another one with noise of three deviations in every column."""
     rows = _few(X, int(np.clip((1 << 21) // X.shape[1], 50, 1000)))
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
@@ -236,9 +238,9 @@ def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)
 
 
 def _influence(
-    X: Any,
+    X: CheckedRows,
     deviation: NDArray[np.float64],
-    score: Callable[[Any], NDArray[np.float64]],
+    score: Score,
     names: Sequence[str] | None,
 ) -> dict[str, dict[str, float]]:
     """Say how much each head changes, on average, when one column moves by a standard deviation; as shares."""
@@ -264,7 +266,7 @@ def _influence(
 
 
 def _off_zero(
-    X: Any, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
+    X: CheckedRows, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
     """Return the columns that the network sees far from zero for how little they vary, the farthest first."""
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
