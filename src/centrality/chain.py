@@ -17,7 +17,8 @@ from centrality._checks import InputError
 from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure
 from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
-from centrality.model.interface import CentralityModel, Features, FeatureValues, Reading
+from centrality.model.interface import CentralityModel
+from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation

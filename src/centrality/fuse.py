@@ -28,7 +28,8 @@ from centrality._estimator import (
 )
 from centrality.model import saving
 from centrality.model.fitted import Fitted, History
-from centrality.model.interface import CentralityModel, Features, Reading
+from centrality.model.interface import CentralityModel
+from centrality.model.reading import Features, Reading
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
@@ -187,7 +188,10 @@ class FUSE(CentralityModel):
         """
         with unchanged_on_failure(self):
             X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
-            self._check_settings()
+            # Now, not when training is over: settings that matter only then.
+            checked_t(self.t)
+            checked_calibration(self.calibration)
+            self.share_of_outliers()
             seed = int(check_random_state(self.random_state).randint(2**31))
             checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
@@ -199,13 +203,6 @@ class FUSE(CentralityModel):
                 checkpoint.remove()
         return self
 
-    def _check_settings(self) -> None:
-        """Say now, not when training is over, what is wrong with the settings that matter only then."""
-        checked_t(self.t)
-        checked_calibration(self.calibration)
-        share_of_outliers(self.contamination, auto=0.1)
-        self._plan()
-
     def _trained(
         self,
         X: CheckedRows,
@@ -215,8 +212,7 @@ class FUSE(CentralityModel):
         checkpoint: Checkpoint | None,
     ) -> Trained:
         device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
-        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
-        plan = self._plan()
+        plan, scaling = self._plan(), Scaling.fit(X, self.scaling, clean=self.novelty)
         rows = Rows(X, scaling, device, rng, room=self._room(device), most=plan.rows_used())
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
@@ -230,7 +226,8 @@ class FUSE(CentralityModel):
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
             history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
-        return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), self._names())
+        names = getattr(self, "feature_names_in_", None)
+        return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), names)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
@@ -358,9 +355,6 @@ class FUSE(CentralityModel):
             raise InputError(f"baseline must be one row of {self.fitted_.width} numbers, got shape {row.shape}.")
         require_finite(row, None)
         return row
-
-    def _names(self) -> Sequence[str] | None:
-        return getattr(self, "feature_names_in_", None)
 
     # Files.
 

@@ -6,13 +6,11 @@ A model brings a fitted value and a way from its own kind of rows to vectors; ev
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +19,7 @@ from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted, History
+from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
@@ -33,27 +32,6 @@ PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
-FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Say how a model reads a table: which columns, how text files hold them, and what a row is."""
-
-    kind: str  # "numbers", "table", "text", "images" or "series"
-    columns: list[str] | None  # None: whatever columns there are, in their order
-    types: dict[str, pa.DataType] = field(default_factory=dict)
-    one_series: bool = False  # all rows together are one series, scored by its windows
-    rows_at_once: int = 4096  # how many rows are best read together
-
-
-@dataclass(frozen=True)
-class Features:
-    """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
-
-    names: list[str]
-    typical: Sequence[object] | NDArray[np.generic]
-    owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
 
 
 class CentralityModel(TransformerMixin, CentralityEstimator, ABC):

@@ -1,0 +1,31 @@
+"""How a model reads rows, and what it can say about them: plain values that every kind of model gives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Say how a model reads a table: which columns, how text files hold them, and what a row is."""
+
+    kind: str  # "numbers", "table", "text", "images" or "series"
+    columns: list[str] | None  # None: whatever columns there are, in their order
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    one_series: bool = False  # all rows together are one series, scored by its windows
+    rows_at_once: int = 4096  # how many rows are best read together
+
+
+@dataclass(frozen=True)
+class Features:
+    """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
+
+    names: list[str]
+    typical: Sequence[object] | NDArray[np.generic]
+    owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
