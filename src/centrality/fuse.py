@@ -38,6 +38,7 @@ from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration, checked_t
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
+from centrality.scores.folds import FOLDS, Folds, can_leave_out, dealt, hashes
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
@@ -49,6 +50,7 @@ from centrality.training.schemes import checked_scheme
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
+ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few: networks would know them by heart
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
@@ -139,7 +141,7 @@ class FUSE(CentralityModel):
         contamination: float | str = "auto",
         novelty: bool = False,
         holdout: float | None = None,
-        ensemble: int = 1,
+        ensemble: int | str = "auto",
         device: str = "auto",
         random_state: RandomState = None,
         progress: bool = False,
@@ -212,13 +214,21 @@ class FUSE(CentralityModel):
         checkpoint: Checkpoint | None,
     ) -> Trained:
         device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
-        plan, scaling = self._plan(), Scaling.fit(X, self.scaling, clean=self.novelty)
-        rows = Rows(X, scaling, device, rng, room=self._room(device), most=plan.rows_used())
+        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
+        plan, members = self._plan(), self._members(X)
+        hashed = hashes(X, scaling.varying()) if self.epochs is None else None
+        own = None if hashed is None else dealt(hashed)
+        most = plan.rows_used() if members == 1 else None
+        rows = Rows(X, scaling, device, rng, room=self._room(device), most=most, folds=own)
+        plan = replace(plan, left_out=self._left_out(rows, members, own))
+        if self.ensemble == "auto" and members > 1:  # five times half a batch: measured to be as good, in half the time
+            plan = replace(plan, batch_size=max(2, plan.batch_size // 2))
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = build(self.layout(rows.width, len(plan.noise_scales)), generator)
+        network = build(self.layout(rows.width, len(plan.noise_scales), members), generator)
         if self.novelty and self.epochs is None:
-            network.prior = fit_prior(rows.z.cpu().numpy(), plan.noise_scales, rng)
+            learned = rows.without(None if plan.left_out is None else 0)
+            network.prior = fit_prior(rows.z.cpu().numpy()[learned], plan.noise_scales, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
@@ -226,22 +236,31 @@ class FUSE(CentralityModel):
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
             history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
-        names = getattr(self, "feature_names_in_", None)
-        return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), names)
+        folds = None if hashed is None or plan.left_out is None else Folds.of(plan.left_out, hashed)
+        seen, names = Memory(None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        return Trained(network, scaling, plan.noise_scales, history, seen, names, folds, own)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
-        n = X.shape[0]
-        seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
-        fitted = self._judged(trained, seen, X, 0 if held is None else held.shape[0])
+        judged = np.arange(X.shape[0])
+        if trained.folds is not None and trained.own is not None:
+            judged = np.flatnonzero(np.isin(trained.own, trained.folds.left_out))
+        if len(judged) > CALIBRATION_ROWS:
+            judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
+        seen = X if len(judged) == X.shape[0] else X[judged]
+        own = None if trained.own is None else trained.own[judged]
+        fitted = self._judged(trained, seen, own, X, 0 if held is None else held.shape[0])
         if held is not None:
             fitted = fitted.calibrated(fitted.heads(held))
         return replace(fitted, replay=Memory.of(X, rng))
 
-    def _judged(self, trained: Trained, seen: CheckedRows, X: CheckedRows, held_aside: int) -> Fitted:
+    def _judged(
+        self, trained: Trained, seen: CheckedRows, own: NDArray[np.int64] | None, X: CheckedRows, held_aside: int
+    ) -> Fitted:
         fitted = settled(
             trained,
             seen,
+            own,
             calibration=self.calibration,
             t=self.t,
             share_of_outliers=self.share_of_outliers(),
@@ -272,19 +291,27 @@ class FUSE(CentralityModel):
         assert replay.rows is not None  # it remembers some of X at least
         if replay.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        network, history = self._taught(replay.rows, X.shape[0] / replay.seen, rng, seed)
-        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names)
-        self.fitted_ = self._judged(trained, replay.rows, replay.rows, 0)
+        folds = None if before.folds is None else before.folds.extended(hashes(X, before.scaling.varying()))
+        own = None if folds is None else dealt(hashes(replay.rows, before.scaling.varying()))
+        if folds is None or own is None or not can_leave_out(folds.left_out, own):
+            folds = own = None
+        network, history = self._taught(replay.rows, own, X.shape[0] / replay.seen, rng, seed)
+        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names, folds, own)
+        self.fitted_ = self._settled(trained, replay.rows, None, rng)
+        self.fitted_ = replace(self.fitted_, replay=replay)
         return self
 
-    def _taught(self, X: CheckedRows, share: float, rng: np.random.Generator, seed: int) -> tuple[Network, History]:
+    def _taught(
+        self, X: CheckedRows, own: NDArray[np.int64] | None, share: float, rng: np.random.Generator, seed: int
+    ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         plan, before = self._plan(), self.fitted_
         steps = max(FEWEST_STEPS, round(share * (plan.max_steps or STEPS)))
         gentle = min(plan.learning_rate, GENTLE_RATE)
         plan = replace(plan, noise_scales=before.noise_scale, epochs=None, max_steps=steps, learning_rate=gentle)
         network, device = copy.deepcopy(before.network), before.scorer.device
-        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES)
+        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES, folds=own)
+        plan = replace(plan, left_out=None if own is None or before.folds is None else before.folds.left_out)
         noise = torch.Generator(device).manual_seed(seed)
         went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, generator=noise)
         begun = before.history["step"][-1]
@@ -308,15 +335,35 @@ class FUSE(CentralityModel):
             progress=self.progress,
         )
 
-    def layout(self, width: int, potentials: int) -> Layout:
+    def layout(self, width: int, potentials: int, members: int) -> Layout:
         return Layout(
             width=width,
             hidden=widths(self.hidden),
             encoder=self.encoder,
             shared=self.shared_encoder,
             potentials=potentials,
-            members=whole_number("ensemble", self.ensemble),
+            members=members,
         )
+
+    def _members(self, X: Any) -> int:
+        if self.ensemble != "auto":
+            return whole_number("ensemble", self.ensemble)
+        n, p = X.shape
+        # The members of an ensemble share one prior, and copies of the user's encoder are trained one after another.
+        if self.epochs is not None or self.novelty or self.encoder is not None:
+            return 1
+        return FOLDS if n < ROWS_PER_COLUMN * p or n < FEW_ROWS else 1
+
+    def _left_out(self, rows: Rows, members: int, own: NDArray[np.int64] | None) -> tuple[int, ...] | None:
+        """Return the fold that each member leaves out: each another one, but for a prior or rows not held all have one.
+
+        None: they learn from all rows, because those are too few to leave some out.
+        """
+        if own is None:
+            return None
+        alike = self.novelty or not rows.holds_all
+        left_out = tuple(0 if alike else k % FOLDS for k in range(members))
+        return left_out if can_leave_out(left_out, own) else None
 
     def _room(self, device: torch.device) -> int:
         """Return how many values training may hold at once: on a GPU half of what is free there."""
@@ -386,7 +433,7 @@ class FUSE(CentralityModel):
                 "pass one to hold its weights, load(path, encoder=...)."
             )
         model = cls(**(parameters | {"encoder": encoder}))
-        shape = model.layout(int(header["features"]), len(header["noise_scale"]))
+        shape = model.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:

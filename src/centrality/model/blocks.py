@@ -13,14 +13,31 @@ from centrality.network.devices import threads, use_one_thread
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Outputs
+from centrality.scores.folds import Folds
 
 
-def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
-    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
+def in_blocks(
+    scorer: Scorer,
+    scaling: Scaling,
+    X: CheckedRows,
+    finish: Callable[[Outputs], Outputs],
+    *,
+    folds: Folds | None = None,
+    as_if_trained_on: bool = False,
+) -> Outputs:
+    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row.
+
+    With `folds`, rows that were trained on are judged by members that have not seen them; `as_if_trained_on`, all are.
+    """
+    varying = scaling.varying()
 
     def score(rows: CheckedRows) -> Outputs:
-        z = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
-        return finish(scorer(z).cpu().numpy())
+        outputs = scorer(torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)).cpu().numpy()
+        if folds is not None and as_if_trained_on:
+            folds.one_each(outputs, rows, varying)
+        elif folds is not None:
+            folds.honest(outputs, *folds.recognised(rows, varying))
+        return finish(outputs)
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 

@@ -26,6 +26,7 @@ from centrality.network.scorer import Scorer
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration, Outputs, blend
 from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Folds
 from centrality.scores.report import Report
 
 History = dict[str, list[float]]
@@ -44,6 +45,7 @@ class Fitted:
     history: History  # the losses of training
     replay: Memory  # a sample of the rows seen, to go on learning from; it never goes into a file
     names: tuple[str, ...] | None = None  # of the columns, where the training rows had names
+    folds: Folds | None = None  # None: the networks were trained on all rows, and judge them as they judge any others
     inliers: Matrix | None = None  # (m, 2) heads of the calibration rows
     training_scores: TrainingScores | None = None  # None, as the next two: the file is from before they were kept
     center: Matrix | None = None  # (p,) the deepest point, in the user's units
@@ -82,6 +84,12 @@ class Fitted:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         return self._finished(rows, self.calibration.heads_of)
 
+    def comparable_heads(self, rows: CheckedRows) -> Matrix:
+        """Return the heads of rows judged as the training rows were, each by the members without its fold."""  # (n, 2)
+        return in_blocks(
+            self.scorer, self.scaling, rows, self.calibration.heads_of, folds=self.folds, as_if_trained_on=True
+        )
+
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
         return self._finished(rows, lambda outputs: blend(self.calibration.heads_of(outputs), t))
@@ -105,10 +113,10 @@ class Fitted:
             each = np.stack([blend(heads, t) for heads in self.calibration.heads_of_each(outputs)])
             return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
 
-        return self._finished(rows, error)
+        return in_blocks(self.scorer, self.scaling, rows, error)  # of all members, whatever they have seen
 
     def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
-        return in_blocks(self.scorer, self.scaling, rows, finish)
+        return in_blocks(self.scorer, self.scaling, rows, finish, folds=self.folds)
 
     # Why, and what would make a row typical.
 

@@ -243,7 +243,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        heads = self.heads(X)
+        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
         return self.fitted_.known_training_scores().compare(heads)
 
     # Why.

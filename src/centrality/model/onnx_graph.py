@@ -20,7 +20,7 @@ from centrality.model.onnx_encoder import nodes_of
 from centrality.network.layers import Copies, Linear, numbers
 from centrality.network.network import Network
 from centrality.network.prior import Value
-from centrality.network.scaling import Scaling
+from centrality.network.scaling import KNEE, Scaling
 from centrality.network.scorer import folded
 from centrality.onnx import KEY
 from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
@@ -124,6 +124,13 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
         choice = np.arange(len(scaling.center))  # of the columns of u and bent side by side
         choice[scaling.heavy] = len(choice) + np.arange(len(scaling.heavy))
         u = graph("Gather", graph("Concat", u, bent, axis=1), choice, axis=1)
+    if scaling.shrink is not None:
+        size = graph("Abs", u)
+        beyond = graph("Max", graph("Sub", size, KNEE), 0.0)
+        u = graph(
+            "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
+        )
+        u = graph("Mul", u, scaling.shrink)
     u = graph("Min", graph("Max", u, -1e15), 1e15)
     return graph.as_float32(u)
 

@@ -14,6 +14,7 @@ from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Folds
 from centrality.scores.report import Report
 
 
@@ -21,7 +22,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
     arrays = {f"network.{name}": value.cpu().numpy() for name, value in fitted.network.state_dict().items()}
     arrays |= {
-        **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items()},
+        **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None},
         "calibration.potentials": fitted.calibration.potentials,
         "calibration.ends": fitted.calibration.ends,
         "calibration.halves": fitted.calibration.halves,
@@ -31,10 +32,13 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "center": fitted.center,
         "training.quantiles": None if scores is None else scores.quantiles,
         "conformal.inliers": fitted.inliers,
+        "folds.known": None if fitted.folds is None else fitted.folds.known,
     }
     arrays |= {name: array for name, array in optional.items() if array is not None}
     header = {
         "features": fitted.width,
+        "members": fitted.network.members,
+        "left_out": None if fitted.folds is None else list(fitted.folds.left_out),
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
         "offset": fitted.offset,
@@ -58,6 +62,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
         replay=Memory(None, int(header["rows_seen"])),
         names=None if names is None else tuple(names),
+        folds=_folds(header, arrays),
         inliers=_inliers(arrays),
         training_scores=_training_scores(header, arrays),
         center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
@@ -88,8 +93,17 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
     heavy = arrays["scaling.heavy"]
     if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
         raise InputError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
-    bends = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
-    return Scaling(_shaped(arrays, "scaling.center", (p,)), _shaped(arrays, "scaling.weight", (p,)), heavy, *bends)
+    center, weight = (_shaped(arrays, f"scaling.{name}", (p,)) for name in ("center", "weight"))
+    shift, gain = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
+    shrink = _shaped(arrays, "scaling.shrink", (p,)) if "scaling.shrink" in arrays else None
+    return Scaling(center, weight, heavy, shift, gain, shrink)
+
+
+def _folds(header: dict[str, Any], arrays: Arrays) -> Folds | None:
+    """Absent from files written before training rows were left out, and where none are."""
+    if header.get("left_out") is None:
+        return None
+    return Folds(tuple(int(fold) for fold in header["left_out"]), arrays["folds.known"])
 
 
 def _training_scores(header: Header, arrays: Arrays) -> TrainingScores | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
@@ -14,8 +15,12 @@ from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration, blend
+from centrality.scores.conformal import evenly_spaced
 from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Folds
 from centrality.scores.report import examine
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,22 +33,37 @@ class Trained:
     history: History
     replay: Memory
     names: Sequence[str] | None  # of the columns
+    folds: Folds | None = None  # None: all members have learned from all rows
+    own: NDArray[np.int64] | None = None  # (n,) the fold that each row was left out with
 
 
 def settled(
-    trained: Trained, seen: CheckedRows, *, calibration: str, t: float, share_of_outliers: float, level_is_open: bool
+    trained: Trained,
+    seen: CheckedRows,
+    own: NDArray[np.int64] | None,
+    *,
+    calibration: str,
+    t: float,
+    share_of_outliers: float,
+    level_is_open: bool,
 ) -> Fitted:
-    """Return the fitted model, its quantiles set by the rows `seen`.
+    """Return the fitted model, its quantiles set by the rows `seen`: by what members say that have not seen them.
 
-    `level_is_open`: comparisons say nothing about the level of g, so the median row is given 1/2. The paper's schedule
-    leaves g where training ended.
+    `own` are the folds that these rows were left out with.
+
+    `level_is_open`: comparisons say nothing about the level of g, nor scores about that of a potential. So members are
+    put on one level, and the median row is given g = 0. The paper's schedule leaves both where training ended.
     """
     by_row = in_blocks(Scorer(trained.network), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
-    outputs = np.moveaxis(by_row, 1, 0)  # (members, n, 1 + k)
+    outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     if level_is_open:
-        level = np.median(outputs[:, :, 0], axis=1)
-        outputs[:, :, 0] -= level[:, None]
-        trained.network.shift_logit(-level)
+        _level(trained.network, outputs, np.median(outputs, axis=1))
+    if trained.folds is not None and own is not None:
+        trained.folds.honest(outputs, np.arange(outputs.shape[1]), own)
+    if level_is_open:
+        common = np.zeros((len(outputs), outputs.shape[2]))
+        common[:, 0] = np.median(outputs[:, :, 0].mean(0))
+        _level(trained.network, outputs, common)
     fixed = Calibration.fit(calibration, outputs)
     raw = fixed.raw(outputs)
     heads = fixed.heads(raw)
@@ -56,9 +76,18 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
+        folds=trained.folds,
+        inliers=None if trained.folds is None else evenly_spaced(heads),
         training_scores=TrainingScores.of(heads),
         center=centre_of(seen, blend(heads, t), trained.scaling),
     )
+
+
+def _level(network: Network, outputs: Matrix, level: Matrix) -> None:
+    """Take these levels, (members, 1 + k), from what the networks say, now and ever after."""
+    outputs -= level[:, None]
+    network.shift_logit(-level[:, 0])
+    network.shift_potentials(-level[:, 1:])
 
 
 def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float]) -> Fitted:

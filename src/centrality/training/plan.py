@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from centrality.network.network import Network
@@ -26,6 +27,7 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
+    left_out: tuple[int, ...] | None = None  # the fold that each member must not learn from; None: they learn from all
 
     def rows_used(self) -> int | None:
         """Return how many rows the budget of steps can look at, None if there is no limit: to hold more is in vain."""
@@ -42,6 +44,18 @@ class Task:
     plan: Plan
     rng: np.random.Generator  # draws rows
     generator: torch.Generator  # draws noise
+
+    def positions(self, member: int) -> NDArray[np.intp]:
+        """Return the positions of the rows held that this member may learn from."""
+        return self.rows.without(None if self.plan.left_out is None else self.plan.left_out[member])
+
+    def fewest_positions(self) -> int:
+        """Return how many rows the member with the fewest may learn from."""
+        return min(len(self.positions(member)) for member in range(self.network.members))
+
+    def fewest_anchors(self) -> int:
+        """Return how many anchors the member with the fewest has; of more rows there may be fewer of them."""
+        return min(self.scheme.anchors(len(self.positions(member))) for member in range(self.network.members))
 
     @property
     def device(self) -> torch.device:

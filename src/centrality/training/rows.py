@@ -16,7 +16,7 @@ class Rows:
     """The rows that training works on, scaled, as one float32 tensor on one device.
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
-    drawn at random, and `renew` draws others.
+    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then.
     """
 
     def __init__(
@@ -28,10 +28,13 @@ class Rows:
         *,
         room: int,
         most: int | None = None,
+        folds: NDArray[np.int64] | None = None,
     ) -> None:
+        self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
         self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
         self.size = min(self.total, max(room // self.width, FEWEST_ROWS_HELD), most or self.total)
+        self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
         self.renew()
@@ -46,11 +49,17 @@ class Rows:
     def renew(self) -> None:
         """Put other random rows in place of those held; where all are held, they stay, in their order."""
         if not self.holds_all:  # sorted: memory is read from one end to the other
-            self.numbers = np.sort(self._rng.integers(self.total, size=self.size))
+            self.numbers = np.sort(self._drawable[self._rng.integers(len(self._drawable), size=self.size)])
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = torch.from_numpy(self.scaling.apply(self.given(at)))
+
+    def without(self, fold: int | None) -> NDArray[np.intp]:
+        """Return the positions of the rows held that do not belong to this fold."""
+        if fold is None or self._folds is None:
+            return np.arange(self.size)
+        return np.flatnonzero(self._folds[self.numbers] != fold)
 
     def given(self, numbers: Any) -> NDArray[Any]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
