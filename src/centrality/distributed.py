@@ -25,7 +25,7 @@ from centrality import tables
 from centrality._optional import optional
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring import sampling, sketches, units
 from centrality.scoring.answers import Answer
 from centrality.scoring.job import Job

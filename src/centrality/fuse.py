@@ -36,9 +36,10 @@ from centrality.network.devices import find_device
 from centrality.network.network import Layout, Network, build
 from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
-from centrality.scores.calibration import checked_calibration, checked_t
+from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.folds import FOLDS, Folds, can_leave_out, dealt, hashes
+from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
@@ -264,6 +265,7 @@ class FUSE(CentralityModel):
             calibration=self.calibration,
             t=self.t,
             share_of_outliers=self.share_of_outliers(),
+            clean=self.novelty,
             level_is_open=self.epochs is None,
         )
         # Our schedule weighs local losses by η², the paper's does not.
@@ -433,7 +435,7 @@ class FUSE(CentralityModel):
                 "pass one to hold its weights, load(path, encoder=...)."
             )
         model = cls(**(parameters | {"encoder": encoder}))
-        shape = model.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
+        shape = model.layout(int(header["features"]), len(header["noise_scale"]), _members_of(header))
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:
@@ -444,3 +446,8 @@ class FUSE(CentralityModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _members_of(header: model_file.Header) -> int:
+    """Return how many networks a file holds; those of version 0.1 say it by their setting alone."""
+    return int(header.get("members", header["parameters"]["ensemble"]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 
 if TYPE_CHECKING:  # at run time it would bring scikit-learn, which scoring does without
     from centrality._estimator import RowsLike

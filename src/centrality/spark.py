@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from centrality._optional import optional
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.scoring.stream import with_scores

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import block_by_block, in_blocks
-from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
+from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, evened
 from centrality.model.replay import Memory
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense
 from centrality.network.scorer import Scorer
 from centrality.scores import conformal
-from centrality.scores.calibration import Calibration, Outputs, blend
+from centrality.scores.calibration import Calibration, Outputs
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds
 from centrality.scores.report import Report
@@ -92,15 +92,11 @@ class Fitted:
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
-        return self._finished(rows, lambda outputs: blend(self.calibration.heads_of(outputs), t))
+        return self._finished(rows, lambda outputs: self._mixed(outputs, t))
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
-        """Return the heads mixed at t before they are bent into [0, 1]."""  # (n,)
-        return self._finished(rows, lambda outputs: self.scores_of(self.calibration.raw(outputs), t))
-
-    def scores_of(self, raw: Matrix, t: float) -> Matrix:
-        """Return the scores that these raw ones amount to."""  # (n, 2) -> (n,)
-        return blend(self.calibration.unbounded(raw), t)
+        """Return the same before it is squeezed into [0, 1]."""  # (n,)
+        return self._finished(rows, lambda outputs: self.calibration.scores(self.calibration.raw(outputs), t))
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)
@@ -110,7 +106,7 @@ class Fitted:
             )
 
         def error(outputs: Outputs) -> Matrix:
-            each = np.stack([blend(heads, t) for heads in self.calibration.heads_of_each(outputs)])
+            each = np.stack([self.calibration.mixing(heads, t) for heads in self.calibration.heads_of_each(outputs)])
             return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
 
         return in_blocks(self.scorer, self.scaling, rows, error)  # of all members, whatever they have seen
@@ -125,9 +121,26 @@ class Fitted:
         field, start = self._field(t), self.scaling.apply(self._start(baseline))
 
         def work(block: CheckedRows) -> Matrix:
-            return field.contributions(start, self.scaling.apply(dense(block)))
+            parts = field.contributions(start, self.scaling.apply(dense(block)))
+            return parts if self.folds is None else self._adding_up(block, parts, t)
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.scorer.device)
+
+    def _adding_up(self, rows: CheckedRows, parts: Matrix, t: float) -> Matrix:
+        """Let the contributions of rows that were trained on add up to what members say that have not seen them.
+
+        The field is that of all members together, which knows these rows better than it should.
+        """
+        assert self.folds is not None
+        found, _ = self.folds.recognised(rows, self.scaling.varying())
+        if len(found):
+            some = rows[found]
+            seen = in_blocks(self.scorer, self.scaling, some, lambda outputs: self._mixed(outputs, t))
+            parts[found] = evened(parts[found], parts[found].sum(1) + self.centrality(some, t) - seen)
+        return parts
+
+    def _mixed(self, outputs: Outputs, t: float | Sequence[float]) -> Matrix:
+        return self.calibration.centrality(self.calibration.raw(outputs), t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)

@@ -23,8 +23,8 @@ from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
-from centrality.scores.calibration import blend, checked_t, one_t
 from centrality.scores.drift import Drift
+from centrality.scores.mixing import Mixing, checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
 
@@ -121,6 +121,11 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.fitted_.noise_scale
 
     @property
+    def mixing_(self) -> Mixing:
+        """How heads are mixed: `mixing_(heads, t)` is the centrality of rows with these heads."""
+        return self.fitted_.calibration.mixing
+
+    @property
     def offset_(self) -> float:  # type: ignore[override]
         """The score below which `predict` says outlier."""
         return self.fitted_.offset
@@ -135,7 +140,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     # Scores.
 
     def heads(self, X: ModelRows) -> Matrix:
-        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t)` mixes them."""
+        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t, model.mixing_)` mixes them."""
         return self._of(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
@@ -153,9 +158,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.centrality(X, t=list(ts))
 
     def score_samples(self, X: ModelRows) -> Matrix:
-        """Return the heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
+        """Return the centrality at the model's own t before it is squeezed into [0, 1]: larger means more normal.
 
-        Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
+        It ranks rows as `centrality` does; far outliers keep their distances.
         """
         return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
@@ -200,7 +205,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         inliers, dial = self.calibration_heads(), checked_t(self._dial(t))
         heads = self.heads(X)
         rng = None if random_state is None else np.random.default_rng(random_state)
-        columns = [conformal.p_values(blend(inliers, at), blend(heads, at), rng) for at in np.atleast_1d(dial)]
+        columns = [
+            conformal.p_values(self.mixing_(inliers, at), self.mixing_(heads, at), rng) for at in np.atleast_1d(dial)
+        ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 
     def threshold(
@@ -235,11 +242,11 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
             fdr = 0.05
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
         heads, t = self.heads(X), one_t(self._dial(t))
-        return np.asarray(blend(heads, t) < self._threshold(heads, rule, t))
+        return np.asarray(self.mixing_(heads, t) < self._threshold(heads, rule, t))
 
     def _threshold(self, heads: Matrix, rule: conformal.Rule, t: float) -> float:
-        inliers = blend(self.calibration_heads(), t) if rule.needs_inliers else None
-        return rule.threshold(blend(heads, t), inliers)
+        inliers = self.mixing_(self.calibration_heads(), t) if rule.needs_inliers else None
+        return rule.threshold(self.mixing_(heads, t), inliers)
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
@@ -252,9 +259,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Say what each feature contributes to a row's centrality, against that of the centre: (n, features).
 
         Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
-        within 0.001; the centre is the model's own, or the row that `baseline` gives. They are linear in t, so those
-        at 0 and at 1 make all others. The numbers that stand for one column of a `Table` are taken together; a
-        `Series` has its features, texts and images have the numbers of their vectors.
+        within 0.001; the centre is the model's own, or the row that `baseline` gives. The numbers that stand for one
+        column of a `Table` are taken together; a `Series` has its features, texts and images have the numbers of
+        their vectors.
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)

@@ -12,9 +12,10 @@ from centrality.model.replay import Memory
 from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
-from centrality.scores.calibration import Calibration
+from centrality.scores.calibration import OLD_SOFT, Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds
+from centrality.scores.mixing import LINEAR, Mixing
 from centrality.scores.report import Report
 
 
@@ -38,6 +39,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     header = {
         "features": fitted.width,
         "members": fitted.network.members,
+        "mixing": asdict(fitted.calibration.mixing),
         "left_out": None if fitted.folds is None else list(fitted.folds.left_out),
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
@@ -56,7 +58,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
     return Fitted(
         network=_network(arrays, layout).to(device),
         scaling=_scaling(arrays, p),
-        calibration=_calibration(arrays, calibration, layout),
+        calibration=_calibration(header, arrays, calibration, layout),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
@@ -78,9 +80,12 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     return restore(layout, weights)
 
 
-def _calibration(arrays: Arrays, kind: str, layout: Layout) -> Calibration:
+def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> Calibration:
     shapes = {"potentials": (layout.members, layout.potentials, 2), "ends": (2, 2), "halves": (2, 2)}
-    return Calibration(kind, *(_shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items()))
+    quantiles = {name: _shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items()}
+    if "mixing" in header:
+        return Calibration(kind, **quantiles, mixing=Mixing(**header["mixing"]))
+    return Calibration(OLD_SOFT if kind == "soft" else kind, **quantiles, mixing=LINEAR)  # a file of version 0.1
 
 
 def _inliers(arrays: Arrays) -> NDArray[np.float64] | None:
@@ -99,8 +104,8 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
     return Scaling(center, weight, heavy, shift, gain, shrink)
 
 
-def _folds(header: dict[str, Any], arrays: Arrays) -> Folds | None:
-    """Absent from files written before training rows were left out, and where none are."""
+def _folds(header: Header, arrays: Arrays) -> Folds | None:
+    """Return which rows the networks have not seen; None in files written before some were left out."""
     if header.get("left_out") is None:
         return None
     return Folds(tuple(int(fold) for fold in header["left_out"]), arrays["folds.known"])

@@ -14,7 +14,7 @@ from centrality.model.replay import Memory
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, blend
+from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import evenly_spaced
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds
@@ -45,6 +45,7 @@ def settled(
     calibration: str,
     t: float,
     share_of_outliers: float,
+    clean: bool,
     level_is_open: bool,
 ) -> Fitted:
     """Return the fitted model, its quantiles set by the rows `seen`: by what members say that have not seen them.
@@ -64,22 +65,22 @@ def settled(
         common = np.zeros((len(outputs), outputs.shape[2]))
         common[:, 0] = np.median(outputs[:, :, 0].mean(0))
         _level(trained.network, outputs, common)
-    fixed = Calibration.fit(calibration, outputs)
+    fixed = Calibration.fit(calibration, outputs, clean=clean)
     raw = fixed.raw(outputs)
-    heads = fixed.heads(raw)
+    heads, scores = fixed.heads(raw), fixed.scores(raw, t)
     return Fitted(
         network=trained.network,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(blend(fixed.unbounded(raw), t), share_of_outliers)),
+        offset=float(np.quantile(scores, share_of_outliers)),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
         folds=trained.folds,
         inliers=None if trained.folds is None else evenly_spaced(heads),
         training_scores=TrainingScores.of(heads),
-        center=centre_of(seen, blend(heads, t), trained.scaling),
+        center=centre_of(seen, scores, trained.scaling),
     )
 
 

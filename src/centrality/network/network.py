@@ -71,7 +71,7 @@ class Network(nn.Module):
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 
     @torch.no_grad()
-    def shift_potentials(self, by: NDArray[Any]) -> None:
+    def shift_potentials(self, by: NDArray[np.float64]) -> None:
         """Move every member's potentials by constants, which no score can tell."""  # (members, k)
         self.local_head.bias.add_(torch.from_numpy(by).to(self.local_head.bias))
 

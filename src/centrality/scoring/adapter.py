@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._estimator import CheckedRows, require_finite
 from centrality.model.interface import CentralityModel, over_vectors
-from centrality.scores.calibration import blend
 from centrality.scores.reasons import Reasons
 
 Matrix = NDArray[np.float64]
@@ -49,20 +48,21 @@ class Adapter:
         """Return global and local centrality of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.heads), rows)
 
+    def comparable_heads(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
+        """Return the heads as those of the training rows were found, to be compared with these."""
+        return self.model.by_moment(over_vectors(vectors, self.fitted.comparable_heads), rows)
+
     def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
     def reasons(self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float]) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
-        # Contributions are linear in t: those at the two ends make all others.
-        computed_at = ts if len(ts) == 1 else (0.0, 1.0)
-        computed = [over_vectors(vectors, partial(self._explain, t)) for t in computed_at]
         values = self.model.values(table.select(self.columns), vectors)
-        parts = computed if len(ts) == 1 else [(1 - t) * computed[0] + t * computed[1] for t in ts]
         names = self.columns if self.of_numbers else None
+        parts = (over_vectors(vectors, partial(self._explain, t)) for t in ts)
         return [
-            self.model.in_words(t, blend(heads, t), part, values, names=names)
+            self.model.in_words(t, self.model.mixing_(heads, t), part, values, names=names)
             for t, part in zip(ts, parts, strict=True)
         ]
 

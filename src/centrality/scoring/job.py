@@ -12,7 +12,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import blend
 from centrality.scores.conformal import p_values
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
@@ -46,11 +45,10 @@ class Job:
 
     def score_columns(self, heads: Heads) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows of these heads."""
-        if self.watch is not None:
-            self.watch.add(heads)
-        scores = [blend(heads, t) for t in self.ts]
+        mixing = self.model.mixing_
+        scores = [mixing(heads, t) for t in self.ts]
         if self.inliers is not None:
-            scores += [p_values(blend(self.inliers, t), blend(heads, t)) for t in self.ts]
+            scores += [p_values(mixing(self.inliers, t), scored) for t, scored in zip(self.ts, scores, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -58,6 +56,8 @@ class Job:
         vectors = adapter.vectors(table)
         heads = adapter.heads(vectors, table.num_rows)
         columns = self.score_columns(heads)
+        if self.watch is not None:
+            self.watch.add(adapter.comparable_heads(vectors, table.num_rows))
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, heads, self.ts), strict=True):
                 columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)

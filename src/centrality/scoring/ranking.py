@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from centrality import tables
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import blend, checked_t
+from centrality.scores.mixing import Mixing, checked_t
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
@@ -28,6 +28,7 @@ RankedRow = TypedDict(
         "centrality": float,
         "global": float,
         "local": float,
+        "profile": list[float],  # its centrality along the dial, at PROFILE
         "holds": dict[str, object],
         "reasons": NotRequired[list[dict[str, Any]]],
     },
@@ -40,13 +41,21 @@ class Ranked:
 
     table: pa.Table  # with columns _row, _score, _global, _local at its end
     reasons: Reasons | None  # None: what the model reads has no features with names
+    mixing: Mixing
 
     def rows(self) -> list[RankedRow]:
         """Return the rows in plain values."""
         contents = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
         rows: list[RankedRow] = [
-            {"row": n["_row"], "centrality": n["_score"], "global": n["_global"], "local": n["_local"], "holds": h}
+            {
+                "row": n["_row"],
+                "centrality": n["_score"],
+                "global": n["_global"],
+                "local": n["_local"],
+                "profile": self.mixing(np.array([[n["_global"], n["_local"]]]), PROFILE)[0].tolist(),
+                "holds": h,
+            }
             for n, h in zip(numbers, contents, strict=True)
         ]
         if self.reasons is not None:
@@ -75,7 +84,7 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
         heads = adapter.heads(adapter.vectors(table), table.num_rows)
         order = np.arange(count, count + table.num_rows)
         count += table.num_rows
-        columns = {"_row": order, "_score": blend(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
+        columns = {"_row": order, "_score": model.mixing_(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
         best = [_first([*best, table], top, descending=True)]
@@ -88,9 +97,9 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
     """Add to ranked rows what lowers their centrality, if the model can say."""
     if not adapter.explains or table.num_rows == 0:
-        return Ranked(table, None)
+        return Ranked(table, None, adapter.model.mixing_)
     heads = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
-    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0])
+    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0], adapter.model.mixing_)
 
 
 def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
@@ -104,8 +113,7 @@ def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
 
 def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
-    profile = blend(np.array([[row["global"], row["local"]]]), PROFILE)[0]
-    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {excerpt(row['holds'], only)}".rstrip()
+    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}  {excerpt(row['holds'], only)}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
     return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job

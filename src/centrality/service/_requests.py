@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality.scores.calibration import blend, checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring.job import Job
 from centrality.service._arrow import table_of
 from centrality.service._limits import RequestError
@@ -77,7 +77,7 @@ def answer(
     if request.p_values:
         columns = Job(served.model, request.ts, inliers=served.fitted.calibration_heads()).score_columns(heads)
     else:
-        columns = {f"centrality_{t:g}": blend(heads, t) for t in request.ts}
+        columns = {f"centrality_{t:g}": served.model.mixing_(heads, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
