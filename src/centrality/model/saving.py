@@ -40,6 +40,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "features": fitted.width,
         "members": fitted.network.members,
         "mixing": asdict(fitted.calibration.mixing),
+        "folds": None if fitted.folds is None else fitted.folds.count,
         "left_out": None if fitted.folds is None else list(fitted.folds.left_out),
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
@@ -70,6 +71,11 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
         report=Report(**header["report"]) if header.get("report") else None,
     )
+
+
+def members_of(header: Header) -> int:
+    """Return how many networks a file holds; those of version 0.1 say it by their setting alone."""
+    return int(header.get("members", header["parameters"]["ensemble"]))
 
 
 def _network(arrays: Arrays, layout: Layout) -> Network:
@@ -108,7 +114,10 @@ def _folds(header: Header, arrays: Arrays) -> Folds | None:
     """Return which rows the networks have not seen; None in files written before some were left out."""
     if header.get("left_out") is None:
         return None
-    return Folds(tuple(int(fold) for fold in header["left_out"]), arrays["folds.known"])
+    known = arrays["folds.known"]
+    if known.ndim != 1 or known.dtype != np.uint32:
+        raise InputError(f"folds.known must hold numbers of 32 bits, got {known.dtype} {known.shape}.")
+    return Folds(int(header["folds"]), tuple(int(fold) for fold in header["left_out"]), known)
 
 
 def _training_scores(header: Header, arrays: Arrays) -> TrainingScores | None:

@@ -17,7 +17,7 @@ from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import evenly_spaced
 from centrality.scores.drift import TrainingScores
-from centrality.scores.folds import Folds
+from centrality.scores.folds import Split
 from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
@@ -33,14 +33,13 @@ class Trained:
     history: History
     replay: Memory
     names: Sequence[str] | None  # of the columns
-    folds: Folds | None = None  # None: all members have learned from all rows
-    own: NDArray[np.int64] | None = None  # (n,) the fold that each row was left out with
+    split: Split | None = None  # None: all members have learned from all rows
 
 
 def settled(
     trained: Trained,
-    seen: CheckedRows,
-    own: NDArray[np.int64] | None,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
     *,
     calibration: str,
     t: float,
@@ -48,19 +47,21 @@ def settled(
     clean: bool,
     level_is_open: bool,
 ) -> Fitted:
-    """Return the fitted model, its quantiles set by the rows `seen`: by what members say that have not seen them.
+    """Return the fitted model, its quantiles set by what members say of rows that they have not seen.
 
-    `own` are the folds that these rows were left out with.
+    These are the rows `judged` of X.
 
     `level_is_open`: comparisons say nothing about the level of g, nor scores about that of a potential. So members are
     put on one level, and the median row is given g = 0. The paper's schedule leaves both where training ended.
     """
+    seen = X if len(judged) == X.shape[0] else X[judged]
     by_row = in_blocks(Scorer(trained.network), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     if level_is_open:
         _level(trained.network, outputs, np.median(outputs, axis=1))
-    if trained.folds is not None and own is not None:
-        trained.folds.honest(outputs, np.arange(outputs.shape[1]), own)
+    folds = None if trained.split is None else trained.split.folds()
+    if trained.split is not None and folds is not None:
+        folds.honest(outputs, np.arange(outputs.shape[1]), trained.split.own[judged])
     if level_is_open:
         common = np.zeros((len(outputs), outputs.shape[2]))
         common[:, 0] = np.median(outputs[:, :, 0].mean(0))
@@ -73,12 +74,12 @@ def settled(
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(scores, share_of_outliers)),
+        offset=float(np.quantile(scores, share_of_outliers, method="weibull")),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        folds=trained.folds,
-        inliers=None if trained.folds is None else evenly_spaced(heads),
+        folds=folds,
+        inliers=None if folds is None else evenly_spaced(heads),
         training_scores=TrainingScores.of(heads),
         center=centre_of(seen, scores, trained.scaling),
     )

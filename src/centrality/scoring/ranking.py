@@ -113,7 +113,8 @@ def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
 
 def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
-    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}  {excerpt(row['holds'], only)}".rstrip()
+    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
+    line = f"{scores}  {excerpt(row['holds'], only)}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
     return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
 

@@ -33,7 +33,7 @@ class Rows:
         self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
         self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
-        self.size = min(self.total, max(room // self.width, FEWEST_ROWS_HELD), most or self.total)
+        self.size = min(held_at_once(self.total, self.width, room), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
@@ -68,6 +68,11 @@ class Rows:
     def as_given(self) -> NDArray[np.float32]:
         """Return the rows held, in the user's units."""
         return self.given(slice(None) if self.holds_all else self.numbers).astype(np.float32)
+
+
+def held_at_once(n: int, width: int, room: int) -> int:
+    """Return how many of n rows fit into room for so many values."""
+    return min(n, max(room // width, FEWEST_ROWS_HELD))
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:  # (n, p), (...,) -> (..., p)
