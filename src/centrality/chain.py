@@ -132,10 +132,12 @@ class Chain(CentralityModel):
 
     def features(self) -> Features | None:
         """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
-        origins, center = self.representation_.origins(), self.fitted_.center
-        if origins is None or center is None:
-            return None
-        return Features(origins[0], self.representation_.typical(center), origins[1])
+        origins = self.representation_.origins()
+        return None if origins is None or self.fitted_.typical is None else Features(*origins)
+
+    def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
+        """Return what the representation's numbers stand for, feature by feature."""
+        return self.representation_.typical(point)
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows hold, feature by feature."""

@@ -60,8 +60,9 @@ def score(
     cuts files of more rows into several units of work.
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
-    inliers = model.calibration_heads() if p_values else None
-    job = Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
+    if p_values:
+        model.calibration_heads()  # if there are none, say so before the work
+    job = Job(_on_cpu(model), ts, p_values=p_values, explain=explain, resume=resume)
     every = units.plan(data, output, split)
     with _connected(address):
         return sum(units.do_all(partial(score_unit, job), every, tasks, progress=progress))

@@ -85,9 +85,10 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
     watch = None
     if arguments.watch_drift:
         watch = Watch(model.fitted_.known_training_scores(), arguments.drift_window, _warn)
-    inliers = model.calibration_heads() if arguments.p_values else None
-    ts = arguments.t or [model.t]
-    return Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
+    if arguments.p_values:
+        model.calibration_heads()  # if there are none, say so before the work
+    ts, asked = arguments.t or [model.t], arguments
+    return Job(model, ts, watch, progress, asked.p_values, explain=asked.explain, resume=asked.resume)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from centrality import maps, tables
 from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
 from centrality.scoring.adapter import Adapter
@@ -105,7 +106,7 @@ def view_of(
         t=float(model.t),
         columns=shown_columns,
         items=shown_items,
-        inliers=model.fitted_.inliers,
+        inliers=None if model.fitted_.inliers is None else model.fitted_.inliers.heads,
         own_scales=own_scales,
         features=features,
         reasons=reasons,

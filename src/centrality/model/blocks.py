@@ -70,3 +70,14 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
 
 def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, initializer=use_one_thread)
+
+
+def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:
+    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
+    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
+        return work(vectors)
+    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
+    found = work(some)
+    result = np.full((len(vectors), *found.shape[1:]), np.nan)
+    result[there] = found[: there.sum()]
+    return result

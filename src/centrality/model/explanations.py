@@ -1,8 +1,10 @@
 """Explain why a row is peripheral, and what would make it typical.
 
-Contributions are integrated gradients: walk straight, in scaled units, from the centre to the row and credit each
+Contributions are integrated gradients: walk straight, in scaled units, from a typical point to the row and credit each
 feature with what its own movement changes f by on the way. Of the ways to share a score among features it is one that
-adds up: the contributions of a row sum to f(row, t) - f(centre, t).
+adds up: the contributions of a row sum to f(row, t) - f(typical point, t). That point is the deepest of the typical
+region next to the row: against another one, features that tell the regions apart would be blamed, not those that are
+odd (`model/typical.py`).
 """
 
 from collections.abc import Callable
@@ -12,15 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality._estimator import CheckedRows
-from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration, Outputs, chord
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
 POINTS = 8192  # points on the ways of a block of rows
-NEIGHBOURS = 10  # rows whose mean is the centre
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
 ROWS_EXPLAINED, ROWS_WALKED = POINTS // (STEPS[0] + 1), POINTS // HALVINGS  # rows in a block
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
@@ -38,7 +37,7 @@ class Field:
     reach: float  # the distance, in scaled units, within which f does most of what it does
     t: float
 
-    def contributions(self, start: NDArray[np.float32], rows: NDArray[np.float32]) -> Matrix:  # (n, p)
+    def contributions(self, start: NDArray[np.float32], rows: NDArray[np.float32]) -> Matrix:  # (n, p), (n, p)
         """Return the contributions of these scaled rows; where f is rugged, a row's way is cut into smaller steps."""
         parts, change = self._walk(start, rows, STEPS[0])
         for steps in STEPS[1:]:
@@ -47,7 +46,7 @@ class Field:
                 return parts
             size = max(1, POINTS // (steps + 1))
             for some in np.split(poor, range(size, len(poor), size)):
-                parts[some], change[some] = self._walk(start, rows[some], steps)
+                parts[some], change[some] = self._walk(start[some], rows[some], steps)
         return evened(parts, change)
 
     def _walk(self, start: NDArray[np.float32], rows: NDArray[np.float32], steps: int) -> tuple[Matrix, Matrix]:
@@ -125,6 +124,10 @@ class Field:
         outputs, back = self.scorer.along(start, step, at)
         return outputs.cpu().numpy(), lambda by: back(torch.from_numpy(by).to(device)).cpu().numpy().astype(np.float64)
 
+    def on_line(self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]) -> Matrix:
+        """Return f at the scaled points start + at * step, before it is squeezed into [0, 1]."""  # (n, s)
+        return self.in_units(self._along(start, step, at)[0])
+
     def of_outputs(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
         """Return f where the networks' outputs are these."""
         return self.calibration.mixing.heads(self.in_units(outputs))
@@ -134,17 +137,6 @@ class Field:
         members, n, s, k = outputs.shape
         units = self.calibration.units(self.calibration.raw(outputs.reshape(members, n * s, k)))
         return self.calibration.mixing.in_units(units, self.t).reshape(n, s)
-
-
-def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
-    """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
-    n = seen.shape[0]
-    deepest = scaling.scaled(dense(seen[[int(scores.argmax())]]))
-    size = rows_per_block(seen.shape[1])
-    blocks = (scaling.scaled(dense(seen[i : i + size])) - deepest for i in range(0, n, size))
-    distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
-    nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
-    return np.asarray(dense(seen[np.sort(nearest)]).astype(np.float64).mean(0))
 
 
 def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)

@@ -20,8 +20,9 @@ from centrality._estimator import CheckedRows
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, evened
 from centrality.model.replay import Memory
+from centrality.model.typical import nearest
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling, dense
+from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration, Outputs
@@ -46,9 +47,9 @@ class Fitted:
     replay: Memory  # a sample of the rows seen, to go on learning from; it never goes into a file
     names: tuple[str, ...] | None = None  # of the columns, where the training rows had names
     folds: Folds | None = None  # None: the networks were trained on all rows, and judge them as they judge any others
-    inliers: Matrix | None = None  # (m, 2) heads of the calibration rows
+    inliers: conformal.Inliers | None = None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores | None = None  # None, as the next two: the file is from before they were kept
-    center: Matrix | None = None  # (p,) the deepest point, in the user's units
+    typical: Matrix | None = None  # (k, p) the deepest point, and those of further regions, in the user's units
     report: Report | None = None
 
     @cached_property
@@ -117,11 +118,16 @@ class Fitted:
     # Why, and what would make a row typical.
 
     def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
-        """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
-        field, start = self._field(t), self.scaling.apply(self._start(baseline))
+        """Return what each column contributes to f(row, t) - f(baseline, t).
+
+        Without a baseline, a row's own is the typical point next to it.
+        """  # (n, p)
+        field, points = self._field(t), self.typical_points() if baseline is None else baseline
+        starts = self.scaling.scaled(points)
 
         def work(block: CheckedRows) -> Matrix:
-            parts = field.contributions(start, self.scaling.apply(dense(block)))
+            z = self.scaling.scaled(dense(block))
+            parts = field.contributions(starts[nearest(starts, z)].astype(np.float32), z.astype(np.float32))
             return parts if self.folds is None else self._adding_up(block, parts, t)
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.scorer.device)
@@ -144,7 +150,7 @@ class Fitted:
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)
-        field, centre = self._field(t), self.scaling.scaled(self._start(None))
+        field, centre = self._field(t), self.scaling.scaled(self.known_center()[None])
 
         def work(block: CheckedRows) -> Matrix:
             given = dense(block).astype(np.float64)
@@ -157,23 +163,38 @@ class Fitted:
         reach = max(self.noise_scale) * self.width**0.5
         return Field(self.scorer, self.calibration, reach, t)
 
-    def _start(self, baseline: Matrix | None) -> Matrix:
-        return self.known_center()[None] if baseline is None else baseline
-
     def known_center(self) -> Matrix:
         """Return the deepest point; an error if the model's file holds none."""  # (p,)
-        if self.center is None:
+        return np.asarray(self.typical_points()[0])
+
+    def typical_points(self) -> Matrix:
+        """Return the typical points; an error if the model's file holds none."""  # (k, p)
+        if self.typical is None:
             raise InputError("This model's file was written before explanations: fit it again to ask for them.")
-        return self.center
+        return self.typical
+
+    def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
+        """Return which of the typical points is next to each row."""  # (n,)
+        points = self.scaling.scaled(self.typical_points())
+
+        def work(block: CheckedRows) -> NDArray[np.intp]:
+            return nearest(points, self.scaling.scaled(dense(block)))
+
+        return block_by_block(rows, rows_per_block(self.width), work, self.scorer.device)
 
     # What the scores of calibration and training rows say about new ones.
 
-    def calibrated(self, heads: Matrix) -> Fitted:
-        """Return this model with the heads of fresh inliers as the measure for p-values."""
-        return replace(self, inliers=conformal.evenly_spaced(heads[~np.isnan(heads).any(1)]))
+    def calibrated(self, heads: Matrix | None, contamination: float = 0.0) -> Fitted:
+        """Return this model with these heads of fresh rows, or those it has, as the measure for p-values."""
+        heads = self.calibration_rows().heads if heads is None else heads
+        return replace(self, inliers=conformal.Inliers.of(heads, contamination))
 
-    def calibration_heads(self) -> Matrix:
-        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
+    def inlier_scores(self, t: float) -> Matrix:
+        """Return the centralities at t of the calibration rows that count as inliers."""  # (m,) in order
+        return self.calibration_rows().scores(self.calibration.mixing, t)
+
+    def calibration_rows(self) -> conformal.Inliers:
+        """Return the calibration rows; an error if there are none."""
         if self.inliers is None:
             raise InputError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
@@ -192,5 +213,5 @@ class Fitted:
         if not 0 < low < 1:
             raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self.inliers is not None:
-            return np.asarray(np.quantile(self.inliers, low, axis=0))
+            return self.inliers.quantile(low)
         return np.asarray(np.quantile(self.known_training_scores().quantiles, low, axis=1))

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
+from centrality.model.blocks import over_vectors
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted, History
 from centrality.model.reading import Features, FeatureValues, Reading
@@ -67,6 +68,10 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     @abstractmethod
     def features(self) -> Features | None:
         """Say what explanations speak of; None where the numbers of a vector have no names."""
+
+    @abstractmethod
+    def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
+        """Return what a vector amounts to, feature by feature."""  # (p,)
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
@@ -133,9 +138,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     @property
     def center_(self) -> NDArray[np.float64]:
         """The deepest point, at the model's own t, among the vectors."""
-        if self.fitted_.center is None:
+        if self.fitted_.typical is None:
             raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
-        return self.fitted_.center
+        return self.fitted_.known_center()
 
     # Scores.
 
@@ -179,34 +184,45 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows) -> Self:
+    def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
         """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
 
-        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
-        them, as they score low, make p-values larger than they need be, so that fewer outliers are found.
+        They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
+        spaced ones are kept. Outliers among them, as they score low, make p-values larger than they need be, so that
+        fewer outliers are found. If at most a share `contamination` of them are outliers, so many of the least central
+        ones are left out: of a new inlier, P(p <= a) is then at most a + contamination.
         """
-        heads = self.heads(X)  # first: it says so if the model is not fitted
-        self.fitted_ = self.fitted_.calibrated(heads)
+        heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
+        check_is_fitted(self)
+        self.fitted_ = self.fitted_.calibrated(heads, contamination)
+        if heads is not None and not contamination and self.fitted_.training_scores is not None:
+            self.fitted_.training_scores.warn_of_odd(heads)
         return self
 
     def calibration_heads(self) -> Matrix:
-        """Return the heads, (m, 2), of the rows kept by `calibrate` or `holdout`; an error if there are none."""
+        """Return the heads, (m, 2), of the calibration rows; an error if there are none."""
         check_is_fitted(self)
-        return self.fitted_.calibration_heads()
+        return self.fitted_.calibration_rows().heads
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
     ) -> Matrix:
         """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
 
-        Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
+        These are rows that the network judging them has not been trained on: right after `fit`, training rows that it
+        was trained without; after `calibrate`, or with `holdout`, rows that no network has seen. Of a new row of their
+        kind, P(p <= a) <= a for every a: exactly in the latter case, and about so in the former. With m calibration
+        rows the smallest is 1 / (m + 1).
         Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
         """
-        inliers, dial = self.calibration_heads(), checked_t(self._dial(t))
+        check_is_fitted(self)
+        dial = checked_t(self._dial(t))
+        inliers = [self.fitted_.inlier_scores(float(at)) for at in np.atleast_1d(dial)]
         heads = self.heads(X)
         rng = None if random_state is None else np.random.default_rng(random_state)
         columns = [
-            conformal.p_values(self.mixing_(inliers, at), self.mixing_(heads, at), rng) for at in np.atleast_1d(dial)
+            conformal.p_values(known, self.mixing_(heads, float(at)), rng)
+            for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
         ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 
@@ -245,7 +261,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return np.asarray(self.mixing_(heads, t) < self._threshold(heads, rule, t))
 
     def _threshold(self, heads: Matrix, rule: conformal.Rule, t: float) -> float:
-        inliers = self.mixing_(self.calibration_heads(), t) if rule.needs_inliers else None
+        inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
         return rule.threshold(self.mixing_(heads, t), inliers)
 
     def drift(self, X: ModelRows) -> Drift:
@@ -256,10 +272,11 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     # Why.
 
     def explain(self, X: ModelRows, t: float | None = None, *, baseline: ModelRows | None = None) -> Matrix:
-        """Say what each feature contributes to a row's centrality, against that of the centre: (n, features).
+        """Say what each feature contributes to a row's centrality, against that of a typical point: (n, features).
 
-        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
-        within 0.001; the centre is the model's own, or the row that `baseline` gives. The numbers that stand for one
+        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(point, t),
+        within 0.001. The point is the deepest one of the typical region next to the row, which is `center_` where
+        there is one region only; or the row that `baseline` gives, such as `center_`. The numbers that stand for one
         column of a `Table` are taken together; a `Series` has its features, texts and images have the numbers of
         their vectors.
         """
@@ -286,7 +303,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         t, vectors = one_t(self._dial(t)), self.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
-        return self.in_words(t, scores, parts, self.values(X, vectors), top=top, names=names)
+        points = self.fitted_.nearest_typical(vectors)
+        return self.in_words(t, scores, parts, self.values(X, vectors), points, top=top, names=names)
 
     def in_words(
         self,
@@ -294,11 +312,15 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         scores: Matrix,
         parts: Matrix,
         values: FeatureValues,
+        points: NDArray[np.intp],
         *,
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
+
+        `points` says against which of the typical points each row was explained.
+        """
         features = self._features_with_names()
         names = features.names if names is None else names
         return Reasons.of(
@@ -307,7 +329,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=features.typical,
+            typical=[self.values_of(point) for point in self.fitted_.typical_points()],
+            against=points,
             top=whole_number("top", top),
         )
 
@@ -378,14 +401,3 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     def _dial(self, t: Any) -> Any:
         return self.t if t is None else t
-
-
-def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
-    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
-        return work(vectors)
-    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
-    found = work(some)
-    result = np.full((len(vectors), *found.shape[1:]), np.nan)
-    result[there] = found[: there.sum()]
-    return result

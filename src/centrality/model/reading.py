@@ -24,8 +24,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Features:
-    """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
+    """Say what explanations speak of: names, and which one each number stands for."""
 
     names: list[str]
-    typical: Sequence[object] | NDArray[np.generic]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own

@@ -13,6 +13,7 @@ from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import OLD_SOFT, Calibration
+from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds
 from centrality.scores.mixing import LINEAR, Mixing
@@ -30,9 +31,9 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     }
     scores = fitted.training_scores
     optional = {
-        "center": fitted.center,
+        "typical": fitted.typical,
         "training.quantiles": None if scores is None else scores.quantiles,
-        "conformal.inliers": fitted.inliers,
+        "conformal.inliers": None if fitted.inliers is None else fitted.inliers.heads,
         "folds.known": None if fitted.folds is None else fitted.folds.known,
     }
     arrays |= {name: array for name, array in optional.items() if array is not None}
@@ -44,6 +45,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "left_out": None if fitted.folds is None else list(fitted.folds.left_out),
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
+        "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
         "offset": fitted.offset,
         "rows_seen": fitted.replay.seen,
         "training_rows": None if scores is None else scores.rows,
@@ -66,9 +68,9 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         replay=Memory(None, int(header["rows_seen"])),
         names=None if names is None else tuple(names),
         folds=_folds(header, arrays),
-        inliers=_inliers(arrays),
+        inliers=_inliers(header, arrays),
         training_scores=_training_scores(header, arrays),
-        center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
+        typical=_typical(arrays, p),
         report=Report(**header["report"]) if header.get("report") else None,
     )
 
@@ -94,10 +96,11 @@ def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> C
     return Calibration(OLD_SOFT if kind == "soft" else kind, **quantiles, mixing=LINEAR)  # a file of version 0.1
 
 
-def _inliers(arrays: Arrays) -> NDArray[np.float64] | None:
+def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
     if "conformal.inliers" not in arrays:
         return None
-    return _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
+    heads = _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
+    return Inliers(heads, float(header.get("contamination_of_inliers", 0.0)))
 
 
 def _scaling(arrays: Arrays, p: int) -> Scaling:
@@ -118,6 +121,13 @@ def _folds(header: Header, arrays: Arrays) -> Folds | None:
     if known.ndim != 1 or known.dtype != np.uint32:
         raise InputError(f"folds.known must hold numbers of 32 bits, got {known.dtype} {known.shape}.")
     return Folds(int(header["folds"]), tuple(int(fold) for fold in header["left_out"]), known)
+
+
+def _typical(arrays: Arrays, p: int) -> NDArray[np.float64] | None:
+    """Return the typical points; in files of version 0.1 there is one at most."""
+    if "center" in arrays:
+        return _shaped(arrays, "center", (p,))[None]
+    return _shaped(arrays, "typical", (max(len(arrays["typical"]), 1), p)) if "typical" in arrays else None
 
 
 def _training_scores(header: Header, arrays: Arrays) -> TrainingScores | None:

@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
-from centrality.model.explanations import centre_of
+from centrality.model.explanations import Field
 from centrality.model.fitted import Fitted, History
 from centrality.model.replay import Memory
+from centrality.model.typical import typical_points
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration
-from centrality.scores.conformal import evenly_spaced
+from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Split
 from centrality.scores.report import examine
@@ -69,6 +70,7 @@ def settled(
     fixed = Calibration.fit(calibration, outputs, clean=clean)
     raw = fixed.raw(outputs)
     heads, scores = fixed.heads(raw), fixed.scores(raw, t)
+    field = Field(Scorer(trained.network), fixed.softened(), reach=1.0, t=1.0)
     return Fitted(
         network=trained.network,
         scaling=trained.scaling,
@@ -79,9 +81,9 @@ def settled(
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
         folds=folds,
-        inliers=None if folds is None else evenly_spaced(heads),
+        inliers=None if folds is None else Inliers.of(heads),
         training_scores=TrainingScores.of(heads),
-        center=centre_of(seen, scores, trained.scaling),
+        typical=typical_points(seen, scores, fixed.units(raw)[:, 1], field, trained.scaling),
     )
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import CheckedRows, require_finite
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.scores.reasons import Reasons
 
 Matrix = NDArray[np.float64]
@@ -60,11 +61,11 @@ class Adapter:
         """Return what lowers each row's centrality, at each t."""
         values = self.model.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
-        parts = (over_vectors(vectors, partial(self._explain, t)) for t in ts)
-        return [
-            self.model.in_words(t, self.model.mixing_(heads, t), part, values, names=names)
-            for t, part in zip(ts, parts, strict=True)
-        ]
+        found = []
+        for t in ts:
+            parts, points = over_vectors(vectors, partial(self._explain, t)), self.fitted.nearest_typical(vectors)
+            found.append(self.model.in_words(t, self.model.mixing_(heads, t), parts, values, points, names=names))
+        return found
 
     def _explain(self, t: float, vectors: CheckedRows) -> Matrix:  # (n, p)
         """Return what each number of a vector contributes to its row's centrality."""

@@ -29,14 +29,14 @@ class Job:
     ts: list[float]
     watch: Watch | None = None
     progress: bool = False
-    inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
+    p_values: bool = False
     explain: bool = False
     resume: bool = False  # units that are done already are left as they are
 
     @property
     def names(self) -> list[str]:
         """Name the columns it adds."""
-        return units.added_columns(self.ts, p_values=self.inliers is not None, explain=self.explain)
+        return units.added_columns(self.ts, p_values=self.p_values, explain=self.explain)
 
     @cached_property
     def note(self) -> str:
@@ -47,8 +47,9 @@ class Job:
         """Return the columns of numbers that it adds to rows of these heads."""
         mixing = self.model.mixing_
         scores = [mixing(heads, t) for t in self.ts]
-        if self.inliers is not None:
-            scores += [p_values(mixing(self.inliers, t), scored) for t, scored in zip(self.ts, scores, strict=True)]
+        if self.p_values:
+            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(known, scores, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:

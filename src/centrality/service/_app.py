@@ -138,7 +138,7 @@ class App:
         parts = served, kind, scope["query_string"], body, self.limits.rows
         request = await _in_thread(_requests.read, *parts) if large else _requests.read(*parts)
         if request.p_values:
-            served.fitted.calibration_heads()  # if there are none, say so before the work
+            served.fitted.calibration_rows()  # if there are none, say so before the work
         explanation = served.explanation(request.ts[0]) if request.explain else None
         heads = await self.queue.score(served.heads(), request.rows)
         contributions = None if explanation is None else await self.queue.score(explanation, request.rows)

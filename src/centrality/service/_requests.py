@@ -75,7 +75,7 @@ def answer(
 ) -> bytes:
     """Return the scores as columns, named as `centrality score` names them."""
     if request.p_values:
-        columns = Job(served.model, request.ts, inliers=served.fitted.calibration_heads()).score_columns(heads)
+        columns = Job(served.model, request.ts, p_values=True).score_columns(heads)
     else:
         columns = {f"centrality_{t:g}": served.model.mixing_(heads, t) for t in request.ts}
     if contributions is not None:

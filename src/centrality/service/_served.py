@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import require_finite
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.scoring.adapter import Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
@@ -78,7 +79,7 @@ class ServedModel:
             "noise_scale": list(self.fitted.noise_scale),
             "calibration": self.fitted.calibration.kind,
             "p_values": self.fitted.inliers is not None,
-            "explain": self.fitted.center is not None and not self.reading.one_series,
+            "explain": self.fitted.typical is not None and not self.reading.one_series,
             **self.model.about(),
         }
 

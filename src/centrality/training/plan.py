@@ -43,7 +43,7 @@ class Plan:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Plan":
-        """Return the plan that these settings of FUSE ask for; noise scales and folds depend on the rows: they follow."""
+        """Return what these settings of FUSE ask for; noise scales and folds, which depend on the rows, come later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
             steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS
