@@ -38,14 +38,14 @@ from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
-from centrality.scores.folds import FOLDS, FOLDS_FOR_ONE, Split, hashes
+from centrality.scores.folds import Split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.paper import paper_settings
 from centrality.training.plan import Plan, members_for
-from centrality.training.rows import Rows, held_at_once
+from centrality.training.rows import Rows, split_for
 from centrality.training.schedules import train
 
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
@@ -221,10 +221,10 @@ class FUSE(CentralityModel):
         if self.ensemble == "auto" and members > 1:  # five times half a batch: measured to be as good, in half the time
             plan = replace(plan, batch_size=max(2, plan.batch_size // 2))
         room = self._room(device)
-        split = None if self.epochs is not None else self._split(X, scaling, members, room)
+        split = None if self.epochs is not None else split_for(X, scaling, members, room, one_prior=self.novelty)
         most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own
         rows = Rows(X, scaling, device, rng, room=room, most=most, folds=own)
-        plan = replace(plan, left_out=None if split is None else split.left_out)
+        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = build(self.layout(rows.width, len(plan.noise_scales), members), generator)
@@ -240,13 +240,6 @@ class FUSE(CentralityModel):
             history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
         seen, names = Memory(None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, scaling, plan.noise_scales, history, seen, names, split)
-
-    def _split(self, X: CheckedRows, scaling: Scaling, members: int, room: int) -> Split | None:
-        """Return which rows each member leaves out: each others, unless they share a prior or cannot hold all rows."""
-        alike = members == 1 or self.novelty or held_at_once(X.shape[0], X.shape[1], room) < X.shape[0]
-        count = FOLDS_FOR_ONE if alike else FOLDS
-        left_out = tuple(0 if alike else k % count for k in range(members))
-        return Split.of(X, scaling.varying(), count=count, left_out=left_out)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
@@ -294,14 +287,10 @@ class FUSE(CentralityModel):
         assert replay.rows is not None  # it remembers some of X at least
         if replay.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        varying, folds = before.scaling.varying(), before.folds
-        split = None
-        if folds is not None:
-            split = Split.of(replay.rows, varying, count=folds.count, left_out=folds.left_out)
-            folds = None if split is None else folds.extended(hashes(X, varying))
+        split = None if before.folds is None else Split.of(before.scaling.blocks(replay.rows), before.folds)
         network, history = self._taught(replay.rows, split, X.shape[0] / replay.seen, rng, seed)
         trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names, split)
-        self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay, folds=folds)
+        self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
         return self
 
     def _taught(
@@ -310,7 +299,7 @@ class FUSE(CentralityModel):
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         before = self.fitted_
         plan = Plan.of(self.get_params(deep=False)).gentle(before.noise_scale, share)
-        plan = replace(plan, left_out=None if split is None else split.left_out)
+        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
         network, device = copy.deepcopy(before.network), before.scorer.device
         rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES, folds=None if split is None else split.own)
         noise = torch.Generator(device).manual_seed(seed)

@@ -11,7 +11,7 @@ from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack, reasons_for
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
-from centrality.scores.calibration import blend
+from centrality.scores.mixing import blend
 from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, turn
 
 pytestmark = pytest.mark.browser

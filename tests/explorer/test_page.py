@@ -8,7 +8,7 @@ import pytest
 
 from centrality.explorer.columns import columns_of
 from centrality.scores import conformal
-from centrality.scores.calibration import blend
+from centrality.scores.mixing import blend
 from tests.explorer.pages import (
     CENTRAL,
     PERIPHERAL,

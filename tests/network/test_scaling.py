@@ -49,7 +49,7 @@ def test_values_are_bent_like_a_logarithm_beyond_ten_spreads_and_the_way_back_is
     assert scaling.shrink is not None
     np.testing.assert_allclose(z[[0, 1], [0, 1]], (u * scaling.shrink)[[0, 1], [0, 1]])
     np.testing.assert_allclose(z[0, 1], (10 + np.log1p(u[0, 1] - 10)) * scaling.shrink[1])
-    back = scaling.carried(given[:1], np.stack([z[:1], z[1:]], axis=1))
+    back = scaling.in_users_units(given[:1], np.stack([z[:1], z[1:]], axis=1))
     np.testing.assert_allclose(back[0], given, rtol=1e-9)
 
 

@@ -29,14 +29,14 @@ def in_blocks(
 
     With `folds`, rows that were trained on are judged by members that have not seen them; `as_if_trained_on`, all are.
     """
-    varying = scaling.varying()
 
     def score(rows: CheckedRows) -> Outputs:
-        outputs = scorer(torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)).cpu().numpy()
+        z = scaling.scaled(dense(rows))
+        outputs = scorer(torch.from_numpy(z.astype(np.float32)).to(scorer.device)).cpu().numpy()
         if folds is not None and as_if_trained_on:
-            folds.one_each(outputs, rows, varying)
+            folds.one_each(outputs, z)
         elif folds is not None:
-            folds.honest(outputs, *folds.recognised(rows, varying))
+            folds.honest(outputs, *folds.recognised(z))
         return finish(outputs)
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)

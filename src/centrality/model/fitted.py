@@ -138,7 +138,7 @@ class Fitted:
         The field is that of all members together, which knows these rows better than it should.
         """
         assert self.folds is not None
-        found, _ = self.folds.recognised(rows, self.scaling.varying())
+        found, _ = self.folds.recognised(self.scaling.scaled(dense(rows)))
         if len(found):
             some = rows[found]
             seen = in_blocks(self.scorer, self.scaling, some, lambda outputs: self._mixed(outputs, t))

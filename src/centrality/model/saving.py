@@ -41,8 +41,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "features": fitted.width,
         "members": fitted.network.members,
         "mixing": asdict(fitted.calibration.mixing),
-        "folds": None if fitted.folds is None else fitted.folds.count,
-        "left_out": None if fitted.folds is None else list(fitted.folds.left_out),
+        "folds": None if (folds := fitted.folds) is None else [folds.count, list(folds.left_out), folds.grain],
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
         "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
@@ -115,12 +114,13 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
 
 def _folds(header: Header, arrays: Arrays) -> Folds | None:
     """Return which rows the networks have not seen; None in files written before some were left out."""
-    if header.get("left_out") is None:
+    if header.get("folds") is None:
         return None
     known = arrays["folds.known"]
     if known.ndim != 1 or known.dtype != np.uint32:
         raise InputError(f"folds.known must hold numbers of 32 bits, got {known.dtype} {known.shape}.")
-    return Folds(int(header["folds"]), tuple(int(fold) for fold in header["left_out"]), known)
+    count, left_out, grain = header["folds"]
+    return Folds(int(count), tuple(int(fold) for fold in left_out), float(grain), known)
 
 
 def _typical(arrays: Arrays, p: int) -> NDArray[np.float64] | None:

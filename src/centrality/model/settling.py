@@ -60,9 +60,8 @@ def settled(
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     if level_is_open:
         _level(trained.network, outputs, np.median(outputs, axis=1))
-    folds = None if trained.split is None else trained.split.folds()
-    if trained.split is not None and folds is not None:
-        folds.honest(outputs, np.arange(outputs.shape[1]), trained.split.own[judged])
+    if trained.split is not None:
+        trained.split.folds.honest(outputs, np.arange(outputs.shape[1]), trained.split.own[judged])
     if level_is_open:
         common = np.zeros((len(outputs), outputs.shape[2]))
         common[:, 0] = np.median(outputs[:, :, 0].mean(0))
@@ -80,8 +79,8 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        folds=folds,
-        inliers=None if folds is None else Inliers.of(heads),
+        folds=None if trained.split is None else trained.split.folds,
+        inliers=None if trained.split is None else Inliers.of(heads),
         training_scores=TrainingScores.of(heads),
         typical=typical_points(seen, scores, fixed.units(raw)[:, 1], field, trained.scaling),
     )

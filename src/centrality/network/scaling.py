@@ -8,6 +8,7 @@ Large data is never copied as one: dense, integer and sparse rows are converted 
 """
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -112,6 +113,11 @@ class Scaling:
         """Return the rows as the network takes them."""
         # In float64 first: a float32 column around 1e6 would lose its small differences.
         return self.scaled(block).astype(np.float32)
+
+    def blocks(self, X: CheckedRows) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows of X in scaled units, a block after the other."""
+        size = rows_per_block(X.shape[1])
+        return (self.scaled(dense(X[start : start + size])) for start in range(0, X.shape[0], size))
 
     def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""

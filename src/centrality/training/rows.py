@@ -7,9 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.scores.folds import FOLDS, FOLDS_FOR_ONE, Split, to_be_split
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
+GRAIN_ROWS = 1000  # rows that say how large scaled numbers are
 
 
 class Rows:
@@ -73,6 +76,19 @@ class Rows:
 def held_at_once(n: int, width: int, room: int) -> int:
     """Return how many of n rows fit into room for so many values."""
     return min(n, max(room // width, FEWEST_ROWS_HELD))
+
+
+def split_for(X: CheckedRows, scaling: Scaling, members: int, room: int, *, one_prior: bool) -> Split | None:
+    """Say which rows each member is to leave out; None if all must be learned from, being few.
+
+    Each leaves out others, unless they share a prior, which must not have seen them either, or do not hold all rows.
+    """
+    n, width = X.shape
+    alike = members == 1 or one_prior or held_at_once(n, width, room) < n
+    count = FOLDS_FOR_ONE if alike else FOLDS
+    left_out = tuple(0 if alike else k % count for k in range(members))
+    sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS)]))
+    return Split.of(scaling.blocks(X), to_be_split(count, left_out, sample))
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:  # (n, p), (...,) -> (..., p)
