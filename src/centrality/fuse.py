@@ -343,10 +343,6 @@ class FUSE(CentralityModel):
         """Say what explanations speak of: the columns."""
         return None if self.fitted_.typical is None else Features(self.fitted_.features)
 
-    def values_of(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the point, whose numbers are the features."""
-        return point
-
     def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
         """Return what the rows hold, column by column."""  # (p, n)
         return dense(vectors).T

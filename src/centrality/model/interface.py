@@ -69,9 +69,9 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     def features(self) -> Features | None:
         """Say what explanations speak of; None where the numbers of a vector have no names."""
 
-    @abstractmethod
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
-        """Return what a vector amounts to, feature by feature."""  # (p,)
+        """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
+        return point
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:

@@ -148,10 +148,9 @@ class Scaling:
         bent = self.heavy[free[self.heavy]]
         gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
         moved[:, :, bent] = np.sinh(points[:, :, bent] / gain + shift)
-        moved -= moved[:, :1].copy()
-        moved[:, :, free] /= self.weight[free]
-        moved[:, :, ~free] = 0.0
-        return given[:, None] + moved
+        found = np.repeat(given[:, None], points.shape[1], axis=1)
+        found[:, :, free] = self.center[free] + moved[:, :, free] / self.weight[free]
+        return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
 
 
 def _sample(X: Any) -> NDArray[np.float64]:
