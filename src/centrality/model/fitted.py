@@ -81,6 +81,10 @@ class Fitted:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
         return self._finished(rows, self.calibration.raw)
 
+    def raw_of_all(self, rows: CheckedRows) -> Matrix:
+        """Return the same of all members together, whether they have seen the rows or not."""  # (n, 2)
+        return in_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         return self._finished(rows, self.calibration.heads_of)
@@ -141,7 +145,7 @@ class Fitted:
         found, _ = self.folds.recognised(self.scaling.scaled(dense(rows)))
         if len(found):
             some = rows[found]
-            seen = in_blocks(self.scorer, self.scaling, some, lambda outputs: self._mixed(outputs, t))
+            seen = self.calibration.centrality(self.raw_of_all(some), t)
             parts[found] = evened(parts[found], parts[found].sum(1) + self.centrality(some, t) - seen)
         return parts
 
