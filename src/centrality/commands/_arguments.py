@@ -23,6 +23,7 @@ class ScoresResult(TypedDict):
     rows: int
     columns: list[str]
     drift: NotRequired[list[dict[str, object]]]
+    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -37,6 +38,12 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    command.add_argument(
+        "--unreadable",
+        type=float,
+        metavar="SHARE",
+        help="of a column's cells that may be no date, new gaps or unseen, before the job stops (default: 0.05; 1: all)",
+    )
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
@@ -46,6 +53,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
+    where["unreadable"] = arguments.unreadable
     model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **where)
     return model
 

@@ -93,6 +93,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
     vectors = _without_gaps(dense(adapter.vectors(table)))
+    adapter.report()
     if arguments.kind == "contours":
         figure = _contours(model, vectors)
     elif arguments.kind == "map":
@@ -111,6 +112,7 @@ def _heads_to_draw(adapter: "Adapter", table: "pa.Table", numbers: list[int]) ->
     if beyond:
         raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
     heads = adapter.heads(adapter.vectors(table), table.num_rows)
+    adapter.report()
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
         raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")

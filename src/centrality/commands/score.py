@@ -22,7 +22,7 @@ from centrality.commands._arguments import (
 if TYPE_CHECKING:
     from centrality.scores.drift import Drift
     from centrality.scoring.job import Job
-    from centrality.scoring.units import Engine, Unit
+    from centrality.scoring.units import Engine, Scored, Unit
 
 WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
     from centrality.scoring.stream import score
 
     job = _job(arguments, progress=sys.stderr.isatty() and output != "-")
-    rows = score(job, arguments.data, output)
-    return _with_drift({"scores": output, "rows": rows, "columns": job.names}, job)
+    scored = score(job, arguments.data, output)
+    return _with_drift(_result(output, scored, job.names), job)
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
@@ -100,7 +100,7 @@ class ScoreUnit:
     def job(self) -> "Job":
         return _job(self.arguments)
 
-    def __call__(self, unit: "Unit") -> tuple[int, list[str]]:
+    def __call__(self, unit: "Unit") -> tuple["Scored", list[str]]:
         from centrality.scoring.stream import score_unit
 
         return score_unit(self.job, unit), self.job.names
@@ -116,8 +116,7 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
     work, plan = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
     results = units.do_all(work, plan, _engine(arguments, plan), progress=sys.stderr.isatty())
-    rows, columns = sum(rows for rows, _ in results), results[0][1]
-    result: ScoresResult = {"scores": folder, "rows": rows, "columns": columns}
+    result = _result(folder, units.Scored.all_of(scored for scored, _ in results), results[0][1])
     return _with_drift(result, work.job) if arguments.watch_drift else result
 
 
@@ -156,6 +155,16 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
         progress=sys.stderr.isatty(),
     )
     return {"scores": folder, "rows": rows, "columns": columns}
+
+
+def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
+    """Say what was done, and which cells could not be read: on stderr, and in the result."""
+    result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
+    for note in scored.unreadable.notes():
+        _warn(f"note: {note}")
+    if scored.unreadable:
+        result["unreadable"] = scored.unreadable.cells
+    return result
 
 
 def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:

@@ -81,6 +81,7 @@ def sketch_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
             scores = _scores(adapter, model.t, pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):
                 sketch.update(np.ascontiguousarray(values))
+        adapter.report()
     return [sketch.serialize() for sketch in sketches]
 
 

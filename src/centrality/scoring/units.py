@@ -10,13 +10,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from centrality import tables
 from centrality._atomic import remove_leftovers
 from centrality.tables import locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
+from centrality.tables.unreadable import Unreadable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,6 +44,19 @@ class Unit:
     def open(self) -> tables.Source:
         """Open its rows."""
         return tables.open_rows(self.source) if self.file is None else self.file.open(self.groups)
+
+
+class Scored(NamedTuple):
+    """Says how many rows were scored, and which of their cells could not be read."""
+
+    rows: int
+    unreadable: Unreadable = Unreadable()
+
+    @classmethod
+    def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
+        """Return what several scorings come to together."""
+        rows, unreadable = zip(*parts, strict=True)
+        return cls(sum(rows), sum(unreadable, Unreadable()))
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
