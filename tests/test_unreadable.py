@@ -100,14 +100,13 @@ def odd_rows(rows: pa.Table) -> dict[str, tuple[pa.Table, dict]]:
     """Ordinary rows that differ by a fault from those the model knows, and what is to be counted."""
     few = rows.slice(0, 40)
     nothing = pa.table({f.name: pa.nulls(40, f.type) for f in few.schema})
-    change = {
+    return {
         "no date": (with_days(few, ["hello"] * 40), {"day": {NO_DATE: 40}}),
         "no day": (with_days(few, pa.nulls(40, pa.string())), {"day": {NEW_GAP: 40}}),
         "no number": (few.set_column(0, "x", pa.nulls(40, pa.float64())), {"x": {NEW_GAP: 40}}),
         "a new city": (few.set_column(2, "city", pa.array(["Lima"] * 40)), {"city": {NEW_VALUE: 40}}),
         "nothing": (nothing, {name: {NEW_GAP: 40} for name in few.column_names}),
     }
-    return change
 
 
 @pytest.mark.parametrize("fault", ["no date", "no day", "no number", "a new city", "nothing"])

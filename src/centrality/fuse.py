@@ -387,6 +387,7 @@ class FUSE(CentralityModel):
             )
         model = cls(**(parameters | {"encoder": encoder}))
         shape = model.layout(int(header["features"]), len(header["noise_scale"]))
+        header = {"offset_at_t": model.t} | header  # which files from before it was kept leave to their t
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:

@@ -101,6 +101,8 @@ class Scorer:
             if missing:
                 raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
             frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
+        if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
+            raise InputError("Q is masked in places: finite numbers were wanted.")
         rows = np.asarray(frame)
         if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
             raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")

@@ -42,7 +42,7 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
         "--unreadable",
         type=float,
         metavar="SHARE",
-        help="of a column's cells that may be no date, new gaps or unseen, before the job stops (default: 0.05; 1: all)",
+        help="of a column's cells that may be no date, a new gap or unseen before the job stops (default .05; 1: all)",
     )
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 

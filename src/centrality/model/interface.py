@@ -128,8 +128,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     @property
     def offset_(self) -> float:  # type: ignore[override]
-        """The score below which `predict` says outlier."""
-        return self.fitted_.offset
+        """The score below which `predict` says outlier, at the model's own t."""
+        return self.fitted_.offset_for(float(checked_t(self.t)))
 
     @property
     def center_(self) -> NDArray[np.float64]:

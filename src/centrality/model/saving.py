@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality.model.fitted import Fitted
+from centrality.model.fitted import OFFSET_STEPS, Fitted
 from centrality.model.replay import Memory
 from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
@@ -31,6 +31,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "center": fitted.center,
         "training.quantiles": None if scores is None else scores.quantiles,
         "conformal.inliers": fitted.inliers,
+        "offsets": fitted.offsets,
     }
     arrays |= {name: array for name, array in optional.items() if array is not None}
     header = {
@@ -38,6 +39,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "feature_names": None if fitted.names is None else list(fitted.names),
         "noise_scale": list(fitted.noise_scale),
         "offset": fitted.offset,
+        "offset_at_t": fitted.offset_at_t,
         "rows_seen": fitted.replay.seen,
         "training_rows": None if scores is None else scores.rows,
         "report": None if fitted.report is None else asdict(fitted.report),
@@ -62,6 +64,8 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         training_scores=_training_scores(header, arrays),
         center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
         report=Report(**header["report"]) if header.get("report") else None,
+        offset_at_t=header.get("offset_at_t"),
+        offsets=_shaped(arrays, "offsets", (OFFSET_STEPS + 1,)) if "offsets" in arrays else None,
     )
 
 
@@ -70,6 +74,9 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     weights = {
         name.removeprefix(mark): torch.from_numpy(array) for name, array in arrays.items() if name.startswith(mark)
     }
+    unusable = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+    if unusable:
+        raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
     return restore(layout, weights)
 
 

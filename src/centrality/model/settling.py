@@ -8,7 +8,7 @@ import numpy as np
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
 from centrality.model.explanations import centre_of
-from centrality.model.fitted import Fitted, History
+from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
@@ -46,13 +46,15 @@ def settled(
         trained.network.shift_logit(-level)
     fixed = Calibration.fit(calibration, outputs)
     raw = fixed.raw(outputs)
-    heads = fixed.heads(raw)
+    heads, unbounded, steps = fixed.heads(raw), fixed.unbounded(raw), np.linspace(0, 1, OFFSET_STEPS + 1)
     return Fitted(
         network=trained.network,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(blend(fixed.unbounded(raw), t), share_of_outliers)),
+        offset=float(np.quantile(blend(unbounded, t), share_of_outliers)),
+        offset_at_t=float(t),
+        offsets=np.array([np.quantile(blend(unbounded, at), share_of_outliers) for at in steps]),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),

@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Holds a column's cells as numbers, where there is none, and where it is like none in fitting, by what is wrong."""
+    """Holds a column's cells as numbers, where there are gaps, and which are like none in fitting, by fault."""
 
     block: Block
     gaps: Mask

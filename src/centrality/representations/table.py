@@ -29,8 +29,8 @@ class Table(Representation):
     information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
-    unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a `DataNote`
-    says how many there are. A column with too many of them is an error.
+    unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
+    `DataNote` says how many there are. A column with too many of them is an error.
 
     Parameters
     ----------

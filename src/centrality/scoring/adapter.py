@@ -55,7 +55,7 @@ class Adapter:
             self.unreadable.require_few(self._most)
 
     def report(self) -> Unreadable:
-        """Raise if a column could not be read in too many rows; else warn of the cells that could not, and count them."""
+        """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
         self.require_readable()
         for note in self.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)

@@ -39,7 +39,7 @@ def score(job: Job, data: str | Path, output: str | Path) -> units.Scored:
 def score_unit(job: Job, unit: units.Unit) -> units.Scored:
     """Score one unit of work into its file, completely or not at all."""
     checked_t(job.ts)
-    if job.resume and units.is_done(unit, job.note):
+    if job.resume and units.is_done(unit, job.note(unit.source)):
         assert unit.rows is not None  # it was compared with the rows that are there
         return units.Scored(unit.rows)
     if not locations.is_remote(unit.target):
@@ -108,7 +108,11 @@ def _score_batches(
             scored = with_scores(job, adapter, table)
             adapter.require_readable(after=ENOUGH_ROWS)
             if sink is None:
-                note = {NOTE: job.note} if formats.FORMATS[kind].keeps_note else None
+                note = (
+                    {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
+                    if formats.FORMATS[kind].keeps_note
+                    else None
+                )
                 sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded

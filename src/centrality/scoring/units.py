@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from centrality import tables
 from centrality._atomic import remove_leftovers
+from centrality._checks import InputError
 from centrality.tables import locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
@@ -114,7 +115,10 @@ def of_files(
 def added_columns(ts: Sequence[float], *, p_values: bool, explain: bool) -> list[str]:
     """Name the columns added: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
     kinds = ["centrality", *(["p_value"] * p_values), *(["reasons"] * explain)]
-    return [f"{kind}_{t:g}" for kind in kinds for t in ts]
+    names = [f"{kind}_{t:g}" for kind in kinds for t in ts]
+    if len(set(names)) < len(names):
+        raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(ts)])}.")
+    return names
 
 
 def is_done(unit: Unit, note: str) -> bool:

@@ -18,11 +18,11 @@ from centrality.tables.text import Dialect, in_arrows_memory, open_text
 
 SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
-LEADING_ZERO = r"^[+-]?0\d"
+LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
 class CsvDialect(Dialect):
-    """Parses CSV or TSV. A column of whole numbers is text if one of them would lose its leading zeros."""
+    """Parses CSV or TSV. A column of whole numbers is text if one would lose its leading zeros or is hexadecimal."""
 
     def __init__(self, name: str, kind: str = ".csv", separator: str = ",") -> None:
         super().__init__(name)
@@ -131,7 +131,7 @@ class CsvDialect(Dialect):
 
 
 def count_leading_zeros(block: bytes, separator: str) -> int:
-    """Count the fields that begin with a zero before another digit, after a sign or not.
+    """Count the fields that begin with a zero before another digit or an x, after a sign or not.
 
     What looks so inside a quoted text is counted too.
     """
@@ -141,6 +141,7 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
         part = text[start : start + SCANNED + 3]
         begins = (part == ord(separator)) | (part == ord("\n")) | (part == ord("\r")) | (part == ord('"'))
         zero, digit = part == ord("0"), part - np.uint8(ord("0")) < 10  # below zero, unsigned bytes are large
+        digit |= (part == ord("x")) | (part == ord("X"))
         padded = zero[:-1] & digit[1:]
         signed = (part == ord("-")) | (part == ord("+"))
         count += int(np.count_nonzero(begins[:-3] & (padded[1:-1] | signed[1:-2] & padded[2:])))
