@@ -63,10 +63,14 @@ def show_scores(result: ScoresResult) -> str:
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
-def require_folder(path: Path) -> None:
-    """Raise if the folder of the output does not exist: before the work, not after it."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+def require_output(output: Path, *inputs: str | Path) -> None:
+    """Raise if the output cannot be written, or would destroy one of the inputs: before the work, not after it."""
+    from centrality._atomic import require_writable
+
+    for read in map(Path, map(str, inputs)):
+        if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
+            raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")
+    require_writable(output)
 
 
 def column_names(text: str) -> list[str]:

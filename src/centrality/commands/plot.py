@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, require_folder, seed
+from centrality.commands._arguments import load_model, model_and_data, require_output, seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality._optional import optional
 
     optional("matplotlib", "plots")
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.model, arguments.data or "-")
     _require_picture_ending(arguments.output)
     model, rows = load_model(arguments), None
     if arguments.kind == "history":

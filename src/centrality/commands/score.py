@@ -15,9 +15,10 @@ from centrality.commands._arguments import (
     load_model,
     model_and_data,
     numbers,
-    require_folder,
+    require_output,
     show_scores,
 )
+from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.scores.drift import Drift
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 
         tables.kind_of(output)
         if not locations.is_remote(output):
-            require_folder(Path(output))
+            require_output(Path(output), arguments.model, arguments.data)
 
     from centrality.scoring.stream import score
 
@@ -181,4 +182,4 @@ def _as_plain(drift: "Drift") -> dict[str, object]:
 
 
 def _warn(text: str) -> None:
-    print(f"centrality: {text}", file=sys.stderr, flush=True)
+    print(harmless(f"centrality: {text}"), file=sys.stderr, flush=True)

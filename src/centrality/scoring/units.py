@@ -97,11 +97,19 @@ def plan(data: str | Path, folder: str | Path | None, split: int | None = None) 
                 raise tables.TableError(
                     f"{data}: .parquet files were wanted for a folder of scores, but it holds none."
                 )
-            return [Unit(str(data), _target(data, data, folder), source.rows)]
+            return _not_onto_itself([Unit(str(data), _target(data, data, folder), source.rows)])
         units = of_files(source.files, lambda file: _target(data, file, folder), split)
     if folder is not None:
         _require_apart(data, folder)
         _require_no_other_parts(folder, units)
+    return _not_onto_itself(units)
+
+
+def _not_onto_itself(units: list[Unit]) -> list[Unit]:
+    """Return the units; raise if the scores of one would take the place of its rows."""
+    for unit in units:
+        if unit.target and Path(unit.target).exists() and Path(unit.target).samefile(unit.source):
+            raise tables.TableError(f"{unit.target} would be overwritten, but its rows are read: name another folder.")
     return units
 
 
