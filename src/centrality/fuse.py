@@ -49,6 +49,7 @@ from centrality.training.schemes import checked_scheme
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
+MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
@@ -298,11 +299,11 @@ class FUSE(CentralityModel):
         return Plan(
             noise_scales=(),  # they depend on the rows
             scheme=checked_scheme(self.scheme),
-            anchors=whole_number("anchors", self.anchors),
+            anchors=whole_number("anchors", self.anchors, at_most=MOST_TOGETHER),
             resamples=whole_number("resamples", self.resamples),
             epochs=None if self.epochs is None else whole_number("epochs", self.epochs),
             max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=whole_number("batch_size", self.batch_size, at_least=2),
+            batch_size=whole_number("batch_size", self.batch_size, at_least=2, at_most=MOST_TOGETHER),
             learning_rate=positive("learning_rate", self.learning_rate),
             weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
             progress=self.progress,
@@ -387,7 +388,6 @@ class FUSE(CentralityModel):
             )
         model = cls(**(parameters | {"encoder": encoder}))
         shape = model.layout(int(header["features"]), len(header["noise_scale"]))
-        header = {"offset_at_t": model.t} | header  # which files from before it was kept leave to their t
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:

@@ -51,6 +51,8 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: torch.device) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
     names, p = header["feature_names"], layout.width
+    if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
+        raise InputError(f"feature_names must name {p} columns.")
     return Fitted(
         network=_network(arrays, layout).to(device),
         scaling=_scaling(arrays, p),
@@ -64,7 +66,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         training_scores=_training_scores(header, arrays),
         center=_shaped(arrays, "center", (p,)) if "center" in arrays else None,
         report=Report(**header["report"]) if header.get("report") else None,
-        offset_at_t=header.get("offset_at_t"),
+        offset_at_t=float(header.get("offset_at_t", header["parameters"]["t"])),
         offsets=_shaped(arrays, "offsets", (OFFSET_STEPS + 1,)) if "offsets" in arrays else None,
     )
 

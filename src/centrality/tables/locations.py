@@ -74,6 +74,13 @@ def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
     return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
 
 
+def broken_links(folder: Any) -> list[str]:
+    """List the links below a folder that lead nowhere; a store has none."""
+    filesystem, path = filesystem_and_path(folder)
+    links = (file for file in Path(path).rglob("*") if file.is_symlink() and not file.exists())
+    return [] if filesystem is not None else sorted(str(link.relative_to(path)) for link in links)
+
+
 def modified_at(place: Any) -> float | None:
     """Return when the file was last written, in seconds; None if there is none."""
     filesystem, path = filesystem_and_path(place)

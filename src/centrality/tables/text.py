@@ -8,6 +8,7 @@ output byte for byte.
 import gzip
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -136,7 +137,7 @@ class TextSource(Source):
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from blocks
-        except (EOFError, OSError) as error:  # gzip cut short
+        except (EOFError, OSError, ValueError, zlib.error) as error:  # gzip cut short, or damaged
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def close(self) -> None:
