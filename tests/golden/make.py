@@ -65,7 +65,11 @@ def make_chain(name: str) -> None:
     chain = Chain(Table(), FUSE(random_state=0, hidden=(8, 8), max_steps=60, noise_scale=0.5)).fit(table)
     chain.save(HERE / f"{name}.safetensors")
     few = table.slice(0, 30)
-    pinned = {"table": few.to_pydict(), "heads": chain.heads(few).tolist(), "centrality": chain.centrality(few).tolist()}
+    pinned = {
+        "table": few.to_pydict(),
+        "heads": chain.heads(few).tolist(),
+        "centrality": chain.centrality(few).tolist(),
+    }
     (HERE / f"{name}.json").write_text(json.dumps(pinned) + "\n")
 
 
