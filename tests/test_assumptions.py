@@ -1,4 +1,4 @@
-"""What users assume of a fit, with the tolerance that is kept: order, units, shifts, copies and constants do not matter.
+"""What users assume of a fit, with the tolerance kept: order, units, shifts, copies and constants do not matter.
 
 A fit draws its rows at random, so that another order of them is another fit, as is another seed: what is promised is
 the same ranking up to what two seeds differ by. Where nothing random changes, scores are the same to rounding.

@@ -63,10 +63,13 @@ class Scorer:
         metadata = self._session.get_modelmeta().custom_metadata_map
         if KEY not in metadata:
             raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
-        facts = json.loads(metadata[KEY])
-        self.t: float = facts["t"]
-        self.width: int = facts["features"]
-        self.feature_names: list[str] | None = facts["feature_names"]
+        try:
+            facts = json.loads(metadata[KEY])
+            self.t: float = facts["t"]
+            self.width: int = facts["features"]
+            self.feature_names: list[str] | None = facts["feature_names"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: what centrality noted in this file was altered: {error!r}.") from None
         self._threads = threads or os.cpu_count() or 1
 
     def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)

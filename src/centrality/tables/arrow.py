@@ -27,10 +27,12 @@ class ArrowSource(Source):
         self.name = name
         try:
             self._open(file)
-        except (pa.ArrowException, OSError) as error:
+            self.schema = self._reader.schema.remove_metadata()
+            self._require_rows()
+        except TableError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, MemoryError, SystemError) as error:  # names may be no text
             raise TableError(f"{name} cannot be read as an Arrow file or stream: {error}") from None
-        self.schema = self._reader.schema.remove_metadata()
-        self._require_rows()
 
     def _open(self, file: Any) -> None:
         if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
@@ -50,6 +52,7 @@ class ArrowSource(Source):
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for stored in self._reader if self.rows is None else self._stored():
+            stored.validate(full=True)  # else what leads out of a buffer would be followed
             for start in range(0, stored.num_rows, BATCH):
                 yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
 

@@ -99,7 +99,8 @@ def open_output(path: str | Path) -> Iterator[Any]:
     kind_of(path)
     with locations.write_atomically(path) as beside, beside.open("wb") as file:
         if locations.name_of(path).suffix.lower() == ".gz":
-            with gzip.open(file, "wb", compresslevel=6) as packed:
+            # Without a name and a time: the same rows give the same bytes.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                 yield packed
         else:
             yield file

@@ -57,7 +57,7 @@ class Source:
                     yield batch
         except TableError:
             raise
-        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error) as error:
+        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError) as error:
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def table(self) -> pa.Table:

@@ -46,8 +46,13 @@ class Dialect:
         """Parse the block in the types that its values suggest."""
         try:
             table = self._infer(block)
+            table.schema.names  # noqa: B018  (Arrow decodes them now: they may be no text)
         except pa.ArrowInvalid as error:
             raise TableError(self._complaint(error)) from None
+        except UnicodeDecodeError as error:
+            raise TableError(
+                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.how_to_convert()}"
+            ) from None
         self.rows += table.num_rows
         return table
 
