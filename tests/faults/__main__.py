@@ -33,18 +33,23 @@ def main() -> int:
         others = [Trial.fill_disk, Trial.cut_input, Trial.lose_folder]
         faults += others[:1] if arguments.short else others * 3
         broken += _disturbed(job, seed, faults, results)
+        if arguments.record:  # after each: whoever stops it has what is done
+            _record(results, seed)
     if not arguments.short and arguments.only in CLUSTER.name:
         broken += _disturbed(CLUSTER, seed, kills(6, KILL, KILL, INT), results)
     if arguments.only in "serve":
         results += [("serve", what, times) for what, times in served.disturb(seed, 3 if arguments.short else 12)]
+    if arguments.record:
+        _record(results, seed)
     killed = sum(times for _, what, times in results if what.startswith("SIG"))
     print(f"{killed} kills, {sum(times for *_, times in results) - killed} other things, {broken} broken")
-    if arguments.record:
-        with RESULTS.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [("job", "what", "times", "seed"), *((*row, seed) for row in results)]
-            )
     return 1 if broken else 0
+
+
+def _record(results, seed: int) -> None:
+    with RESULTS.open("w", newline="") as file:
+        rows = [("job", "what", "times", "seed"), *((*row, seed) for row in results)]
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _disturbed(job, seed, faults, results) -> int:
