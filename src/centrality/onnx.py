@@ -58,9 +58,9 @@ class Scorer:
         options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
         try:
             self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+            metadata = self._session.get_modelmeta().custom_metadata_map
         except Exception as error:  # the runtime's own kinds of error have no common base
             raise InputError(f"{path} cannot be read as ONNX: {error}") from error
-        metadata = self._session.get_modelmeta().custom_metadata_map
         if KEY not in metadata:
             raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
         try:

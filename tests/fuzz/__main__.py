@@ -15,6 +15,7 @@ import signal
 import struct
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     from tests.fuzz.targets import TARGETS, folder, models, run_main
 
+    warnings.simplefilter("ignore")
     for target in TARGETS:  # before the clock runs: imports take seconds
         for seed_content in target.seeds()[:1]:
             target.run(seed_content)

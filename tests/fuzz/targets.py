@@ -6,7 +6,6 @@ import io
 import json
 import random
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -287,4 +286,3 @@ TARGETS = [
     Target("HTTP: query", lambda: [b"t=0,0.5,1&p_values=true&explain=false"], ask_in_query, 0.05),
     CommandLines("command line", list, run_command, 0.01),
 ]
-warnings.simplefilter("ignore")

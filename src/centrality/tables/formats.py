@@ -135,7 +135,8 @@ def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
 
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
     if names := locations.files_below(folder, (".parquet",)):
-        _say_what_is_left_out(folder)
+        if not locations.is_remote(folder):
+            _say_what_is_left_out(folder)
         return open_files(str(folder), [locations.join(folder, name) for name in names])
     images = locations.files_below(folder, IMAGE_SUFFIXES)
     if not images or locations.is_remote(folder):

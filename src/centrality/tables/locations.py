@@ -75,10 +75,10 @@ def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
 
 
 def broken_links(folder: Any) -> list[str]:
-    """List the links below a folder that lead nowhere; a store has none."""
-    filesystem, path = filesystem_and_path(folder)
+    """List the links below a folder of this machine that lead nowhere."""
+    path = filesystem_and_path(folder)[1]
     links = (file for file in Path(path).rglob("*") if file.is_symlink() and not file.exists())
-    return [] if filesystem is not None else sorted(str(link.relative_to(path)) for link in links)
+    return sorted(str(link.relative_to(path)) for link in links)
 
 
 def modified_at(place: Any) -> float | None:
