@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from centrality.cli import main
 from centrality.representations import Table
 from centrality.scoring.adapter import Adapter
 from tests.conftest import quick
+from tests.fuzz import over_http
 from tests.fuzz.mutate import mutated
 
 ALLOWED = (InputError, OSError)  # what users can mend; anything else is a bug of ours
@@ -157,13 +159,6 @@ def load_onnx(content: bytes) -> None:
     Scorer(path)
 
 
-@cache
-def served() -> list:
-    from centrality.service._served import served_model
-
-    return [served_model(model, "1") for model in loaded()]
-
-
 def body_seeds() -> list[bytes]:
     return [
         b'{"rows": [[1.5, 2.0], [0.5, 1.0]], "t": 0.5}',
@@ -184,23 +179,15 @@ def arrow_seeds() -> list[bytes]:
 
 def ask(kind: str) -> Callable[[bytes], None]:
     def run(content: bytes) -> None:
-        from centrality.service import _requests
-        from centrality.service._limits import RequestError
-
-        for one in served():
-            with contextlib.suppress(RequestError, InputError):
-                request = _requests.read(one, kind, b"", content, 1000)
-                _requests.answer(request, one, one.heads().function(request.rows), None)
+        for model in models():
+            over_http.post(over_http.server(model), "/score", content, kind)
 
     return run
 
 
 def ask_in_query(content: bytes) -> None:
-    from centrality.service import _requests
-    from centrality.service._limits import RequestError
-
-    with contextlib.suppress(RequestError, InputError):
-        _requests.read(served()[0], _requests.JSON, content, body_seeds()[0], 1000)
+    query = quote(content.decode("latin-1"), safe="=&,.%")
+    over_http.post(over_http.server(models()[0]), f"/score?{query}", body_seeds()[0], "application/json")
 
 
 COMMANDS = ["fit", "score", "rank", "depth", "inspect", "export", "explore", "plot", "nonsense", ""]
@@ -284,5 +271,6 @@ TARGETS = [
     Target("HTTP: JSON", body_seeds, ask("application/json"), 0.1),
     Target("HTTP: Arrow", arrow_seeds, ask("application/vnd.apache.arrow.stream"), 0.06),
     Target("HTTP: query", lambda: [b"t=0,0.5,1&p_values=true&explain=false"], ask_in_query, 0.05),
+    Target("HTTP: raw", lambda: over_http.RAW, over_http.send_raw(models), 0.02),
     CommandLines("command line", list, run_command, 0.01),
 ]
