@@ -22,8 +22,9 @@ from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation
+from centrality.tables.unreadable import MOST, Unreadable, checked_share
 
-NOT_SAVED = ("cache", "device", "download", "progress")  # settings that mean nothing on another machine
+NOT_SAVED = ("cache", "device", "download", "progress", "unreadable")  # settings that mean nothing on another machine
 LEARNED = "representation."  # how the names of a representation's arrays begin
 
 
@@ -103,6 +104,11 @@ class Chain(CentralityModel):
         """Return the rows as FUSE sees them, as `represent` does."""
         return self.represent(X)
 
+    def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
+        """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
+        check_is_fitted(self)
+        return self.representation_.examined(X)
+
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
         representation = self.representation_
@@ -112,6 +118,7 @@ class Chain(CentralityModel):
             representation.types(),
             one_series=representation.windowed,
             rows_at_once=representation.rows_at_once,
+            unreadable=checked_share(getattr(representation, "unreadable", MOST)),
         )
 
     def about(self) -> dict[str, Any]:

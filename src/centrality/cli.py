@@ -2,18 +2,20 @@
 
 import argparse
 import json
-import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 from centrality import __version__, commands
 from centrality._checks import InputError
 from centrality._optional import MissingExtraError
+from centrality.commands._signals import ending_in_order
+from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
 
-# What the process exits with; the last two are what shells report after Ctrl-C and when nobody reads the output.
-BUG, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
+# What the process exits with; the last one is what shells report when nobody reads the output.
+BUG, WRONG, UNREAD = 1, 2, 141
 # What users can mend: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
 TRACEBACK = "show where in the program an error arose"
@@ -22,19 +24,28 @@ REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. P
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
+    be_lenient()
     arguments = _parser().parse_args(argv)
+    with ending_in_order() as interrupted:
+        try:
+            return _run(arguments)
+        except KeyboardInterrupt as stopped:
+            state = str(stopped) if stopped.args else "nothing was written"
+            message = f"centrality: interrupted, {state}"
+            return _failed(interrupted.status, message, with_traceback=arguments.traceback)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Run the command, print its result, and return the status to exit with."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _print_warning
             result = arguments.run(arguments)
-        text = json.dumps(result, indent=2, default=str) if arguments.json else arguments.show(result)
-        print(text, file=sys.stderr if result.get("scores") == "-" else sys.stdout, flush=True)
-    except KeyboardInterrupt as stopped:
-        state = str(stopped) if stopped.args else "nothing was written"
-        return _failed(INTERRUPTED, f"centrality: interrupted, {state}", with_traceback=arguments.traceback)
+        text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
+        _print(text, file=sys.stderr if result.get("scores") == "-" else sys.stdout)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
+        let_go_of_stdout()
         return UNREAD
     except USERS_ERRORS as error:
         return _failed(WRONG, f"centrality: {error}", with_traceback=arguments.traceback)
@@ -43,17 +54,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _print(text: str, file: TextIO) -> None:
+    """Print at once; where stdout takes no more, nothing is left in it to fail again when the program ends."""
+    try:
+        print(text, file=file, flush=True)
+    except OSError:
+        if file is sys.stdout:
+            let_go_of_stdout()
+        raise
+
+
 def _failed(status: int, message: str, *, with_traceback: bool) -> int:
     """Print the message, and return the status to exit with."""
     if with_traceback:
         traceback.print_exc()
-    print(message, file=sys.stderr)
+    print(harmless(message), file=sys.stderr)
     return status
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as a note, without the line of code that `warnings` would add."""
-    print(f"centrality: note: {message}", file=sys.stderr)
+    print(harmless(f"centrality: note: {message}"), file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

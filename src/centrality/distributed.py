@@ -8,6 +8,7 @@ Tasks, not Ray Data: rows are read, scored and written where they are, and never
 """
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ from centrality.scoring.answers import Answer
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
 from centrality.scoring.workers import outcome, result_of
+from centrality.tables.unreadable import DataNote
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,7 +67,10 @@ def score(
     job = Job(_on_cpu(model), ts, p_values=p_values, explain=explain, resume=resume)
     every = units.plan(data, output, split)
     with _connected(address):
-        return sum(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
+        scored = units.Scored.all_of(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
+    for note in scored.unreadable.notes():
+        warnings.warn(note, DataNote, stacklevel=2)
+    return scored.rows
 
 
 def fit(

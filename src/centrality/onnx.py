@@ -59,15 +59,18 @@ class Scorer:
         options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
         try:
             self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+            metadata = self._session.get_modelmeta().custom_metadata_map
         except Exception as error:  # the runtime's own kinds of error have no common base
             raise InputError(f"{path} cannot be read as ONNX: {error}") from error
-        metadata = self._session.get_modelmeta().custom_metadata_map
         if KEY not in metadata:
             raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
-        facts = json.loads(metadata[KEY])
-        self.t: float = facts["t"]
-        self.width: int = facts["features"]
-        self.feature_names: list[str] | None = facts["feature_names"]
+        try:
+            facts = json.loads(metadata[KEY])
+            self.t: float = facts["t"]
+            self.width: int = facts["features"]
+            self.feature_names: list[str] | None = facts["feature_names"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: what centrality noted in this file was altered: {error!r}.") from None
         self._threads = threads or os.cpu_count() or 1
 
     def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
@@ -102,6 +105,8 @@ class Scorer:
             if missing:
                 raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
             frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
+        if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
+            raise InputError("Q is masked in places: finite numbers were wanted.")
         rows = np.asarray(frame)
         if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
             raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")

@@ -27,6 +27,9 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
 
     def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from with_scores(job, Adapter(model, batch.schema.names), pa.Table.from_batches([batch])).to_batches()
+            adapter = Adapter(model, batch.schema.names)
+            table = with_scores(job, adapter, pa.Table.from_batches([batch]))
+            adapter.report()
+            yield from table.to_batches()
 
     return frame.mapInArrow(scored, schema)

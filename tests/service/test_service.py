@@ -242,9 +242,9 @@ def test_half_an_arrow_stream_is_refused(cut):
         table_of(sink.getvalue().to_pybytes()[:cut])
 
 
-def test_a_model_without_names_takes_objects_in_their_own_order(app):
+def test_a_model_without_names_takes_objects_of_numbered_columns_in_any_order(app):
     model = quick().fit(RNG.normal(size=(200, 2)))
-    found = score(app(model), rows=[{"u": 1.0, "v": 2.0}, {"v": 2.0, "u": 1.0}])
+    found = score(app(model), rows=[{"x0": 1.0, "x1": 2.0}, {"x1": 2.0, "x0": 1.0}])
     np.testing.assert_allclose(found["centrality_0.5"], [model.centrality([[1.0, 2.0]])[0]] * 2, atol=1e-6)
 
 

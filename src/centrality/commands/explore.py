@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_folder, seed
+from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_output, seed
+from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.explorer.view import View
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
     if arguments.export is not None:
-        require_folder(arguments.export)
+        require_output(arguments.export, arguments.model, arguments.data)
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
@@ -81,7 +82,7 @@ def _serve(arguments: argparse.Namespace, view: "View") -> str:
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:
-    print(text, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+    print(harmless(text), file=sys.stderr if arguments.json else sys.stdout, flush=True)
 
 
 def show(result: Result) -> str:

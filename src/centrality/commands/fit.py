@@ -12,7 +12,7 @@ from centrality.commands._arguments import (
     auto_or_numbers,
     column_names,
     count,
-    require_folder,
+    require_output,
     seed,
 )
 
@@ -81,7 +81,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.data)
     if arguments.second_pass:
         _require_second_pass(arguments)
     representation = _representation(arguments)  # a wrong name is said before the data is read

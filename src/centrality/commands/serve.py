@@ -37,7 +37,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    command.set_defaults(cache=None, corrupt=None)
+    command.set_defaults(cache=None, corrupt=None, unreadable=None)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, int]:

@@ -156,6 +156,7 @@ def _scored(model: CentralityModel, X: ModelInput) -> ScoredRows:
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = adapter.vectors(table), table.select(adapter.columns)
+        adapter.report()
     heads = over_vectors(vectors, model.fitted_.heads)
     length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
     rows, items = model.rows_of(length), Items()

@@ -30,6 +30,7 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds
 from centrality.scores.report import Report
 
+OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
 History = dict[str, list[float]]
 Matrix = NDArray[np.float64]
 
@@ -51,6 +52,19 @@ class Fitted:
     training_scores: TrainingScores | None = None  # None, as the next two: the file is from before they were kept
     typical: Matrix | None = None  # (k, p) the deepest point, and those of further regions, in the user's units
     report: Report | None = None
+    offset_at_t: float | None = None  # the t for which `offset` holds
+    offsets: Matrix | None = None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1
+
+    def offset_for(self, t: float) -> float:
+        """Return the score below which `predict` says outlier at this t."""
+        if self.offset_at_t is None or t == self.offset_at_t:
+            return self.offset
+        if self.offsets is None:
+            raise InputError(
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: its file is "
+                "from before others were kept, or a second pass set the quantiles. Fit it at this t."
+            )
+        return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
     @cached_property
     def scorer(self) -> Scorer:

@@ -28,6 +28,7 @@ from centrality.scores.drift import Drift
 from centrality.scores.mixing import Mixing, checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
+from centrality.tables.unreadable import Unreadable
 
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
@@ -60,6 +61,11 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     @abstractmethod
     def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
+
+    def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
+        """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
+        vectors = self.vectors(X)
+        return vectors, Unreadable(vectors.shape[0])
 
     @abstractmethod
     def reading(self) -> Reading:
@@ -132,8 +138,8 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
 
     @property
     def offset_(self) -> float:  # type: ignore[override]
-        """The score below which `predict` says outlier."""
-        return self.fitted_.offset
+        """The score below which `predict` says outlier, at the model's own t."""
+        return self.fitted_.offset_for(float(checked_t(self.t)))
 
     @property
     def center_(self) -> NDArray[np.float64]:

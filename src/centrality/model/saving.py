@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality.model.fitted import Fitted
+from centrality.model.fitted import OFFSET_STEPS, Fitted
 from centrality.model.replay import Memory
 from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
@@ -35,6 +35,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "training.quantiles": None if scores is None else scores.quantiles,
         "conformal.inliers": None if fitted.inliers is None else fitted.inliers.heads,
         "folds.known": None if fitted.folds is None else fitted.folds.known,
+        "offsets": fitted.offsets,
     }
     arrays |= {name: array for name, array in optional.items() if array is not None}
     header = {
@@ -46,6 +47,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "noise_scale": list(fitted.noise_scale),
         "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
         "offset": fitted.offset,
+        "offset_at_t": fitted.offset_at_t,
         "rows_seen": fitted.replay.seen,
         "training_rows": None if scores is None else scores.rows,
         "report": None if fitted.report is None else asdict(fitted.report),
@@ -57,6 +59,8 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: torch.device) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
     names, p = header["feature_names"], layout.width
+    if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
+        raise InputError(f"feature_names must name {p} columns.")
     return Fitted(
         network=_network(arrays, layout).to(device),
         scaling=_scaling(arrays, p),
@@ -71,6 +75,8 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         training_scores=_training_scores(header, arrays),
         typical=_typical(arrays, p),
         report=Report(**header["report"]) if header.get("report") else None,
+        offset_at_t=float(header.get("offset_at_t", header["parameters"]["t"])),
+        offsets=_shaped(arrays, "offsets", (OFFSET_STEPS + 1,)) if "offsets" in arrays else None,
     )
 
 
@@ -84,6 +90,9 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     weights = {
         name.removeprefix(mark): torch.from_numpy(array) for name, array in arrays.items() if name.startswith(mark)
     }
+    unusable = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+    if unusable:
+        raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
     return restore(layout, weights)
 
 

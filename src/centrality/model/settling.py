@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
 from centrality.model.explanations import Field
-from centrality.model.fitted import Fitted, History
+from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
 from centrality.model.typical import typical_points
 from centrality.network.network import Network
@@ -70,13 +70,16 @@ def settled(
     fixed = Calibration.fit(calibration, outputs, clean=clean)
     raw = fixed.raw(outputs)
     heads, scores = fixed.heads(raw), fixed.scores(raw, t)
+    by_t = (fixed.scores(raw, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
     field = Field(Scorer(trained.network), fixed.softened(), reach=1.0, t=1.0)
     return Fitted(
         network=trained.network,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(scores, share_of_outliers, method="weibull")),
+        offset=_quantile(scores, share_of_outliers),
+        offset_at_t=float(t),
+        offsets=np.array([_quantile(each, share_of_outliers) for each in by_t]),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
@@ -85,6 +88,11 @@ def settled(
         training_scores=TrainingScores.of(heads),
         typical=typical_points(seen, scores, fixed.units(raw)[:, 1], field, trained.scaling),
     )
+
+
+def _quantile(scores: Matrix, share: float) -> float:
+    """Return the score below which this share of new rows lies, so far as these tell."""
+    return float(np.quantile(scores, share, method="weibull"))
 
 
 def _level(network: Network, outputs: Matrix, level: Matrix) -> None:

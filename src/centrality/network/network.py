@@ -119,5 +119,5 @@ def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
             network.prior = prior_for_weights(of_prior, width=layout.width, scales=layout.potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
-        raise InputError(f"the weights do not fit the network: {error}") from None
+        raise InputError(f"the weights do not fit the network: {str(error)[:400]}") from None
     return network.eval()

@@ -25,6 +25,7 @@ ALIKE = 10.0  # columns whose deviations differ by no more than this factor are 
 HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
 BENT_IF_CLEAN = 3.0  # deviations from which such a column is bent
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
+MOST_VALUES = 1 << 22  # where rows are so wide that few of them are more than that: 32 MiB
 SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
 FEWEST = 1024  # rows held, however wide they are
 TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
@@ -184,7 +185,7 @@ def dense(block: CheckedRows) -> NDArray[Any]:
 
 def rows_per_block(width: int) -> int:
     """Return how many rows of this width make a block that stays small in memory."""
-    return min(max(BLOCK_VALUES // max(width, 1), 256), 8192)
+    return min(max(BLOCK_VALUES // max(width, 1), min(256, MOST_VALUES // max(width, 1)), 8), 8192)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite

@@ -16,6 +16,7 @@ from centrality.scores.conformal import p_values
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
+from centrality.tables import locations
 
 Heads = NDArray[np.float64]
 Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
@@ -38,10 +39,14 @@ class Job:
         """Name the columns it adds."""
         return units.added_columns(self.ts, p_values=self.p_values, explain=self.explain)
 
+    def note(self, source: str | None) -> str:
+        """Return what is noted at the end of a Parquet file: which model made which columns, of which file's rows."""
+        rows = None if source is None else locations.fingerprint(source)
+        return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
+
     @cached_property
-    def note(self) -> str:
-        """Return what is noted at the end of a Parquet file: which model made which columns."""
-        return json.dumps({"model": _digest(self.model), "columns": self.names})
+    def _digest(self) -> str:
+        return _digest(self.model)
 
     def score_columns(self, heads: Heads) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows of these heads."""

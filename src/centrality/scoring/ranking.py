@@ -13,6 +13,7 @@ from centrality.scores.mixing import Mixing, checked_t
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
+from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
@@ -64,14 +65,24 @@ class Ranked:
         return rows
 
 
-def rank(model: CentralityModel, data: str, t: float, top: int) -> tuple[int, Ranked, Ranked]:
-    """Return the number of rows, the `top` most central ones and the `top` most peripheral ones."""
+@dataclass(frozen=True)
+class Ranking:
+    """Holds both ends of a ranking of so many rows, and which of all their cells could not be read."""
+
+    rows: int
+    best: Ranked
+    worst: Ranked
+    unreadable: Unreadable
+
+
+def rank(model: CentralityModel, data: str, t: float, top: int) -> Ranking:
+    """Return the `top` most central rows and the `top` most peripheral ones."""
     checked_t(t)
     with tables.open_rows(data) as source:
         return _rank_source(model, source, t, top)
 
 
-def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int) -> tuple[int, Ranked, Ranked]:
+def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int) -> Ranking:
     """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
     adapter = Adapter(model, source.schema.names)
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
@@ -82,6 +93,7 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
     count = 0
     for table in read_ahead(batches):
         heads = adapter.heads(adapter.vectors(table), table.num_rows)
+        adapter.require_readable(after=ENOUGH_ROWS)
         order = np.arange(count, count + table.num_rows)
         count += table.num_rows
         columns = {"_row": order, "_score": model.mixing_(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
@@ -91,7 +103,8 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
         worst = [_first([*worst, table], top, descending=False)]
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t)
+    unreadable = adapter.report()
+    return Ranking(count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t), unreadable)
 
 
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:

@@ -81,6 +81,7 @@ def sketch_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
             scores = _scores(adapter, model.t, pa.Table.from_batches([batch]))
             for sketch, values in zip(sketches, scores.T, strict=True):
                 sketch.update(np.ascontiguousarray(values))
+        adapter.report()
     return [sketch.serialize() for sketch in sketches]
 
 
@@ -116,4 +117,5 @@ def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: flo
         # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
         training_scores=TrainingScores(calibration.heads(raw).T.copy(), of_scores.n),
         offset=float(of_scores.get_quantile(share_of_outliers)),
+        offsets=None,  # only scores at the model's own t were sketched
     )

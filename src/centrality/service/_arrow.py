@@ -17,7 +17,7 @@ def table_of(body: bytes) -> pa.Table:
                 raise RequestError(422, "The Arrow stream is compressed: send it plain, so that its size is known.")
         table = pa.ipc.open_stream(body).read_all()
         table.validate(full=True)  # offsets that lead out of a buffer would be followed otherwise
-    except (pa.ArrowInvalid, OSError, struct.error) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError, struct.error) as error:
         raise RequestError(422, f"The body is not an Arrow IPC stream: {error}.") from None
     return table
 

@@ -100,7 +100,7 @@ class ModelOfNumbers(ServedModel):
 
     def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):
-            columns = self.columns or list(rows[0])
+            columns = self.columns or self.fitted.features  # x0, x1, ...: the order of names says nothing
             rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
         try:
             kinds = set(map(type, chain.from_iterable(rows)))

@@ -17,6 +17,7 @@ from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
+MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
 
@@ -50,11 +51,11 @@ class Plan:
         return cls(
             noise_scales=(),
             scheme=checked_scheme(settings["scheme"]),
-            anchors=whole_number("anchors", settings["anchors"]),
+            anchors=whole_number("anchors", settings["anchors"], at_most=MOST_TOGETHER),
             resamples=whole_number("resamples", settings["resamples"]),
             epochs=None if epochs is None else whole_number("epochs", epochs),
             max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=whole_number("batch_size", settings["batch_size"], at_least=2),
+            batch_size=whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER),
             learning_rate=positive("learning_rate", settings["learning_rate"]),
             weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
             progress=settings["progress"],
