@@ -5,8 +5,9 @@ from html import escape
 from typing import Any, TypeAlias
 
 from centrality import __version__
+from centrality.service._answers import JSON
 from centrality.service._limits import Limits
-from centrality.service._requests import ARROW, JSON
+from centrality.service._requests import ARROW
 
 Schema: TypeAlias = dict[str, Any]  # a part of an OpenAPI document: JSON
 

@@ -1,0 +1,160 @@
+"""Hand large requests to a process of their own, which can be stopped whatever it is doing.
+
+What takes long there, or more memory than it may, is no trouble of the small requests that this process answers itself:
+no lock of Python's is shared, and a process that does not let go of a request that was given up is killed and replaced.
+"""
+
+import asyncio
+import itertools
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from centrality.model.interface import CentralityModel
+from centrality.service import _post
+from centrality.service._answers import Answer
+from centrality.service._limits import Limits, RequestError
+from centrality.service._served import ServedModel
+
+Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
+
+GRACE = 10.0  # seconds to let go of a request that was given up; decoding the largest body takes a few
+START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do
+END_SECONDS = 5.0
+ENVIRONMENT = {  # memory that is freed goes back to the machine
+    "MIMALLOC_PURGE_DELAY": "0",
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+}
+LOST = "The process for large requests ended before this one was answered. Try again."
+
+
+class BackRoom:
+    """Answers requests in the process for large ones, which is started when the first of them comes."""
+
+    def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
+        self._load, self._limits, self._scored_together = load, limits, scored_together
+        self._room: Room | None = None
+        self._opening = asyncio.Lock()
+
+    async def answer(self, served: ServedModel, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
+        """Return the answer to a request whose body is in pieces."""
+        room = await self.open(served)
+        return await room.answer(kind, query, pieces)
+
+    async def open(self, served: ServedModel) -> "Room":
+        """Return the room in which this version of the model works; one with an older version finishes and ends."""
+        async with self._opening:
+            if self._room is None or self._room.ended or self._room.version != served.version:
+                if self._room is not None:
+                    self._room.retire()
+                self._room = await Room.start(served, self._load, self._limits, self._scored_together)
+            return self._room
+
+    async def close(self) -> None:
+        """End the process, if there is one."""
+        if self._room is not None:
+            await self._room.end()
+
+
+class Room:
+    """Talks to one process, which has one version of the model."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", version: str, post: _post.Post) -> None:
+        self.process, self.version, self._post = process, version, post
+        self.ended = False
+        self._retired = False
+        self._ready_by = asyncio.get_running_loop().time() + START_SECONDS
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[Answer]] = {}
+        self._given_up: dict[int, asyncio.TimerHandle] = {}  # the process is killed unless it lets go of these
+
+    @classmethod
+    async def start(
+        cls, served: ServedModel, load: Load, limits: Limits, scored_together: Callable[[int, int], None]
+    ) -> "Room":
+        """Start a process, and let it load the model."""
+        ours, theirs = socket.socketpair()
+        path = os.pathsep.join(part for part in sys.path if part)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "centrality.service._large_requests", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
+        )
+        theirs.close()
+        room = cls(process, served.version, await _post.Post.over(ours))
+        room.listen(scored_together)
+        room._post.send(_post.SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
+        return room
+
+    async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
+        """Return the process's answer; if that is not waited for any more, see that the process lets go of it."""
+        number = next(self._numbers)
+        self._answers[number] = asyncio.get_running_loop().create_future()
+        self._post.send(_post.ASK, number, [kind, query.decode("latin-1")], pieces)
+        try:
+            return await self._answers[number]
+        except asyncio.CancelledError:
+            self._give_up(number)
+            raise
+        finally:
+            del self._answers[number]
+            self._end_if_retired()
+
+    def _give_up(self, number: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._post.send(_post.CANCEL, number)
+        self._given_up[number] = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
+
+    def listen(self, scored_together: Callable[[int, int], None]) -> None:
+        """Begin to take in what the process says."""
+        self._listening = asyncio.create_task(self._listen(scored_together))
+
+    async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
+        """Take in what the process says, until it has ended; what is not answered then never will be."""
+        while (letter := await self._post.receive()) is not None:
+            if letter.what == _post.ANSWER:
+                waiting = self._answers.get(letter.number)
+                if waiting is not None and not waiting.done():
+                    status, kind, headers = letter.facts
+                    pairs = tuple((name.encode(), value.encode()) for name, value in headers)
+                    waiting.set_result(Answer(status, kind, letter.pieces, pairs))
+            elif letter.what == _post.TURN:
+                scored_together(*letter.facts)
+            elif letter.what == _post.FREED:
+                self._given_up.pop(letter.number).cancel()
+                self._end_if_retired()
+            else:
+                self._ready_by = 0.0
+        self.ended = True
+        for timer in self._given_up.values():
+            timer.cancel()
+        for waiting in self._answers.values():
+            if not waiting.done():
+                waiting.set_exception(RequestError(503, LOST))
+        await self.end()
+
+    def retire(self) -> None:
+        """Answer what has been asked, then end."""
+        self._retired = True
+        self._end_if_retired()
+
+    def _end_if_retired(self) -> None:
+        if self._retired and not self._answers and not self._given_up:
+            self._post.close()
+
+    async def end(self) -> None:
+        """Hang up, and see that the process is gone."""
+        self._post.close()
+        with suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(self.process.wait, END_SECONDS)
+        self.process.kill()
+        self.process.wait()

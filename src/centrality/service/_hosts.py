@@ -1,0 +1,31 @@
+"""Tell addresses: which only this machine can reach, and which a browser may have been led to."""
+
+import ipaddress
+from collections.abc import Collection
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach the host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_own(host: bytes, names: Collection[str]) -> bool:
+    """Tell whether a Host header names this service: by an address, as localhost, or by one of these names.
+
+    A page of somebody else's can have its own name lead to 127.0.0.1, and its visitors' browsers then ask us in that
+    name (DNS rebinding). An address is no name.
+    """
+    name = host.decode("latin-1").strip().lower()
+    if not name:
+        return True  # browsers always send one
+    bare = name[1:].partition("]")[0] if name.startswith("[") else name.rpartition(":")[0] or name
+    if bare == "localhost" or bare in names:
+        return True
+    try:
+        ipaddress.ip_address(bare)
+    except ValueError:
+        return False
+    return True
