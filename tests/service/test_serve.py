@@ -24,14 +24,7 @@ from tests.served import ARROW, JSON, Server, arrow, wait_for
 pytestmark = pytest.mark.slow  # each waits for a process that imports torch
 ROUNDING = 1e-6  # of float32: rows scored alone or with others
 RNG = np.random.default_rng(0)
-X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("serve") / "m.safetensors"
-    quick(holdout=0.3).fit(X).save(path)
-    return path
+X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])  # what conftest fits
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +37,6 @@ def server(file):
     running = Server(str(file), "--max-rows", "200000", "--max-bytes", "9000000")
     yield running
     assert running.stop()[0] == 0
-
-
-@pytest.fixture
-def start():
-    """Starts servers of a test's own; none outlives it, whatever happens."""
-    started: list[Server] = []
-
-    def make(*arguments: str) -> Server:
-        started.append(Server(*arguments))
-        return started[-1]
-
-    yield make
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.ended()
 
 
 def test_rows_as_lists_or_objects_get_the_models_own_scores(server, model):

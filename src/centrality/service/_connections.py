@@ -30,7 +30,6 @@ class Connection(HttpToolsProtocol):
         self.peer = ""
         self.known = False  # a request has come that may be answered
         self.waiting_since: float | None = None  # for the rest of a request's head
-        self.draining = False  # the next answer is the last
         self._beside_bodies = 0  # bytes of the request that are not its body
         self._unsent, self._idle_sweeps = 0, 0
 
@@ -67,7 +66,7 @@ class Connection(HttpToolsProtocol):
         self.waiting_since = None
         if not self.known:
             self.known = self.door.knows(self.headers)
-        if self.draining:
+        if self.door.draining:
             self.cycle.keep_alive = False
 
     def resume_writing(self) -> None:
@@ -89,12 +88,6 @@ class Connection(HttpToolsProtocol):
             self.transport.write(answer)
             self.transport.close()
 
-    def drain(self) -> None:
-        """Answer what has come and what is on its way, and nothing after it."""
-        self.draining = True
-        if not self.is_idle:
-            self.cycle.keep_alive = False
-
     def require_reader(self) -> None:
         """Hang up on a client that leaves its answer lying; called once a sweep."""
         unsent = self.transport.get_write_buffer_size()
@@ -114,7 +107,7 @@ class Door:
         self.limits, self._secret = limits, secret
         self.most = _files_for(limits.connections)
         self.open: dict[Connection, None] = {}  # oldest first
-        self.draining = False
+        self.draining = False  # every answer is the last of its connection
 
     def knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Tell whether a request comes from one of those the service is there for."""
@@ -125,8 +118,6 @@ class Door:
     def let_in(self, new: Connection) -> None:
         """Take a connection; if there are too many, end one that waits for nothing but a request."""
         self.open[new] = None
-        if self.draining:
-            new.drain()
         if len(self.open) > self.most:
             others = [one for one in self.open if one is not new and one.is_idle and not one.transport.is_closing()]
             strangers = (one for one in others if not one.known)
@@ -157,7 +148,8 @@ class Door:
         """Give those who are connected the time to be answered."""
         self.draining = True
         for one in self.open:
-            one.drain()
+            if not one.is_idle:
+                one.cycle.keep_alive = False
         end = asyncio.get_running_loop().time() + self.limits.linger_seconds
         while any(one.is_idle for one in self.open) and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.02)

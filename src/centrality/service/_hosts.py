@@ -1,7 +1,10 @@
 """Tell addresses: which only this machine can reach, and which a browser may have been led to."""
 
 import ipaddress
+import re
 from collections.abc import Collection
+
+HOST = re.compile(r"(\[(?P<address>[^\[\]]+)\]|(?P<name>[^:\[\]]+))(:\d*)?")
 
 
 def is_loopback(host: str) -> bool:
@@ -18,14 +21,16 @@ def is_own(host: bytes, names: Collection[str]) -> bool:
     A page of somebody else's can have its own name lead to 127.0.0.1, and its visitors' browsers then ask us in that
     name (DNS rebinding). An address is no name.
     """
-    name = host.decode("latin-1").strip().lower()
-    if not name:
+    if not host:
         return True  # browsers always send one
-    bare = name[1:].partition("]")[0] if name.startswith("[") else name.rpartition(":")[0] or name
-    if bare == "localhost" or bare in names:
+    parts = HOST.fullmatch(host.decode("latin-1").strip().lower())
+    if parts is None:
+        return False
+    name = parts["name"] or parts["address"]
+    if name == "localhost" or name in names:
         return True
     try:
-        ipaddress.ip_address(bare)
+        ipaddress.ip_address(name)
     except ValueError:
         return False
     return True

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -29,6 +30,11 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
         self._door = door
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take the signal to stop: from now on every answer is the last of its connection."""
+        self._door.draining = True
+        super().handle_exit(sig, frame)
 
     async def main_loop(self) -> None:
         """Serve until a signal comes, and look after the connections meanwhile and until the end."""
