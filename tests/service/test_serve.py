@@ -264,7 +264,7 @@ def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tm
     assert server.metric("centrality_requests_total", path="/score", status="500") == 2
     server.stop()
     log = "".join(server.log)
-    assert log.count("An error of the service at POST /score") == log.count("Traceback") == 2
+    assert log.count("An error of the service at /score") == log.count("Traceback") == 2
     assert "TypeError: object of type 'NoneType' has no len()" in log
     assert "ValueError: invalid literal for int() with base 10: 'drawer'" in log
 

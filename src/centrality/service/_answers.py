@@ -23,8 +23,13 @@ class Answer(NamedTuple):
     body: bytes | Sequence[bytes]
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
+    @property
+    def pieces(self) -> Sequence[bytes]:
+        """Return the body in pieces, also if it is whole."""
+        return [self.body] if isinstance(self.body, bytes) else self.body
 
-async def answer_of(work: Awaitable[Answer], what: str) -> Answer:
+
+async def answer_of(work: Awaitable[Answer], path: str) -> Answer:
     """Return the answer that the work gives, or the one that its error makes."""
     try:
         return await work
@@ -35,7 +40,7 @@ async def answer_of(work: Awaitable[Answer], what: str) -> Answer:
     except MemoryError:
         return refusal(413, TOO_LARGE)
     except Exception:  # a bug of ours: the log tells all of it, the answer nothing of our insides
-        LOG.exception("An error of the service at %s, not of the request", what)
+        LOG.exception("An error of the service at %s, not of the request", path)
         return refusal(500, "An error of the service, not of the request. The service's log says more.")
 
 

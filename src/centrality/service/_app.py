@@ -65,17 +65,25 @@ class App:
             await self._live(receive, send)
         elif scope["type"] == "http":
             answer = await self._answer(scope, receive)
-            pieces = [answer.body] if isinstance(answer.body, bytes) else answer.body
-            headers = [
-                (b"content-type", answer.content_type.encode()),
-                (b"content-length", str(sum(map(len, pieces))).encode()),
-                *answer.headers,
-            ]
-            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-            if scope["method"] != "HEAD":
-                for piece in pieces[:-1]:  # `send` waits while the client has much to read
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else pieces[-1]})
+            try:
+                await self._send(answer, send, with_body=scope["method"] != "HEAD")
+            finally:
+                if self.back_room is not None and not isinstance(answer.body, bytes):
+                    self.back_room.shelf.taken(answer)
+
+    async def _send(self, answer: Answer, send: Send, *, with_body: bool) -> None:
+        *pieces, last = answer.pieces
+        headers = [
+            (b"content-type", answer.content_type.encode()),
+            (b"content-length", str(sum(map(len, pieces), len(last))).encode()),
+            *answer.headers,
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if not with_body:
+            pieces, last = [], b""
+        for piece in pieces:  # `send` waits while the client has much to read
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": last})
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Watch the model's file from the server's start to its end."""
@@ -98,12 +106,17 @@ class App:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]
-        answer = await answer_of(self._page_of(scope, receive), f"{scope['method']} {path}")
+        try:
+            page = self._page(scope)
+        except RequestError as error:
+            answer = refusal(error.status, str(error))
+        else:
+            answer = await answer_of(page(scope, receive), path)
         self.metrics.answered(path if path in self._pages else "other", answer.status)
         return answer
 
-    async def _page_of(self, scope: Scope, receive: Receive) -> Answer:
-        """Let the page answer; raise if there is none, or if this client may not have it."""
+    def _page(self, scope: Scope) -> Page:
+        """Find who answers this request; raise if there is nobody, or if this client may not have it."""
         path, method = scope["path"], scope["method"]
         if self.secret is None and not is_own(_header(scope, b"host"), self._hosts):
             raise RequestError(403, "The Host header names another host than this one: use localhost, or --allow-host.")
@@ -116,7 +129,7 @@ class App:
             given = _header(scope, b"authorization")
             if not hmac.compare_digest(given, self.secret):
                 raise RequestError(401, "A token was wanted: Authorization: Bearer TOKEN.")
-        return await page(scope, receive)
+        return page
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
         """Answer with scores, within the time that a request may take."""
@@ -144,7 +157,7 @@ class App:
             return await self.scorer.answer(served, kind, query, b"".join(pieces))
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
             request = _requests.parse(served, kind, query, b"".join(pieces), self.limits)
-            if not request.explain and count(request.given) * served.fitted.width <= QUICK:
+            if not request.explain and count(request.given) * served.width <= QUICK:
                 return await self.scorer.scores(served, request, request.rows())
         return await self.back_room.answer(served, kind, query, pieces)
 

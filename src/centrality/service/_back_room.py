@@ -35,11 +35,37 @@ ENVIRONMENT = {  # memory that is freed goes back to the machine
 LOST = "The process for large requests ended before this one was answered. Try again."
 
 
+class Shelf:
+    """Counts the bytes of answers that their clients have not taken yet: while there are too many, no more come."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    def put(self, answer: Answer) -> None:
+        """Note an answer that is there."""
+        self._move(sum(map(len, answer.pieces)))
+
+    def taken(self, answer: Answer) -> None:
+        """Note that an answer has been sent, or will never be."""
+        self._move(-sum(map(len, answer.pieces)))
+
+    def _move(self, size: int) -> None:
+        self._bytes += size
+        (self._has_room.set if self._bytes <= self._most else self._has_room.clear)()
+
+    async def has_room(self) -> None:
+        """Wait until there is room for one more answer."""
+        await self._has_room.wait()
+
+
 class BackRoom:
     """Answers requests in the process for large ones, which is started when the first of them comes."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
         self._load, self._limits, self._scored_together = load, limits, scored_together
+        self.shelf = Shelf(limits.bodies_bytes)
         self._room: Room | None = None
         self._opening = asyncio.Lock()
 
@@ -54,7 +80,8 @@ class BackRoom:
             if self._room is None or self._room.ended or self._room.version != served.version:
                 if self._room is not None:
                     self._room.retire()
-                self._room = await Room.start(served, self._load, self._limits, self._scored_together)
+                self._room = await Room.start(served, self._load, self._limits)
+                self._room.listen(self._scored_together, self.shelf)
             return self._room
 
     async def close(self) -> None:
@@ -76,9 +103,7 @@ class Room:
         self._given_up: dict[int, asyncio.TimerHandle] = {}  # the process is killed unless it lets go of these
 
     @classmethod
-    async def start(
-        cls, served: ServedModel, load: Load, limits: Limits, scored_together: Callable[[int, int], None]
-    ) -> "Room":
+    async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "Room":
         """Start a process, and let it load the model."""
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
@@ -91,19 +116,22 @@ class Room:
         )
         theirs.close()
         room = cls(process, served.version, await _post.Post.over(ours))
-        room.listen(scored_together)
         room._post.send(_post.SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
         return room
 
     async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
         """Return the process's answer; if that is not waited for any more, see that the process lets go of it."""
         number = next(self._numbers)
-        self._answers[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
         self._post.send(_post.ASK, number, [kind, query.decode("latin-1")], pieces)
         try:
-            return await self._answers[number]
+            return await answer
         except asyncio.CancelledError:
-            self._give_up(number)
+            if answer.cancelled():
+                self._give_up(number)
+            elif answer.exception() is None:  # it came in the same moment
+                self._shelf.taken(answer.result())
             raise
         finally:
             del self._answers[number]
@@ -114,19 +142,17 @@ class Room:
         self._post.send(_post.CANCEL, number)
         self._given_up[number] = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
-    def listen(self, scored_together: Callable[[int, int], None]) -> None:
+    def listen(self, scored_together: Callable[[int, int], None], shelf: Shelf) -> None:
         """Begin to take in what the process says."""
+        self._shelf = shelf
         self._listening = asyncio.create_task(self._listen(scored_together))
 
     async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
         """Take in what the process says, until it has ended; what is not answered then never will be."""
         while (letter := await self._post.receive()) is not None:
             if letter.what == _post.ANSWER:
-                waiting = self._answers.get(letter.number)
-                if waiting is not None and not waiting.done():
-                    status, kind, headers = letter.facts
-                    pairs = tuple((name.encode(), value.encode()) for name, value in headers)
-                    waiting.set_result(Answer(status, kind, letter.pieces, pairs))
+                self._deliver(letter)
+                await self._shelf.has_room()
             elif letter.what == _post.TURN:
                 scored_together(*letter.facts)
             elif letter.what == _post.FREED:
@@ -141,6 +167,16 @@ class Room:
             if not waiting.done():
                 waiting.set_exception(RequestError(503, LOST))
         await self.end()
+
+    def _deliver(self, letter: _post.Letter) -> None:
+        """Give an answer to whoever waits for it."""
+        waiting = self._answers.get(letter.number)
+        if waiting is not None and not waiting.done():
+            status, kind, headers = letter.facts
+            pairs = tuple((name.encode(), value.encode()) for name, value in headers)
+            answer = Answer(status, kind, letter.pieces, pairs)
+            self._shelf.put(answer)
+            waiting.set_result(answer)
 
     def retire(self) -> None:
         """Answer what has been asked, then end."""

@@ -6,6 +6,7 @@ answer must be read, and those who are connected when the service is told to sto
 
 import asyncio
 import hmac
+import itertools
 import sys
 from collections import Counter
 from typing import Any
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from centrality.service._limits import Limits
 
 SWEEP_SECONDS = 1.0
+OLDEST = 256  # connections that are looked at to find one that makes room
 FILES_BESIDE = 100  # open files that are no connections: libraries, the model, a socket to the other process
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -30,7 +32,7 @@ class Connection(HttpToolsProtocol):
         self.peer = ""
         self.known = False  # a request has come that may be answered
         self.waiting_since: float | None = None  # for the rest of a request's head
-        self._beside_bodies = 0  # bytes of the request that are not its body
+        self._beside_body = 0  # bytes of the request, after those of its head when that is complete
         self._unsent, self._idle_sweeps = 0, 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -44,26 +46,20 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._beside_bodies += len(data)
+        self._beside_body = max(0, self._beside_body) + len(data)
         super().data_received(data)
-        if self.transport.is_closing():
-            return
-        if self._beside_bodies > self.door.limits.head_bytes:
+        if self._beside_body > self.door.limits.head_bytes:
             self.refuse(LONG)
-        elif self.waiting_since is None and self.is_idle:
+        elif self.waiting_since is None and self.cycle.response_complete:
             self.waiting_since = self.loop.time()  # for a next request, or the end of a body that nobody reads
 
-    def on_message_begin(self) -> None:
-        self._beside_bodies = 0
-        super().on_message_begin()
-
     def on_body(self, body: bytes) -> None:
-        self._beside_bodies -= len(body)
+        self._beside_body -= len(body)
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        self.waiting_since = None
+        self.waiting_since, self._beside_body = None, 0
         if not self.known:
             self.known = self.door.knows(self.headers)
         if self.door.draining:
@@ -119,16 +115,15 @@ class Door:
         """Take a connection; if there are too many, end one that waits for nothing but a request."""
         self.open[new] = None
         if len(self.open) > self.most:
-            others = [one for one in self.open if one is not new and one.is_idle and not one.transport.is_closing()]
-            strangers = (one for one in others if not one.known)
-            victim = next(strangers, None) or next(iter(others), new)
+            idle = [one for one in itertools.islice(self.open, OLDEST) if one is not new and one.is_idle]
+            victim = next((one for one in idle if not one.known), next(iter(idle), new))
             self.open.pop(victim)
             victim.refuse(BUSY)
 
-    def sweep(self, now: float) -> None:
+    async def sweep(self) -> None:
         """End what has waited too long, and of a peer's connections without a request the oldest."""
-        strangers: Counter[str] = Counter()
-        for one in reversed(list(self.open)):
+        now, strangers = asyncio.get_running_loop().time(), Counter[str]()
+        for place, one in enumerate(reversed(list(self.open))):
             waited = 0.0 if one.waiting_since is None else now - one.waiting_since
             if waited > SWEEP_SECONDS and not one.known:  # a request that is on its way comes sooner
                 strangers[one.peer] += 1
@@ -137,12 +132,14 @@ class Door:
             elif strangers[one.peer] > self.limits.strangers and not one.known and one.is_idle:
                 one.refuse(BUSY)
             one.require_reader()
+            if place % 32 == 31:
+                await asyncio.sleep(0)  # others are served meanwhile
 
     async def watch(self) -> None:
         """Sweep again and again, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            self.sweep(asyncio.get_running_loop().time())
+            await self.sweep()
 
     async def drain(self) -> None:
         """Give those who are connected the time to be answered."""

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Collection
+from functools import lru_cache
 
 HOST = re.compile(r"(\[(?P<address>[^\[\]]+)\]|(?P<name>[^:\[\]]+))(:\d*)?")
 
@@ -15,7 +15,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_own(host: bytes, names: Collection[str]) -> bool:
+@lru_cache(maxsize=64)  # all requests of most clients name the same one
+def is_own(host: bytes, names: frozenset[str]) -> bool:
     """Tell whether a Host header names this service: by an address, as localhost, or by one of these names.
 
     A page of somebody else's can have its own name lead to 127.0.0.1, and its visitors' browsers then ask us in that

@@ -44,7 +44,7 @@ class LargeRequests:
             body = b"".join(letter.pieces)
             letter.pieces.clear()
             work = self._scorer.answer(self._served, kind, query.encode("latin-1"), body)
-            self._send(letter.number, await answer_of(work, "POST /score"))
+            self._send(letter.number, await answer_of(work, "/score"))
         finally:
             del self._tasks[letter.number]
 

@@ -37,6 +37,7 @@ class ServedModel:
         self.model, self.version = model, version  # which tells one version of the model's file from another
         self.content = content  # of the file: the other process gets the same version, whatever lies there by then
         self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
+        self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
         model.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
@@ -93,7 +94,6 @@ class ModelOfNumbers(ServedModel):
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         super().__init__(model, version, content)
-        self.width = self.fitted.width
         self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
 
     def heads(self) -> Scoring:
