@@ -319,9 +319,14 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
             body = json.loads(answer.read())
             found.append((answer.status, answer.headers["Centrality-Model"], body["centrality_0.5"][0]))
 
+    def version_for_large() -> str:
+        """The model that a request gets which another process answers."""
+        return running.ask("POST", "/score", json.dumps({"rows": [row]}) + 100_000 * " ")[1]["Centrality-Model"]
+
     with ThreadPoolExecutor(4) as pool:
         clients = [pool.submit(client) for _ in range(4)]
         wait_for(lambda: found)
+        large = [version_for_large()]
         other.save(path)
         wait_for(lambda: len({version for _, version, _ in found}) == 2)
         path.write_text("not a model")
@@ -330,14 +335,16 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
         assert running.metric("centrality_model_reloads_total", result="loaded") == 1
         before = len(found)
         wait_for(lambda: len(found) > before + 20)
+        large.append(version_for_large())  # of a file that is not there any more
         status, said = running.stop()
         for one in clients:
             one.result()
     assert status == 0
-    assert said.endswith(f"with {len(found):,} rows.\n")  # none was scored and not answered
+    assert said.endswith(f"with {len(found) + len(large):,} rows.\n")  # none was scored and not answered
     assert {answer for answer, _, _ in found} == {200}
     versions = list(dict.fromkeys(version for _, version, _ in found))
-    assert len(versions) == 2
+    assert versions == large
+    assert len(set(versions)) == 2
     np.testing.assert_allclose(
         [s for _, _, s in found], [expected[versions.index(v)] for _, v, _ in found], atol=ROUNDING
     )

@@ -168,7 +168,8 @@ class App:
         return json_answer({"status": "ok"})
 
     async def numbers(self, scope: Scope, receive: Receive) -> Answer:
-        self.metrics.waiting.set(self.scorer.queue.waiting)
+        elsewhere = 0 if self.back_room is None else self.back_room.waiting
+        self.metrics.waiting.set(self.scorer.queue.waiting + elsewhere)
         self.metrics.running.set(self.running)
         return Answer(200, CONTENT_TYPE, self.metrics.page())
 

@@ -24,7 +24,7 @@ from centrality.service._served import ServedModel
 
 Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
 
-GRACE = 10.0  # seconds to let go of a request that was given up; decoding the largest body takes a few
+GRACE = 10.0  # seconds without a word from a process that was told to let go of a request; turns take tens of ms
 START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do
 END_SECONDS = 5.0
 ENVIRONMENT = {  # memory that is freed goes back to the machine
@@ -74,6 +74,11 @@ class BackRoom:
         room = await self.open(served)
         return await room.answer(kind, query, pieces)
 
+    @property
+    def waiting(self) -> int:
+        """Return how many rows wait to be scored there."""
+        return 0 if self._room is None else self._room.waiting
+
     async def open(self, served: ServedModel) -> "Room":
         """Return the room in which this version of the model works; one with an older version finishes and ends."""
         async with self._opening:
@@ -96,11 +101,13 @@ class Room:
     def __init__(self, process: "subprocess.Popen[bytes]", version: str, post: _post.Post) -> None:
         self.process, self.version, self._post = process, version, post
         self.ended = False
+        self.waiting = 0  # rows
         self._retired = False
         self._ready_by = asyncio.get_running_loop().time() + START_SECONDS
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Answer]] = {}
-        self._given_up: dict[int, asyncio.TimerHandle] = {}  # the process is killed unless it lets go of these
+        self._given_up: set[int] = set()  # the process is killed unless it goes on, and lets go of these
+        self._doom: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "Room":
@@ -138,9 +145,18 @@ class Room:
             self._end_if_retired()
 
     def _give_up(self, number: int) -> None:
-        loop = asyncio.get_running_loop()
         self._post.send(_post.CANCEL, number)
-        self._given_up[number] = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
+        self._given_up.add(number)
+        self._heard()
+
+    def _heard(self) -> None:
+        """Begin to wait anew for a word from a process that should let go of something."""
+        if self._doom is not None:
+            self._doom.cancel()
+            self._doom = None
+        if self._given_up and not self.ended:
+            loop = asyncio.get_running_loop()
+            self._doom = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
     def listen(self, scored_together: Callable[[int, int], None], shelf: Shelf) -> None:
         """Begin to take in what the process says."""
@@ -154,15 +170,17 @@ class Room:
                 self._deliver(letter)
                 await self._shelf.has_room()
             elif letter.what == _post.TURN:
-                scored_together(*letter.facts)
+                requests, rows, self.waiting = letter.facts
+                scored_together(requests, rows)
             elif letter.what == _post.FREED:
-                self._given_up.pop(letter.number).cancel()
+                (self.waiting,) = letter.facts
+                self._given_up.remove(letter.number)
                 self._end_if_retired()
             else:
                 self._ready_by = 0.0
-        self.ended = True
-        for timer in self._given_up.values():
-            timer.cancel()
+            self._heard()
+        self.ended, self.waiting = True, 0
+        self._heard()
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(RequestError(503, LOST))
@@ -172,7 +190,7 @@ class Room:
         """Give an answer to whoever waits for it."""
         waiting = self._answers.get(letter.number)
         if waiting is not None and not waiting.done():
-            status, kind, headers = letter.facts
+            status, kind, headers, self.waiting = letter.facts
             pairs = tuple((name.encode(), value.encode()) for name, value in headers)
             answer = Answer(status, kind, letter.pieces, pairs)
             self._shelf.put(answer)

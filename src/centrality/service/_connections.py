@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from centrality.service._limits import Limits
 
 SWEEP_SECONDS = 1.0
+HEAD_SLICE = 8 << 10  # bytes that are parsed together while a head is coming
 OLDEST = 256  # connections that are looked at to find one that makes room
 FILES_BESIDE = 100  # open files that are no connections: libraries, the model, a socket to the other process
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -46,6 +47,14 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        while len(data) > HEAD_SLICE and self.is_idle and not self.transport.is_closing():
+            self._take(data[:HEAD_SLICE])  # thousands of headers are not even read
+            data = data[HEAD_SLICE:]
+        if not self.transport.is_closing():
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Take in a part of what came, of which no more than a bounded part may be anything else than a body."""
         self._beside_body = max(0, self._beside_body) + len(data)
         super().data_received(data)
         if self._beside_body > self.door.limits.head_bytes:

@@ -23,9 +23,12 @@ class LargeRequests:
 
     def __init__(self, post: _post.Post, served: ServedModel, limits: Limits) -> None:
         self._post, self._served = post, served
-        self._scorer = Scorer(limits, lambda requests, rows: post.send(_post.TURN, 0, [requests, rows]))
+        self._scorer = Scorer(limits, self._scored_together)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._cancelling: set[asyncio.Task[None]] = set()
+
+    def _scored_together(self, requests: int, rows: int) -> None:
+        self._post.send(_post.TURN, 0, [requests, rows, self._scorer.queue.waiting])
 
     async def serve(self) -> bool:
         """Answer requests until there will be no more; return whether nothing is left undone."""
@@ -51,7 +54,8 @@ class LargeRequests:
     def _send(self, number: int, answer: Answer) -> None:
         assert isinstance(answer.body, bytes)
         headers = [(name.decode(), value.decode()) for name, value in answer.headers]
-        self._post.send(_post.ANSWER, number, [answer.status, answer.content_type, headers], [answer.body])
+        facts = [answer.status, answer.content_type, headers, self._scorer.queue.waiting]
+        self._post.send(_post.ANSWER, number, facts, [answer.body])
 
     async def _cancel(self, number: int) -> None:
         """Give a request up, and say when the threads have done with what they were at."""
@@ -59,7 +63,7 @@ class LargeRequests:
         if task is not None:
             task.cancel()
         await self._scorer.freed()
-        self._post.send(_post.FREED, number)
+        self._post.send(_post.FREED, number, [self._scorer.queue.waiting])
 
 
 async def main(handle: int) -> bool:

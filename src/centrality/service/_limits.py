@@ -13,7 +13,7 @@ class Limits:
     rows_waiting: int = 4_000_000  # of all requests together
     connections: int = 1000  # open at once
     strangers: int = 100  # connections of one peer that have brought no request (with the token, where there is one)
-    head_bytes: int = 64 << 10  # of a request without its body
+    head_bytes: int = 32 << 10  # of a request without its body
     head_seconds: float = 10.0  # until a request's head is complete
     body_grace: float = 10.0  # seconds that a large body may take beside those that its bytes allow
     body_rate: int = 1 << 20  # bytes a second that a large body must come with
