@@ -32,7 +32,7 @@ from benchmarks._results import save
 from benchmarks.service import ARROW, COLUMNS, LUA, Served, wrk
 from centrality import FUSE
 
-CALM, HOSTILE = 20, 60  # seconds, in turn
+CALM, HOSTILE = 10, 60  # seconds, in turn
 JSON = {"Content-Type": "application/json"}
 MIB = 1 << 20
 

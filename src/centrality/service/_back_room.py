@@ -24,7 +24,7 @@ from centrality.service._served import ServedModel
 
 Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
 
-GRACE = 10.0  # seconds without a word from a process that was told to let go of a request; turns take tens of ms
+GRACE = 30.0  # seconds without a word from a process that was told to let go of a request; turns take tens of ms
 START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do
 END_SECONDS = 5.0
 ENVIRONMENT = {  # memory that is freed goes back to the machine

@@ -15,7 +15,7 @@ from centrality.service._limits import Limits
 from centrality.service._scorer import Scorer
 from centrality.service._served import ServedModel, served_model
 
-NICENESS = 10  # small requests go first where there are too few cores
+NICENESS = 5  # small requests go first where there are too few cores
 
 
 class LargeRequests:
