@@ -105,6 +105,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.modalities
 	$(BIN)/python -m benchmarks.streams
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.onnx_runtime
 	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python -m benchmarks.speed

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import statistics
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -114,6 +115,26 @@ def service_arrow() -> str:
         for r in rows("service_arrow")
     ]
     return markdown(["", "rows/s", "at best", "for each CPU second", "of the first line"], body)
+
+
+def hostile() -> str:
+    found = rows("hostile")
+
+    def middle(name: str) -> str:
+        return f"{statistics.median(float(r[name]) for r in found):,.0f}"
+
+    memory = [float(r["service_mib"]) + float(r["large_process_mib"]) for r in found]
+    errors = sum(int(r["errors"]) for r in found)
+    body = [
+        ["in peace", *(middle(f"calm_{name}") for name in ("per_s", "p50_ms", "p99_ms")), "", ""],
+        [
+            "with the hostile client",
+            *(middle(name) for name in ("per_s", "p50_ms", "p99_ms")),
+            str(errors),
+            f"{min(memory):,.0f} to {max(memory):,.0f}",
+        ],
+    ]
+    return markdown(["", "requests/s", "median ms", "p99 ms", "errors", "MiB, by the minute"], body)
 
 
 def onnx_runtime() -> str:
@@ -330,6 +351,7 @@ MADE = (
     streams,
     service,
     service_arrow,
+    hostile,
     onnx_runtime,
     modalities,
     speed,

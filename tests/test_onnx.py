@@ -1,11 +1,13 @@
 """A model as an ONNX file scores as the model does, without torch."""
 
+import hashlib
 import json
 import subprocess
 import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -19,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from centrality import FUSE, Chain
+from centrality._checks import InputError
 from centrality.cli import main
 from centrality.network.layers import Linear
 from centrality.network.scorer import folded
@@ -225,6 +228,51 @@ def test_files_of_others_are_refused(tmp_path):
     onnx.save(theirs, tmp_path / "theirs.onnx")
     with pytest.raises(ValueError, match="not one written by centrality"):
         Scorer(tmp_path / "theirs.onnx")
+
+
+def test_a_file_with_any_bit_changed_is_refused(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    whole = (tmp_path / "m.onnx").read_bytes()
+    places = [*RNG.integers(len(whole), size=200), *range(len(whole) - 100, len(whole))]  # the checksum's own, too
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << RNG.integers(8)
+        (tmp_path / "damaged.onnx").write_bytes(damaged)
+        with pytest.raises(InputError, match=r"checksum does not match|cannot be read as ONNX"):
+            Scorer(tmp_path / "damaged.onnx")
+
+
+def test_a_file_that_another_tool_wrote_anew_is_refused(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    model.doc_string = "optimised"
+    onnx.save(model, tmp_path / "other.onnx")
+    with pytest.raises(InputError, match="was changed after centrality wrote it"):
+        Scorer(tmp_path / "other.onnx")
+
+
+def test_other_readers_see_the_checksum_as_an_entry_of_the_metadata(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    onnx.checker.check_model(model)
+    *_, last = model.metadata_props
+    content = (tmp_path / "m.onnx").read_bytes()
+    assert (last.key, last.value) == ("centrality.sha256", hashlib.sha256(content[:-87]).hexdigest())
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    found = session.run(["heads"], {"rows": X, "t": np.array([0.5])})[0]
+    np.testing.assert_array_equal(found, fuse_and_scorer[1].heads(X))
+
+
+def test_files_of_the_first_version_have_no_checksum_and_are_read(fuse_and_scorer, tmp_path):
+    fuse_and_scorer[0].to_onnx(tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    facts = {entry.key: entry.value for entry in model.metadata_props}
+    as_then = json.loads(facts["centrality"])
+    del as_then["checksum"]
+    del model.metadata_props[:]
+    onnx.helper.set_model_props(model, {"centrality": json.dumps(as_then)})
+    onnx.save(model, tmp_path / "old.onnx")
+    np.testing.assert_array_equal(Scorer(tmp_path / "old.onnx").heads(X), fuse_and_scorer[1].heads(X))
 
 
 def test_a_model_that_is_not_fitted_cannot_be_exported(tmp_path):

@@ -1,5 +1,6 @@
 """Score with ONNX Runtime, without torch: `Scorer` reads what `FUSE.to_onnx` wrote."""
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -18,7 +19,32 @@ if TYPE_CHECKING:  # at run time it would bring scikit-learn, which scoring does
     from centrality._estimator import RowsLike
 
 KEY = "centrality"  # under which the file's metadata hold our own entry
+SEALED = "checksum"  # says, in that entry, that the file ends in a checksum
+# One more entry of the metadata, as protobuf writes it: its 64 digits follow, and are the last bytes of the file.
+SEAL = b"\x72\x55\x0a\x11centrality.sha256\x12\x40"
+DIGITS = 64
 BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
+
+
+def sealed(content: bytes) -> bytes:
+    """Return an ONNX file with a checksum of all that comes before it: the last entry of its metadata."""
+    return content + SEAL + hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_sealed(content: bytes, path: object) -> bool:
+    """Tell whether the file has a checksum; raise if it is that of something else."""
+    body, seal, digits = content[: -len(SEAL) - DIGITS], content[-len(SEAL) - DIGITS : -DIGITS], content[-DIGITS:]
+    if seal != SEAL:
+        return False
+    if hashlib.sha256(body).hexdigest().encode() != digits:
+        raise _damaged(path)
+    return True
+
+
+def _damaged(path: object) -> InputError:
+    return InputError(
+        f"{path} is damaged, or was changed after centrality wrote it: its checksum does not match. Export it again."
+    )
 
 
 class Scorer:
@@ -57,8 +83,10 @@ class Scorer:
             raise FileNotFoundError(f"There is no ONNX file at {path}.")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
+        content = Path(path).read_bytes()
+        has_checksum = _is_sealed(content, path)
         try:
-            self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             metadata = self._session.get_modelmeta().custom_metadata_map
         except Exception as error:  # the runtime's own kinds of error have no common base
             raise InputError(f"{path} cannot be read as ONNX: {error}") from error
@@ -69,8 +97,10 @@ class Scorer:
             self.t: float = facts["t"]
             self.width: int = facts["features"]
             self.feature_names: list[str] | None = facts["feature_names"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: what centrality noted in this file was altered: {error!r}.") from None
+        except (ValueError, KeyError, TypeError):
+            raise _damaged(path) from None
+        if SEALED in facts and not has_checksum:  # files of version 0.1 have none
+            raise _damaged(path)
         self._threads = threads or os.cpu_count() or 1
 
     def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)

@@ -35,7 +35,7 @@ def app(tmp_path):
     def make(model, **limits) -> App:
         model.save(tmp_path / "m.safetensors")
         metrics = Metrics()
-        return App(ModelFile(tmp_path / "m.safetensors", lambda: model, metrics), metrics, Limits(**limits), None)
+        return App(ModelFile(tmp_path / "m.safetensors", lambda path: model, metrics), metrics, Limits(**limits), None)
 
     return make
 
@@ -228,9 +228,9 @@ def test_arrow_streams_are_taken_only_if_their_size_is_known(column, compression
         stream.write_table(table)
     with pa.ipc.new_stream(plain, table.schema) as stream:
         stream.write_table(table)
-    assert table_of(plain.getvalue().to_pybytes()).equals(table)
+    assert table_of(plain.getvalue().to_pybytes(), None, Limits()).equals(table)
     with pytest.raises(RequestError, match="compressed"):
-        table_of(packed.getvalue().to_pybytes())
+        table_of(packed.getvalue().to_pybytes(), None, Limits())
 
 
 @pytest.mark.parametrize("cut", [0, 3, 40, 200, -20])
@@ -239,7 +239,7 @@ def test_half_an_arrow_stream_is_refused(cut):
     with pa.ipc.new_stream(sink, pa.schema([("a", pa.float64())])) as stream:
         stream.write_table(pa.table({"a": np.zeros(100)}))
     with pytest.raises(RequestError, match="not an Arrow IPC stream"):
-        table_of(sink.getvalue().to_pybytes()[:cut])
+        table_of(sink.getvalue().to_pybytes()[:cut], None, Limits())
 
 
 def test_a_model_without_names_takes_objects_of_numbered_columns_in_any_order(app):

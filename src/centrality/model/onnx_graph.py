@@ -22,7 +22,7 @@ from centrality.network.network import Network
 from centrality.network.prior import Value
 from centrality.network.scaling import KNEE, Scaling
 from centrality.network.scorer import folded
-from centrality.onnx import KEY
+from centrality.onnx import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
 from centrality.scores.mixing import ROOM
 
@@ -67,7 +67,7 @@ class Graph:
 
 def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
     """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
-    content = model_of(fitted, t).SerializeToString()
+    content = sealed(model_of(fitted, t).SerializeToString())
     with write_atomically(path) as beside:
         beside.write_bytes(content)
 
@@ -86,6 +86,7 @@ def model_of(fitted: Fitted, t: float) -> Any:
         "feature_names": None if fitted.names is None else list(fitted.names),
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
+        SEALED: "sha256",
     }
     return _finished(graph, fitted.width, facts)
 

@@ -32,9 +32,13 @@ JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a te
 class ServedModel:
     """Does what all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
+    is_quick = False  # a few rows take less than a millisecond
+
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         self.model, self.version = model, version  # which tells one version of the model's file from another
+        self.content = content  # of the file: the other process gets the same version, whatever lies there by then
         self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
+        self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
         model.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
@@ -87,9 +91,10 @@ class ServedModel:
 class ModelOfNumbers(ServedModel):
     """Takes rows of numbers, in the order of the columns or under their names."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
-        super().__init__(model, version)
-        self.width = self.fitted.width
+    is_quick = True
+
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
+        super().__init__(model, version, content)
         self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
 
     def heads(self) -> Scoring:
@@ -149,8 +154,8 @@ class ModelOfNumbers(ServedModel):
 class ModelWithRepresentation(ServedModel):
     """Takes rows of whatever the model's representation reads."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
-        super().__init__(model, version)
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
+        super().__init__(model, version, content)
         reading = self.reading
         self._heads = Scoring(
             self._heads_of, ("heads", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
@@ -216,10 +221,10 @@ class ModelWithRepresentation(ServedModel):
         return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
 
 
-def served_model(model: CentralityModel, version: str) -> ServedModel:
+def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
     """Return the model as the service uses it."""
     kind = ModelOfNumbers if model.reading().kind == "numbers" else ModelWithRepresentation
-    return kind(model, version)
+    return kind(model, version, content)
 
 
 def _short(value: object) -> str:
