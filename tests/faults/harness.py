@@ -56,7 +56,9 @@ class Child:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (self.limit, self.limit))
             status = self.job.run(self.folder)
-        except BaseException:
+        except KeyboardInterrupt:  # before the job had begun to listen
+            status = 130
+        except BaseException:  # the child must end here, whatever comes
             traceback.print_exc()
         finally:
             os._exit(status)
