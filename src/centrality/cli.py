@@ -25,14 +25,15 @@ REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. P
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
     be_lenient()
-    arguments = _parser().parse_args(argv)
+    arguments = None
     with ending_in_order() as interrupted:
         try:
+            arguments = _parser().parse_args(argv)
             return _run(arguments)
         except KeyboardInterrupt as stopped:
             state = str(stopped) if stopped.args else "nothing was written"
-            message = f"centrality: interrupted, {state}"
-            return _failed(interrupted.status, message, with_traceback=arguments.traceback)
+            with_traceback = arguments is not None and arguments.traceback
+            return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
 
 
 def _run(arguments: argparse.Namespace) -> int:
