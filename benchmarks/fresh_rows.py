@@ -123,8 +123,9 @@ def region() -> None:
         train, fresh = gaussian(200, 20)(seed)
         made = regions.central_region(FUSE(random_state=seed).fit(train), train, mass=0.9)
         inside.append(float(made.contains(fresh).mean()))
-    row = {"rows": 200, "columns": 20, "fits": 5, "mass": 0.9, "inside": float(np.mean(inside)), "se": error(inside)}
-    save("fresh_rows_region", [row | {"least": min(inside), "most": max(inside)}])
+    row: dict[str, object] = {"rows": 200, "columns": 20, "fits": 5, "mass": 0.9}
+    row |= {"inside": float(np.mean(inside)), "se": error(inside), "least": min(inside), "most": max(inside)}
+    save("fresh_rows_region", [row])
 
 
 def p_values() -> None:
@@ -169,17 +170,15 @@ def dirt() -> None:
     """1000 calibration rows, of which none or 50 are outliers; 50 repetitions for each of three models."""
     rows: list[dict[str, object]] = []
     for name, (normal, odd) in WORLDS.items():
+        rngs = [np.random.default_rng([seed, 19]) for seed in range(3)]
+        models = [FUSE(random_state=seed).fit(normal(1000, rng)) for seed, rng in enumerate(rngs)]
         for outliers, stated in ((0, 0.0), (50, 0.0), (50, 0.05), (0, 0.05)):
             tried = []
-            for seed in range(3):
-                rng = np.random.default_rng([seed, 19])
-                model = FUSE(random_state=seed).fit(normal(1000, rng))
-                for _ in range(50):
-                    model.calibrate(
-                        np.concatenate([normal(1000 - outliers, rng), odd(outliers, rng)]), contamination=stated
-                    )
-                    tested = normal(180, rng), odd(20, rng)
-                    tried.append([*discovered(model, *tested), (model.p_values(tested[0]) <= 0.05).mean()])
+            for model, rng in list(zip(models, rngs, strict=True)) * 50:
+                held = np.concatenate([normal(1000 - outliers, rng), odd(outliers, rng)])
+                model.calibrate(held, contamination=stated)
+                tested = normal(180, rng), odd(20, rng)
+                tried.append([*discovered(model, *tested), (model.p_values(tested[0]) <= 0.05).mean()])
             false, found, small = np.mean(tried, axis=0).tolist()
             row: dict[str, object] = {"data": name, "outliers among 1000": outliers, "contamination": stated}
             rows.append(row | {"fdr": 0.1, "false": false, "found": found, "inliers with p <= .05": small})

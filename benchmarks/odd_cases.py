@@ -126,7 +126,7 @@ def seeds() -> None:
     rows: list[dict[str, object]] = []
     for a, b in itertools.combinations(range(3), 2):
         agree = {f"t = {t:g}": float(spearmanr(local[a][:, k], local[b][:, k])[0]) for k, t in enumerate(DIAL)}
-        rows.append({"data": "wine", "seeds": f"{a} and {b}"} | agree)
+        rows.append({"data": "wine", "seeds": f"{a} and {b}", **agree})
     save("fresh_rows_seeds", rows)
 
 
@@ -189,7 +189,7 @@ print(time.process_time() - begun)
 
 def time(before: Path) -> None:
     """CPU seconds of one thread, the least of three runs of each: others may keep the machine busy."""
-    ours, taken = Path(__file__).parents[1] / "src", {}
+    ours, taken = Path(__file__).parents[1] / "src", dict[Path, list[float]]()
     for _, source in itertools.product(range(3), (before, ours)):
         known = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
         done = subprocess.run([sys.executable, "-c", TIMED], env=known, check=True, capture_output=True, text=True)
