@@ -41,6 +41,14 @@ def labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X[chosen], y[chosen]
 
 
+def halved(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows to learn from, and others with their labels: none that was learned, which other networks would judge."""
+    half = len(X) // 2
+    learned = {row.tobytes() for row in X[:half]}
+    fresh = np.array([row.tobytes() not in learned for row in X[half:]])
+    return X[:half], X[half:][fresh], y[half:][fresh]
+
+
 def worlds() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     correlated = np.linalg.cholesky(0.5 * np.eye(10) + 0.5)
@@ -82,10 +90,8 @@ def odd() -> None:
 def replaced() -> None:
     rows: list[dict[str, object]] = []
     for path in sorted(data("adbench_dev").glob("*.npz"), key=lambda path: path.name.lower()):
-        X, y = labelled(path.stem)
-        half = len(X) // 2  # to learn from: a row that was learned and then changed would be judged by other networks
-        model = FUSE(random_state=0).fit(X[:half])
-        X, y = X[half:], y[half:]
+        train, X, y = halved(*labelled(path.stem))
+        model = FUSE(random_state=0).fit(train)
         found = X[(y == 1) & (model.predict(X) == -1)][:200]
         if len(found):
             rows.append({"data": path.stem, "columns": X.shape[1], "detected": len(found)} | gains(model, found))
@@ -118,9 +124,8 @@ def agreement() -> None:
 
     rows: list[dict[str, object]] = []
     for name in SMALL:
-        X, _ = labelled(name)
-        half = len(X) // 2
-        model, X = FUSE(random_state=0).fit(X[:half]), X[half:]
+        train, X, _ = halved(*labelled(name))
+        model = FUSE(random_state=0).fit(train)
         few = X[np.argsort(model.centrality(X))[np.linspace(0, len(X) - 1, 100).astype(int)]]
         for t in DIAL:
             ours = model.explain(few, t, baseline=model.center_[None])
