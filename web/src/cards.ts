@@ -1,8 +1,10 @@
 // The rows at both ends of the ranking, or those that move most, as cards that follow the dial.
 
-import { any, type App, type Changed, type Part, score } from "./app";
+import { any, type App, type Changed, type Part } from "./app";
 import { h, on } from "./dom";
-import { face, inWords, profile } from "./faces";
+import { face, profile } from "./faces";
+import { argsort } from "./sorting";
+import { score } from "./words";
 
 const SHOWN = { picture: 10, series: 9, text: 6, "": 6 }; // full lines of cards
 
@@ -19,7 +21,7 @@ export class Cards implements Part {
     private readonly onPoint: (row: number) => void,
   ) {
     const tab = (list: "ends" | "moves", text: string, title: string) =>
-      h("button.tab", { title, onclick: () => this.#choose(list) }, text) as HTMLButtonElement;
+      h("button.tab", { title, onclick: () => this.#choose(list) }, text);
     this.#tabs = {
       ends: tab("ends", "Both ends", "The most peripheral and the most central rows"),
       moves: tab("moves", "Movers", "The rows that move most between t = 0 and t = 1"),
@@ -34,11 +36,13 @@ export class Cards implements Part {
   update(changed: Changed): void {
     const { list } = this.app.state;
     for (const [name, tab] of Object.entries(this.#tabs)) tab.setAttribute("aria-pressed", String(name === list));
-    if (!any(changed, "t", "query", "brush", "list", "rule", "level", "pinned", "theme", "colour")) return;
+    if (!any(changed, "t", "query", "ranges", "brush", "list", "rule", "level", "pinned", "theme", "colour")) return;
     const moving = list === "moves";
-    const order = moving ? this.#byChange() : this.app.scores.order;
+    const { scores, visible, data } = this.app;
+    const most = SHOWN[data.kind];
+    const ends = moving ? [this.#take(most, 1), this.#take(most, -1)] : [false, true].map((central) => scores.ends(most, central, visible));
     const names = moving ? ["Fall most towards local", "Rise most towards local"] : ["Most peripheral", "Most central"];
-    [this.#take(order, 1), this.#take(order, -1)].forEach((rows, k) => {
+    ends.forEach((rows, k) => {
       this.#headings[k].textContent = names[k];
       this.#fill(k, rows);
     });
@@ -49,15 +53,9 @@ export class Cards implements Part {
     this.app.set({ list, colour: list === "moves" ? "move" : this.app.state.colour === "move" ? "f" : this.app.state.colour });
   }
 
-  #byChange(): Uint32Array {
-    const { moves } = this.app;
-    this.#changes ??= Uint32Array.from(moves, (_, row) => row).sort((a, b) => moves[a] - moves[b]);
-    return this.#changes;
-  }
-
-  #take(order: Uint32Array, step: 1 | -1): number[] {
+  #take(most: number, step: 1 | -1): number[] {
+    const order = (this.#changes ??= argsort(this.app.moves));
     const rows: number[] = [];
-    const most = SHOWN[this.app.data.kind];
     for (let k = step > 0 ? 0 : order.length - 1; k >= 0 && k < order.length && rows.length < most; k += step) {
       if (this.app.shown(order[k])) rows.push(order[k]);
     }
@@ -87,8 +85,7 @@ export class Cards implements Part {
       },
       onpointerenter: () => this.onPoint(row),
       onfocus: () => this.onPoint(row),
-    }, face(app, row), h("span.foot"));
-    button.setAttribute("aria-label", inWords(app, row));
+    }, h("span.hidden", `row ${app.data.id(row)} `), face(app, row), h("span.foot"));
     button.classList.toggle("pinned", app.state.pinned === row);
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");

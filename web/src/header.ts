@@ -10,6 +10,7 @@ export interface Axes {
   names: [string, string];
   center: [number, number];
   half: [number, number];
+  reach: [number, number];
 }
 
 export interface TextColumn {
@@ -63,6 +64,18 @@ export interface EmbeddedReasons {
   values: StoredArray;
 }
 
+export interface EmbeddedNeighbours {
+  rows: StoredArray;
+  near: StoredArray;
+}
+
+export interface EmbeddedHeat {
+  rows: StoredArray;
+  width: number;
+  height: number;
+  values: StoredArray;
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -76,10 +89,31 @@ export interface Header {
   rows?: StoredArray;
   inliers?: StoredArray;
   reasons?: EmbeddedReasons | "ask";
+  neighbours?: EmbeddedNeighbours | "ask";
+  heat?: EmbeddedHeat;
+  guilty?: string[];
 }
 
 export interface Reason {
   name: string;
   global: number;
   local: number;
+}
+
+export interface Heat {
+  width: number;
+  height: number;
+  values: number[];
+}
+
+export interface Why {
+  reasons: Reason[];
+  near: number[];
+  heat?: Heat;
+}
+
+export interface Mark {
+  row: number;
+  mark: "" | "outlier" | "fine" | "later";
+  note: string;
 }

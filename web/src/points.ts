@@ -1,6 +1,6 @@
 // The points, drawn by the graphics card. t is one number given to it: nothing is computed or sent again when it turns.
 
-import { type Map, palette } from "./colours";
+import { type Map, ODD, palette } from "./colours";
 import type { Data } from "./data";
 import { scoreOf } from "./scores";
 
@@ -60,8 +60,6 @@ void main() {
   } else if (ring > 0.5) c.rgb = ring > 1.5 ? ink : oddInk;
   pixel = vec4(c.rgb * c.a, c.a);
 }`;
-
-const ODD = { light: [0.8, 0.1, 0.25], dark: [1.0, 0.42, 0.42] };
 
 export class Points {
   readonly #gl: WebGL2RenderingContext;
@@ -159,12 +157,17 @@ export class Points {
     two("brush", look.brush);
     const grey = look.dark ? [0.5, 0.53, 0.58] : [0.55, 0.55, 0.55];
     gl.uniform3f(this.#where("faint"), grey[0], grey[1], grey[2]);
-    const [r, g, b] = look.dark ? ODD.dark : ODD.light;
+    const [r, g, b] = (look.dark ? ODD.dark : ODD.light).map((part) => part / 255);
     gl.uniform3f(this.#where("oddInk"), r, g, b);
     const ink = look.dark ? 1 : 0.05;
     gl.uniform3f(this.#where("ink"), ink, ink, ink);
     if (whole) gl.drawElements(gl.POINTS, data.n, gl.UNSIGNED_INT, 0);
     else gl.drawArrays(gl.POINTS, 0, some);
+  }
+
+  /** Give the graphics card back: a browser lends it to sixteen maps, and takes it from the oldest. */
+  end(): void {
+    this.#gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   #colour(look: Look): void {

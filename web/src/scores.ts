@@ -14,12 +14,13 @@ export const stepOf = (score: number) => Math.round(Math.sqrt(score) * TOP);
 export class Scores {
   t = -1;
   readonly f: Uint16Array; // of each row
-  readonly order: Uint32Array; // rows from the most peripheral to the most central
+  readonly #order: Uint32Array;
   readonly #below = new Uint32Array(STEPS + 1); // how many rows stand below each step
+  #sorted = -1; // the t that the order is of
 
   constructor(private readonly data: Data) {
     this.f = new Uint16Array(data.n);
-    this.order = new Uint32Array(data.n);
+    this.#order = new Uint32Array(data.n);
   }
 
   at(t: number): void {
@@ -27,8 +28,33 @@ export class Scores {
     this.t = t;
     mix(this.data.g, this.data.l, t, this.f);
     count(this.f, this.#below);
-    const next = this.#below.slice();
-    for (let i = 0; i < this.f.length; i++) this.order[next[this.f[i]]++] = i;
+  }
+
+  /** Rows from the most peripheral to the most central; put in order when somebody asks. */
+  get order(): Uint32Array {
+    if (this.#sorted !== this.t) {
+      this.#sorted = this.t;
+      const next = this.#below.slice();
+      for (let i = 0; i < this.f.length; i++) this.#order[next[this.f[i]]++] = i;
+    }
+    return this.#order;
+  }
+
+  /** The most peripheral rows that are visible, or the most central: the first few, without putting all in order. */
+  ends(most: number, central: boolean, visible?: Uint8Array): number[] {
+    const { f } = this;
+    const below = visible ? count(f, new Uint32Array(STEPS + 1), visible) : this.#below;
+    const all = below[STEPS];
+    // The step within which there are enough of them, seen from either end.
+    const step = central ? place(below, Math.max(0, all - most)) : place(below, Math.min(most, all) - 1);
+    const rows: number[] = [];
+    let ties = 0; // on that step: no more of them than could be shown
+    for (let i = 0; i < f.length; i++) {
+      if ((central ? f[i] < step : f[i] > step) || (visible && !visible[i])) continue;
+      if (f[i] !== step || ties++ < most) rows.push(i);
+    }
+    rows.sort((a, b) => (central ? f[b] - f[a] : f[a] - f[b]) || a - b);
+    return rows.slice(0, most);
   }
 
   value(row: number): number {
@@ -40,23 +66,27 @@ export class Scores {
     return this.f.length - this.#below[this.f[row] + 1] + 1;
   }
 
-  /** How many rows stand in each of `bins` equal parts of [0, 1]. */
-  histogram(bins: number): Float64Array {
+  /** How many rows stand in each of `bins` equal parts of the steps: of the root of f, so that odd rows have room. */
+  histogram(bins: number, visible?: Uint8Array): Float64Array {
     const out = new Float64Array(bins);
-    for (let b = 0; b < bins; b++) {
-      out[b] = this.#below[b + 1 < bins ? stepOf((b + 1) / bins) : STEPS] - this.#below[stepOf(b / bins)];
+    if (visible) {
+      const part = STEPS / bins;
+      for (let i = 0; i < this.f.length; i++) out[Math.floor(this.f[i] / part)] += visible[i];
+      return out;
     }
+    const start = (b: number) => Math.ceil((b * STEPS) / bins);
+    for (let b = 0; b < bins; b++) out[b] = this.#below[start(b + 1)] - this.#below[start(b)];
     return out;
   }
 
   quantile(share: number): number {
-    return this.value(this.order[Math.round(share * (this.f.length - 1))]);
+    return scoreOf(place(this.#below, Math.round(share * (this.f.length - 1))));
   }
 
   /** The step below which this share of the rows stands. */
   limitByShare(share: number): number {
     const wanted = Math.round(share * this.f.length);
-    return wanted < this.f.length ? this.f[this.order[wanted]] : STEPS;
+    return wanted < this.f.length ? place(this.#below, wanted) : STEPS;
   }
 
   /** The step below which Benjamini and Hochberg call rows outliers: p-values rise with the step. */
@@ -91,18 +121,32 @@ export class Scores {
 }
 
 function mix(g: Uint16Array, l: Uint16Array, t: number, out: Uint16Array): void {
-  for (let i = 0; i < g.length; i++) out[i] = mixed(g[i], l[i], t);
+  const s = 1 - t;
+  for (let i = 0; i < g.length; i++) out[i] = (Math.sqrt(s * g[i] * g[i] + t * l[i] * l[i]) + 0.5) | 0;
 }
 
 /** Steps of both heads to the step of their mixture. */
 const mixed = (g: number, l: number, t: number) => Math.round(Math.sqrt((1 - t) * g * g + t * l * l));
 
-/** How many values lie below each step. */
-function count(values: Uint16Array, below: Uint32Array): Uint32Array {
+/** How many values lie below each step; of some rows only, if these are given. */
+function count(values: Uint16Array, below: Uint32Array, of?: Uint8Array): Uint32Array {
   below.fill(0);
-  for (let i = 0; i < values.length; i++) below[values[i] + 1]++;
+  if (of) for (let i = 0; i < values.length; i++) below[values[i] + 1] += of[i];
+  else for (let i = 0; i < values.length; i++) below[values[i] + 1]++;
   for (let s = 0; s < STEPS; s++) below[s + 1] += below[s];
   return below;
+}
+
+/** The step on which the k-th row stands, from 0 on, by how many stand below each. */
+function place(below: Uint32Array, k: number): number {
+  let low = 0;
+  let high = TOP;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (below[middle + 1] > k) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** By how much each row's place changes from global to local, from -1 (to the back) to 1 (to the front). */

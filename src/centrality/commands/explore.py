@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
+from centrality._checks import InputError
 from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_folder, seed
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
+    command.add_argument(
+        "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
+    )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
@@ -44,6 +48,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     if arguments.export is not None:
         require_folder(arguments.export)
+        _spare_inputs(arguments)
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
@@ -65,14 +70,24 @@ def run(arguments: argparse.Namespace) -> Result:
     return {**result, "url": _serve(arguments, view)}
 
 
+def _spare_inputs(arguments: argparse.Namespace) -> None:
+    """Raise if the page would be written over the model or the data."""
+    for given in (arguments.model, arguments.data):
+        if arguments.export.exists() and Path(given).exists() and arguments.export.samefile(given):
+            raise InputError(f"--export would overwrite {given}, which this command reads: choose another name.")
+
+
 def _serve(arguments: argparse.Namespace, view: "View") -> str:
     """Serve the page until Ctrl-C, and return the address that it had."""
     import webbrowser
 
     from centrality.explorer.server import Explorer
 
-    with Explorer(view, arguments.host, arguments.port) as server:
-        _say(arguments, f"Explorer: {server.url}\nCtrl-C ends it.")
+    kept = arguments.marks or arguments.model.with_name(
+        f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv"
+    )
+    with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
+        _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
             webbrowser.open(server.url)
         with suppress(KeyboardInterrupt):  # which is how a user ends it

@@ -14,6 +14,7 @@ from centrality import maps, tables
 from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
+from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.model.interface import CentralityModel, over_vectors
 from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
@@ -22,6 +23,7 @@ from centrality.scoring.adapter import Adapter
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
+MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
@@ -45,9 +47,17 @@ class View:
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
     reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
+    neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def heat_shape(self) -> tuple[int, int] | None:
+        """The height and width of what a row looks like, where each of its pixels or moments is a feature."""
+        shape = self.items.shape
+        fits = shape is not None and shape[0] * shape[1] == len(self.features) <= MOST_HEAT
+        return shape if fits else None
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,8 @@ def view_of(
     known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
     shown_items = _items_to_show(scored, items).take(known)
     shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
-    points, axes, own_scales = _map_positions(model, scored, known, on, random_state)
+    vectors = _vectors_to_map(model, scored.vectors)[known]
+    points, axes, own_scales = _map_positions(vectors, scored.table.take(known), on, random_state)
     features, reasons = _reasons(model, scored.vectors, known)
     return View(
         title=title or "Centrality",
@@ -109,6 +120,7 @@ def view_of(
         own_scales=own_scales,
         features=features,
         reasons=reasons,
+        neighbours=neighbours_of(vectors, scored.heads[known], float(model.t)),
     )
 
 
@@ -189,26 +201,24 @@ def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.floa
 
 
 def _map_positions(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], on: str | Sequence[str], seed: int | None
+    vectors: NDArray[np.float32 | np.float64], table: pa.Table, on: str | Sequence[str], seed: int | None
 ) -> tuple[NDArray[np.float64], tuple[str, str], bool]:  # (n, 2)
-    """Return where the known rows lie, what the axes are called, and whether each axis has its own unit."""
-    table = scored.table.take(known)
+    """Return where the rows lie, what the axes are called, and whether each axis has its own unit."""
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         if len(names) != 2:
             raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
         x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
-        if len(x) != len(known) or len(y) != len(known):
+        if len(x) != len(vectors) or len(y) != len(vectors):
             raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
         return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
-    vectors = _vectors_to_map(model, scored.vectors)[known]
     if vectors.shape[1] <= 2:
         points, names_here = maps.embed(vectors, method="pca"), table.column_names
         return points, (names_here[0], names_here[1]) if len(names_here) == 2 else ("1", "2"), False
     method = names
     if method == "auto":
         # Of a handful of rows there are no neighbourhoods to keep.
-        method = "umap" if 15 < len(known) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
+        method = "umap" if 15 < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
     points = maps.embed(vectors, method=method, random_state=seed)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
