@@ -99,7 +99,8 @@ def unpacked(data: bytes) -> tuple[dict, dict]:
     numbers = {
         name: (p.astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(p.shape[1])[::-1]).T for name, p in planes.items()
     }
-    half, center = np.array(header["axes"]["half"]), np.array(header["axes"]["center"])
+    axes = {name: np.array(header["axes"][name]) for name in ("half", "reach", "center")}
+    half, center = axes["half"] * axes["reach"], axes["center"]
     found = {
         "points": (numbers["points"] / (2**24 - 1) * 2 - 1) * half + center,
         "heads": (numbers["heads"] / 65535) ** 2,

@@ -262,25 +262,6 @@ def _minilm() -> str:
     return str(next(folder.rglob("config.json")).parent)
 
 
-# In a notebook
-
-
-def test_the_widget_answers_reasons_and_hands_over_the_selection(mixed, tmp_path):
-    model, table = mixed
-    widget = model.explore(table, on="pca")
-    sent = []
-    widget.send = lambda content, buffers=None: sent.append(content)
-    widget._handle_custom_msg({"question": 1, "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
-    assert sent[0]["question"] == 1
-    by_local = max(sent[0]["reasons"], key=lambda reason: abs(reason["local"]))
-    assert by_local["name"] == "width"
-    assert widget.selection.tolist() == []
-    widget.set_state({"_selected": memoryview(np.array([3, 70_000], dtype="<u4").tobytes())})
-    assert widget.selection.tolist() == [3, 70_000]
-    widget.export(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
-
-
 def test_a_loaded_chain_explores_as_well(tmp_path):
     table = pa.table({"size": np.arange(40.0), "colour": ["red", "blue"] * 20})
     Chain(Table(), quick()).fit(table).save(tmp_path / "m.safetensors")

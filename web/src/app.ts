@@ -106,6 +106,12 @@ export class App {
     this.#frame ||= requestAnimationFrame(() => this.#refresh());
   }
 
+  /** Keys pressed anywhere are ours where the page is; in a notebook only those pressed in the widget. */
+  onKey(act: (event: KeyboardEvent) => void): void {
+    const where: EventTarget = this.host.linked ? document : this.root;
+    where.addEventListener("keydown", (event) => act(event as KeyboardEvent), { signal: this.gone });
+  }
+
   /** Something is dragged, or let go. */
   hold(held: boolean): void {
     if (held === this.held) return;

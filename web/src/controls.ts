@@ -44,7 +44,7 @@ export class Controls implements Part {
         button("theme", "Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
         button("help", "Help", () => this.#help.showModal())),
       this.#help);
-    app.root.addEventListener("keydown", (event) => this.#key(event), { signal: app.gone });
+    app.onKey((event) => this.#key(event));
   }
 
   update(changed: Changed): void {
@@ -72,7 +72,7 @@ export class Controls implements Part {
   }
 
   #flash(text: string): void {
-    const note = h("div.flash", { role: "status" }, text);
+    const note = h("div.flash", { "aria-hidden": "true" }, text);
     this.app.root.append(note);
     this.app.announce(text);
     window.setTimeout(() => note.remove(), 2000 + 60 * text.length);

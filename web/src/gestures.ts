@@ -16,7 +16,7 @@ export interface Gestured {
   pick(at: Pair): void;
   outlined(): void; // the outline in progress has changed
   select(corners: Pair[], more: boolean): void;
-  step(by: 1 | -1): void; // to the next row of the ranking, without a mouse
+  step(by: 1 | -1): boolean; // to the next row of the ranking, without a mouse; false: somebody else does it
   toggle(): void; // take the row of the card into the selection, or out of it
   near(): void; // zoom to what is selected or left by the filter
   hold(held: boolean): void; // something is dragged, or let go
@@ -130,8 +130,9 @@ export class Gestures {
     else if (key === "Escape" && this.#outline.length) this.#forget();
     else if (key === " " || key === "Enter") map.toggle();
     else if (!map.keys()) return;
-    else if (key === "n" || key === "p") map.step(key === "n" ? 1 : -1);
-    else if (key === "x") map.toggle();
+    else if (key === "n" || key === "p") {
+      if (!map.step(key === "n" ? 1 : -1)) return;
+    } else if (key === "x") map.toggle();
     else if (key === "z") map.near();
     else return;
     event.preventDefault();

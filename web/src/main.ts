@@ -59,7 +59,7 @@ function build(app: App, live: HTMLElement): void {
   app.parts.push(map, dial, detail);
   app.panels.push(controls, legend, ...panels);
   app.root.replaceChildren(controls.element,
-    h("main", h("div.left", map.element, legend.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
+    h("main", h("div.left", map.tools, map.element, legend.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");

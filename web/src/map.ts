@@ -18,6 +18,7 @@ const MOST_SIGNS = 2000; // marked rows whose mark is drawn
 
 export class MapPart implements Part, Gestured {
   readonly element: HTMLElement;
+  readonly tools: HTMLElement;
   readonly canvas = h("canvas.points", { tabindex: 0, role: "application" });
   readonly #over = h("canvas.over", { "aria-hidden": "true" });
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
@@ -60,8 +61,8 @@ export class MapPart implements Part, Gestured {
       button("fit", "Show the whole map", () => this.fit()),
       button("near", "Zoom to what is selected or found", () => this.near()),
     ];
-    this.element = h("div.stage", this.canvas, this.#over, this.#lost,
-      h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms));
+    this.element = h("div.stage", this.canvas, this.#over, this.#lost);
+    this.tools = h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms);
     // In a notebook the page must still scroll: there the map zooms once it has been clicked.
     this.#gestures = new Gestures(this, () => app.host.linked || document.activeElement === this.canvas);
     this.#use("pan");
@@ -195,16 +196,18 @@ export class MapPart implements Part, Gestured {
   }
 
   /** To the next row from the most peripheral one on, without a mouse. */
-  step(by: 1 | -1): void {
+  step(by: 1 | -1): boolean {
+    if (this.app.state.panel === "review") return false; // there they are the queue's
     const { order } = this.app.scores;
     const { pinned } = this.app.state;
     let k = pinned >= 0 && order[this.#walk] === pinned ? this.#walk : pinned >= 0 ? order.indexOf(pinned) : -1;
     do k += by;
     while (k >= 0 && k < order.length && !this.app.shown(order[k]));
-    if (k < 0 || k >= order.length) return;
+    if (k < 0 || k >= order.length) return true;
     this.#walk = k;
     this.app.set({ pinned: order[k] });
     this.show(order[k], true);
+    return true;
   }
 
   #toMap(at: Pair): Pair {

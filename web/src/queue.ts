@@ -40,7 +40,7 @@ export class Queue implements Part {
       h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
       this.#note, this.#row,
       h("div.row", h("button", { onclick: () => this.#save() }, icon("save"), " Marks as CSV"), this.#kept));
-    app.root.addEventListener("keydown", (event) => this.#key(event), { signal: app.gone });
+    app.onKey((event) => this.#key(event));
   }
 
   update(changed: Changed): void {
@@ -111,7 +111,7 @@ export class Queue implements Part {
     const { marks } = this.app;
     const turned = [...this.#rows.slice(after + 1), ...this.#rows.slice(0, after + 1)];
     for (const said of ["", "later"]) {
-      const row = turned.find((one) => marks.of(one).mark === said && one !== this.#shown);
+      const row = turned.find((one) => marks.of(one).mark === said && (after < 0 || one !== this.#shown));
       if (row !== undefined) return row;
     }
     return -1;
