@@ -2,11 +2,13 @@
 
 import { App, type Part } from "./app";
 import { Cards } from "./cards";
+import { ColumnsPanel } from "./columns";
 import { Controls } from "./controls";
 import { decode } from "./data";
 import { Detail } from "./detail";
 import { Dial } from "./dial";
 import { h } from "./dom";
+import { Drawer } from "./drawer";
 import { Histogram } from "./histogram";
 import { fromFile, fromServer, type Host, type NotebookModel } from "./hosts";
 import { Legend } from "./legend";
@@ -52,14 +54,15 @@ function build(app: App, live: HTMLElement): void {
   const legend = new Legend(app);
   const controls = new Controls(app);
   const dial = new Dial(app);
+  const drawer = new Drawer(app, point);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),
-    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point) })];
+    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app) })];
   map.canvas.setAttribute("aria-label", `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`);
   map.element.append(detail.element);
   app.parts.push(map, dial, detail);
-  app.panels.push(controls, legend, ...panels);
+  app.panels.push(controls, legend, ...panels, drawer);
   app.root.replaceChildren(controls.element,
-    h("main", h("div.left", map.tools, map.element, legend.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
+    h("main", h("div.left", map.tools, map.element, legend.element, drawer.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");
