@@ -11,6 +11,8 @@ import { beginning, readBack, type State, written } from "./state";
 import { day, number } from "./words";
 
 const DARK = "(prefers-color-scheme: dark)";
+const LET_GO = 80; // milliseconds after something was let go: what has changed is seen before all of it is drawn
+const MANY = 200_000; // rows from which panels follow more slowly
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
 const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection"]);
@@ -117,7 +119,7 @@ export class App {
     if (held === this.held) return;
     this.held = held;
     clearTimeout(this.#settling);
-    if (!held) this.#settling = window.setTimeout(() => this.#rest());
+    if (!held) this.#settling = window.setTimeout(() => this.#rest(), LET_GO);
   }
 
   #rest(): void {
@@ -133,7 +135,8 @@ export class App {
     this.#changed = new Set();
     this.#follow(changed);
     for (const part of this.parts) part.update(changed);
-    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels());
+    // While something is dragged the map comes first: panels follow a few times a second.
+    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels(), this.held && this.data.n > MANY ? 90 : 0);
     for (const key of changed) this.#owed.add(key);
     this.host.tell?.(this.state, changed, this.data);
     clearTimeout(this.#settling);

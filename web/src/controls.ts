@@ -3,6 +3,7 @@
 import { type App, type Changed, type Part } from "./app";
 import { h, icon, on } from "./dom";
 import { fillHelp } from "./help";
+import { type Layers, savePng, saveSvg } from "./snapshot";
 import { tooMany } from "./state";
 import { many, plural } from "./words";
 
@@ -17,7 +18,7 @@ export class Controls implements Part {
   readonly #table: HTMLButtonElement;
   #waiting = 0;
 
-  constructor(private readonly app: App) {
+  constructor(private readonly app: App, layers: Layers) {
     const { data } = app;
     const list = `centrality-columns-${++pages}`;
     this.#search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", "aria-label": "Search and filter by any column", list, spellcheck: "false" });
@@ -30,7 +31,7 @@ export class Controls implements Part {
     on(this.#colour, { change: () => app.set({ colour: this.#colour.value }) });
     const names = h("datalist", { id: list }, ...data.columns.slice(0, 50).map((c) =>
       h("option", { value: `${/\s/.test(c.name) ? `"${c.name}"` : c.name}${c.kind === "number" || c.kind === "date" ? ">" : ":"}` })));
-    const button = (name: string, label: string, act: () => void) =>
+    const button = (name: string, label: string, act: (event?: MouseEvent) => void) =>
       h("button.round", { title: label, "aria-label": label, onclick: act }, icon(name));
     this.#table = button("table", "Table of the rows", () => app.set({ table: app.state.table ? "" : "table" }));
     fillHelp(this.#help, app);
@@ -40,6 +41,7 @@ export class Controls implements Part {
       h("label", h("span", "Colour"), this.#colour),
       h("div.buttons", {},
         this.#table,
+        button("save", "Save a picture of the map; with Shift, as SVG", (event) => (event?.shiftKey ? saveSvg : savePng)(app, layers)),
         app.host.linked && button("link", "Copy a link to this view", () => void this.#copy()),
         button("theme", "Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
         button("help", "Help", () => this.#help.showModal())),

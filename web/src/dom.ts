@@ -1,6 +1,6 @@
 // Elements in few words.
 
-type Value = string | number | boolean | undefined | (() => void);
+type Value = string | number | boolean | undefined | ((event?: MouseEvent) => void);
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, Value>;
 

@@ -52,7 +52,7 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(app.data.row(id));
   });
   const legend = new Legend(app);
-  const controls = new Controls(app);
+  const controls = new Controls(app, map.layers);
   const dial = new Dial(app);
   const drawer = new Drawer(app, point);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),

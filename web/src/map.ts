@@ -6,6 +6,7 @@ import { around, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, 
 import { h, icon } from "./dom";
 import { Far } from "./far";
 import { type Gestured, Gestures, type Tool } from "./gestures";
+import { Labels } from "./labels";
 import { Places } from "./places";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
 import { day, number, plural } from "./words";
@@ -23,6 +24,7 @@ export class MapPart implements Part, Gestured {
   readonly #over = h("canvas.over", { "aria-hidden": "true" });
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
   readonly #far: Far;
+  readonly #labels: Labels;
   #points: Points;
   readonly #tools: Record<Tool, HTMLButtonElement>;
   readonly #gestures: Gestures;
@@ -46,6 +48,7 @@ export class MapPart implements Part, Gestured {
     const { names, half } = app.data.axes;
     this.#frame = { width: 1, height: 1, square: half[0] === half[1], reach: Math.max(...app.data.axes.reach) };
     this.#far = new Far(app);
+    this.#labels = new Labels(app);
     this.#named = !/^(UMAP|PCA|\d)/.test(names[0]);
     this.#budget = Math.min(app.data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
@@ -120,6 +123,12 @@ export class MapPart implements Part, Gestured {
     }
     this.outlined();
   }
+
+  /** The map as it is now, in its layers, for a picture of it. */
+  readonly layers = (): HTMLCanvasElement[] => {
+    this.#drawAll(); // the browser keeps the drawing only until it has shown it
+    return [this.canvas, this.#over];
+  };
 
   toPixels(row: number): Pair {
     const { x, y } = this.app.data;
@@ -302,7 +311,7 @@ export class MapPart implements Part, Gestured {
     const rows = [...new Set([this.app.state.pinned, this.#hovered])].filter((row) => row >= 0);
     const corners = this.#gestures.corners();
     const signs = this.#signs();
-    const empty = !rows.length && !corners.length && !this.#named && !signs.length && !this.#far.any;
+    const empty = !rows.length && !corners.length && !this.#named && !signs.length && !this.#far.any && !this.#labels.any;
     if (empty && this.#blank) return; // the browser would put together the whole page again
     this.#blank = empty;
     const c = this.#over.getContext("2d")!;
@@ -311,6 +320,7 @@ export class MapPart implements Part, Gestured {
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
     this.#far.draw(c, this.#frame, this.app.state);
+    this.#labels.draw(c, this.#frame, this.app.state);
     for (const row of signs) this.#sign(c, row);
     for (const row of rows) {
       c.beginPath();

@@ -103,7 +103,9 @@ export class Queue implements Part {
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near })),
       reasons.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...sentences(app, row, reasons.filter(({ value }) => value < 0), 4).map(([name, text, amount]) =>
-        h("li", h("b", name), ` ${text}`, h("span.amount", amount)))));
+        h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
+      why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
+        h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.value(near))})`))) || "");
   }
 
   /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */

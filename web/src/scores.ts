@@ -125,6 +125,9 @@ function mix(g: Uint16Array, l: Uint16Array, t: number, out: Uint16Array): void 
   for (let i = 0; i < g.length; i++) out[i] = (Math.sqrt(s * g[i] * g[i] + t * l[i] * l[i]) + 0.5) | 0;
 }
 
+/** The same for one row, as a whole number without looking further: in loops over all rows. */
+export const mixedInto = (g: number, l: number, t: number) => (Math.sqrt((1 - t) * g * g + t * l * l) + 0.5) | 0;
+
 /** Steps of both heads to the step of their mixture. */
 const mixed = (g: number, l: number, t: number) => Math.round(Math.sqrt((1 - t) * g * g + t * l * l));
 

@@ -5,18 +5,25 @@ import { differences } from "./differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
 import { save } from "./save";
+import { Sets } from "./sets";
 import { csv, percent, plain, plural, score, short } from "./words";
 
 export class Selection implements Part {
   readonly element = h("section.selection", { "aria-label": "Selection", hidden: true });
 
-  constructor(private readonly app: App) {}
+  readonly #sets: Sets;
+
+  constructor(private readonly app: App) {
+    this.#sets = new Sets(app);
+  }
 
   update(changed: Changed): void {
-    const { selection } = this.app.state;
-    this.element.hidden = !selection.length;
-    if (!selection.length || !any(changed, "selection", "t")) return;
     const { app } = this;
+    const { selection } = app.state;
+    this.element.hidden = !selection.length && !this.#sets.any;
+    if (!any(changed, "selection", "t")) return;
+    this.#sets.show();
+    if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.element);
     const sorted = Float64Array.from(selection, (row) => app.scores.value(row)).sort();
     const middle = sorted[sorted.length >> 1];
     const fact = (name: string, value: string) => [h("dt", name), h("dd", value)];
@@ -29,7 +36,8 @@ export class Selection implements Part {
       h("div.row", {},
         h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
         app.host.python && h("span.said", "in Python: widget.selection"),
-        h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")));
+        h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")),
+      this.#sets.element);
   }
 
   #save(): void {

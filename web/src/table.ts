@@ -9,6 +9,7 @@ import { many, score } from "./words";
 
 const LINE = 26; // pixels
 const HEAD = 30;
+const [FIRST, WIDE] = [84, 124]; // pixels, as in the style sheet
 
 export class Table {
   readonly element: HTMLElement;
@@ -64,6 +65,7 @@ export class Table {
     const mark = h("th", { scope: "col" }, "mark");
     this.#head.replaceChildren(h("tr", cell("row", "row"), cell("f", "centrality"), mark, ...this.#columns.map((c) => cell(`=${c.name}`, c.name))));
     this.#body.replaceChildren();
+    this.#table.style.width = `${FIRST + WIDE * (2 + this.#columns.length)}px`; // widths known beforehand: no cell is measured
   }
 
   #sort(by: string): void {
