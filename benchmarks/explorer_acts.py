@@ -100,7 +100,7 @@ def with_columns(view: View) -> View:
 def ready(tab: Any, address: str) -> float:
     start = time.perf_counter()
     tab.goto(address)
-    tab.wait_for_selector("[data-ready]", timeout=300_000)
+    tab.wait_for_selector("[data-ready]", state="attached", timeout=300_000)
     return time.perf_counter() - start
 
 

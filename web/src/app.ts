@@ -68,7 +68,7 @@ export class App {
   ) {
     this.scores = new Scores(data);
     this.count = data.n;
-    this.first = beginning(data.t);
+    this.first = { ...beginning(data.t), colour: data.colour };
     this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first, ...host.wanted?.(data) };
     this.marks = new Marks(data, host, () => this.#note("marks"));
     if (!this.colours().some(([value]) => value === this.state.colour)) this.state.colour = "f";

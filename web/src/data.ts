@@ -37,6 +37,7 @@ export interface Data {
   reasons?: (row: number) => Reason[] | undefined;
   near?: (row: number) => number[] | undefined; // the nearest typical row first
   heat?: (row: number) => Heat | undefined;
+  colour: string; // "f", or "=" and the column that rows are coloured by to begin with
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -110,6 +111,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     itemColumn: items.kind === "text" ? items.column : "",
     inliers: inliers && [inliers.subarray(0, inliers.length / 2), inliers.subarray(inliers.length / 2)],
     asks: reasons === "ask" || neighbours === "ask",
+    colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
     print,
     end: () => undefined,

@@ -91,6 +91,7 @@ export interface Header {
   reasons?: EmbeddedReasons | "ask";
   neighbours?: EmbeddedNeighbours | "ask";
   heat?: EmbeddedHeat;
+  colour?: string;
   guilty?: string[];
 }
 

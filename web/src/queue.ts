@@ -98,12 +98,13 @@ export class Queue implements Part {
     const p = scores.pValue(row);
     const facts = [`Row ${many(data.id(row))}`, `centrality ${score(scores.value(row))}`, `rank ${many(scores.rank(row))} of ${many(data.n)}`,
       ...(p === undefined ? [] : [`p-value ${percent(p)}`])];
+    // Of pixels and moments nothing is told: they are painted on the row itself.
+    const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
     this.#row.replaceChildren(
       h("p.facts", facts.join(" · ")),
+      told.length > 0 && h("h3", "Why it is odd") || "",
+      h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near })),
-      reasons.length > 0 && h("h3", "Why it is odd") || "",
-      h("ul.sentences", ...sentences(app, row, reasons.filter(({ value }) => value < 0), 4).map(([name, text, amount]) =>
-        h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
         h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.value(near))})`))) || "");
   }

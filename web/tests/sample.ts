@@ -20,6 +20,7 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     row: (id) => id - 100,
     itemColumn: "",
     asks: false,
+    colour: "f",
     guilty: [],
     print: "sample",
     end: () => undefined,

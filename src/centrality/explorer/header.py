@@ -130,6 +130,7 @@ class Header(TypedDict):
     reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
     neighbours: NotRequired[EmbeddedNeighbours | Literal["ask"]]
     heat: NotRequired[EmbeddedHeat]
+    colour: NotRequired[str]  # the column that rows are coloured by to begin with
     guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
 
 

@@ -80,6 +80,8 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
+    if view.colour:
+        header["colour"] = view.colour
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:

@@ -47,6 +47,7 @@ class View:
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
     reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
+    colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
     neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
 
     def __len__(self) -> int:
@@ -76,9 +77,10 @@ class ViewOptions(TypedDict, total=False):
 
     items: Collection[object] | None
     columns: Collection[str] | None
-    on: str | Sequence[str]
+    on: str | Sequence[str] | NDArray[Any]
     random_state: int | None
     title: str
+    colour: str
 
 
 def view_of(
@@ -87,16 +89,18 @@ def view_of(
     *,
     items: Collection[object] | None = None,
     columns: Collection[str] | None = None,
-    on: str | Sequence[str] = "auto",
+    on: str | Sequence[str] | NDArray[Any] = "auto",
     random_state: int | None = 0,
     title: str = "",
+    colour: str = "",
 ) -> View:
     """Score and map the rows of X.
 
     items : what rows look like: images, texts, series or a table, one for each row; or the name of a column of X.
     columns : the names of those of X that the page shows, the first 40 by default; or a table of what to show instead.
-    on : "umap", "pca", the names of two columns, or "auto": UMAP, but PCA beyond 200,000 rows or where umap-learn is
-        not installed.
+    on : "umap", "pca", the names of two columns, a map of your own, (n, 2), or "auto": UMAP, but PCA beyond 200,000
+        rows or where umap-learn is not installed.
+    colour : the column that rows are coloured by to begin with.
     """
     scored = _scored(model, X)
     if (n := len(scored.heads)) > MOST_ROWS:
@@ -105,7 +109,12 @@ def view_of(
     shown_items = _items_to_show(scored, items).take(known)
     shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
     vectors = _vectors_to_map(model, scored.vectors)[known]
-    points, axes, own_scales = _map_positions(vectors, scored.table.take(known), on, random_state)
+    if isinstance(on, np.ndarray):
+        points, axes, own_scales = _own_map(on, n)[known], ("1", "2"), False
+    else:
+        points, axes, own_scales = _map_positions(vectors, scored.table.take(known), on, random_state)
+    if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
+        raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
     features, reasons = _reasons(model, scored.vectors, known)
     return View(
         title=title or "Centrality",
@@ -120,6 +129,7 @@ def view_of(
         own_scales=own_scales,
         features=features,
         reasons=reasons,
+        colour=colour,
         neighbours=neighbours_of(vectors, scored.heads[known], float(model.t)),
     )
 
@@ -198,6 +208,13 @@ def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.floa
 
         return np.asarray(TruncatedSVD(min(50, vectors.shape[1] - 1), random_state=0).fit_transform(vectors))
     return model.fitted_.scaling.apply(vectors)
+
+
+def _own_map(given: NDArray[Any], n: int) -> NDArray[np.float64]:  # (n, 2)
+    """Return a map that was given; raise if it is none."""
+    if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
+        raise InputError(f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}.")
+    return given.astype(np.float64)
 
 
 def _map_positions(
