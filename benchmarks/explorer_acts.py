@@ -1,10 +1,10 @@
 """What a reader does on the explorer page, on software rendering: drag the dial, brush a column, scroll the table.
 
 The page holds a million points (or as many as are given) with three columns. Frames are counted by the browser's own
-requestAnimationFrame while the act goes on; a brush ends when the filtered map has been drawn and a pixel read back, and
-a second time when the panels have been drawn too. On a busy machine the clock says little: milliseconds of computing, of
-all the browser's processes, stand beside it. With --memory the page is driven for so many minutes, and widgets are
-shown and closed, and the memory that is left after collecting garbage is compared.
+requestAnimationFrame while the act goes on; a brush ends when the filtered map has been drawn and a pixel read back,
+and a second time when the panels have been drawn too. On a busy machine the clock says little: milliseconds of
+computing, of all the browser's processes, stand beside it. With --memory the page is driven for so many minutes, and
+widgets are shown and closed, and the memory that is left after collecting garbage is compared.
 
     python -m benchmarks.explorer_acts [--points 1000000] [--memory 5]
 """
@@ -50,7 +50,8 @@ DRAG = f"""async (moves) => {{
 }}"""
 BRUSH = f"""async ([from, to]) => {{
   {FRAME} {PIXEL}
-  const field = [...document.querySelectorAll("li.column")].find((c) => c.textContent.includes("size")).querySelector(".field");
+  const column = [...document.querySelectorAll("li.column")].find((c) => c.textContent.includes("size"));
+  const field = column.querySelector(".field");
   const panel = document.querySelector(".columns-panel"), box = field.getBoundingClientRect();
   field.setPointerCapture = () => {{}};
   const finger = (type, at) => field.dispatchEvent(new PointerEvent(type,
@@ -93,7 +94,9 @@ DRIVE = f"""async (seconds) => {{
 def with_columns(view: View) -> View:
     rng = np.random.default_rng(1)
     n = len(view)
-    table = pa.table({"size": rng.gamma(2, 3, n).round(2), "kind": rng.choice(list("abcdefgh"), n), "code": rng.integers(0, 99, n)})
+    table = pa.table(
+        {"size": rng.gamma(2, 3, n).round(2), "kind": rng.choice(list("abcdefgh"), n), "code": rng.integers(0, 99, n)}
+    )
     return View(view.title, view.axes, view.points, view.heads, view.rows, view.t, columns=tuple(columns_of(table, 3)))
 
 
@@ -115,7 +118,9 @@ def acts(browser: Any, view: View, folder: Path) -> list[dict[str, object]]:
 
     def note(act: str, value: float, unit: str, wanted: str, cpu: float | str = "") -> None:
         line = {"act": act, "points": n, "value": round(value, 1), "unit": unit, "wanted": wanted}
-        found.append({**line, "computing_ms": cpu if cpu == "" else round(float(cpu)), "load": round(os.getloadavg()[0], 1)})
+        found.append(
+            {**line, "computing_ms": cpu if cpu == "" else round(float(cpu)), "load": round(os.getloadavg()[0], 1)}
+        )
 
     def several(script: str, moves: int, times: int = 3) -> tuple[float, float]:
         """Frames a second, and milliseconds of computing for each, of all the browser's processes together."""
@@ -163,13 +168,15 @@ def heap(tab: Any) -> float:
     return float(metrics["JSHeapUsedSize"]) / 1e6
 
 
-NOTEBOOK = """<!doctype html><style>[STYLE]</style><div id="cells"></div><script type="text/plain" id="source">[SCRIPT]</script>
+NOTEBOOK = """<!doctype html><style>[STYLE]</style><div id="cells"></div>
+<script type="text/plain" id="source">[SCRIPT]</script>
 <script type="module">
 const text = document.querySelector("#source").textContent;
 const module = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
 const bytes = await (await fetch("data:application/octet-stream;base64,[BYTES]")).arrayBuffer();
 window.one = async () => {
-  const traits = { height: 500, t: 0.5, query: "", hovered: -1, selection: null, marks: {}, notes: {}, _bytes: new DataView(bytes) };
+  const traits = { height: 500, t: 0.5, query: "", hovered: -1, selection: null, marks: {}, notes: {},
+    _bytes: new DataView(bytes) };
   const model = { get: (name) => traits[name], set() {}, save_changes() {}, send() {}, on() {}, off() {} };
   const el = document.createElement("div");
   document.querySelector("#cells").replaceChildren(el);

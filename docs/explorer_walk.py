@@ -1,6 +1,6 @@
 """Records the walks of docs/explorer.md: twenty outliers reviewed on digits and on Adult, as a reader would.
 
-    python docs/explorer_walk.py     (needs Chromium, umap-learn, and Adult at $CENTRALITY_DATA/extra)
+python docs/explorer_walk.py     (needs Chromium, umap-learn, and Adult at $CENTRALITY_DATA/extra)
 """
 
 import os
@@ -21,7 +21,7 @@ from centrality import FUSE, Chain, representations
 
 FOLDER = Path(__file__).parent / "pictures"
 ROWS_OF_ADULT = 4000  # so that the map takes seconds
-# What the reader says of the twenty rows, after looking at them while this was written.
+# The keys that are pressed. A script cannot judge: these only show the way.
 VERDICTS = {"digits": "ofoofoolfoofoooffoooo", "adult": "oofofoolofoofoofoofoo"}
 
 

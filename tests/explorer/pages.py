@@ -48,7 +48,9 @@ def exported(view: View, folder: Path) -> str:
 
 
 def turn(tab, t: float) -> None:
-    tab.locator("input.turn").evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
+    tab.locator("input.turn").evaluate(
+        "(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t
+    )
     tab.wait_for_function("(t) => document.querySelector('canvas.points').dataset.t === String(t)", arg=t)
     settle(tab)
 

@@ -26,12 +26,17 @@ RUN = """async () => (await axe.run(document, { resultTypes: ["violations"],
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     n = 300
-    table = pa.table({"size": np.arange(n) / 3, "kind": list("abcdefghijkl") * 25, "name": [f"thing {k}" for k in range(n)]})
+    table = pa.table(
+        {"size": np.arange(n) / 3, "kind": list("abcdefghijkl") * 25, "name": [f"thing {k}" for k in range(n)]}
+    )
     view = some_view(
-        n, columns=tuple(columns_of(table, 3)), features=("size", "kind"),
+        n,
+        columns=tuple(columns_of(table, 3)),
+        features=("size", "kind"),
         reasons=lambda rows: np.tile([[-0.3, 0.1], [0.2, 0.2]], (len(rows), 1, 1)),
-        neighbours=lambda rows: np.zeros((len(rows), 6), dtype=int), inliers=np.random.default_rng(0).uniform(size=(99, 2)),
-    )  # fmt: skip
+        neighbours=lambda rows: np.zeros((len(rows), 6), dtype=int),
+        inliers=np.random.default_rng(0).uniform(size=(99, 2)),
+    )
     return exported(view, tmp_path_factory.mktemp("access"))
 
 

@@ -55,12 +55,28 @@ def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp
     points = np.repeat([[-1.0, 0.0], [1.0, 0.0]], 30, axis=0) + np.random.default_rng(0).normal(0, 0.05, (60, 2))
     table = pa.table({"side": ["left"] * 30 + ["right"] * 30, "mixed": ["a", "b"] * 30})
     tab = open_page(exported(some_view(60, points=points, columns=tuple(columns_of(table, 2))), tmp_path))
-    said = "window.said = []; const old = CanvasRenderingContext2D.prototype.fillText;" \
-        "CanvasRenderingContext2D.prototype.fillText = function (t, ...r) { said.push(t); return old.call(this, t, ...r); };"
-    tab.evaluate(f"() => {{ {said} }}")
+    tab.evaluate(
+        """() => {
+          const draw = CanvasRenderingContext2D.prototype.fillText;
+          window.said = [];
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            said.push(text);
+            return draw.call(this, text, ...rest);
+          };
+        }"""
+    )
     tab.get_by_label("Colour by").select_option("side")
     settle(tab)
     assert set(tab.evaluate("said")) == {"left", "right"}
+    for _ in range(2):
+        tab.get_by_role("button", name="Zoom in").click()  # to more than twice
+        settle(tab)
+    tab.evaluate("said.length = 0")
+    tab.get_by_role("button", name="Light or dark").click()  # all is drawn anew
+    settle(tab)
+    assert tab.evaluate("said") == []
+    tab.get_by_role("button", name="Show the whole map").click()
+    tab.wait_for_function("() => said.includes('left')")
     tab.evaluate("said.length = 0")
     tab.get_by_label("Colour by").select_option("mixed")  # of levels that lie all over the map a name would mislead
     settle(tab)

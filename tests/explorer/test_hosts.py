@@ -51,9 +51,8 @@ def test_a_screen_reader_finds_names_for_everything(open_page, cloud_page):
       .filter((e) => e.offsetParent && !(e.ariaLabel || e.alt || e.textContent.trim() || e.title
         || e.getAttribute('aria-label'))).map((e) => e.outerHTML)"""
     assert tab.evaluate(nameless) == []
-    order = (
-        "() => [...document.querySelectorAll('.bar, canvas.points, .turn, .histogram, .ranking')].map((e) => e.className)"
-    )
+    order = """() => [...document.querySelectorAll('.bar, canvas.points, .turn, .histogram, .ranking')]
+      .map((e) => e.className)"""
     assert tab.evaluate(order) == ["bar", "points", "turn", "histogram", "ranking"]
     card = tab.locator("ol.cards button").first
     assert card.text_content().startswith("row ")
@@ -205,5 +204,3 @@ def test_the_served_page_shows_pictures_and_reasons_by_row(open_page, pictured):
         server.shutdown()
         thread.join()
         server.server_close()
-
-

@@ -142,7 +142,13 @@ def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
         return out
 
     pictures = np.zeros((60, 4, 4), dtype=np.uint8)
-    view = some_view(60, items=items_of(pictures, 60), features=tuple("abcdefghijklmnop"), reasons=taken, neighbours=lambda rows: np.full((len(rows), 6), 7))
+    view = some_view(
+        60,
+        items=items_of(pictures, 60),
+        features=tuple("abcdefghijklmnop"),
+        reasons=taken,
+        neighbours=lambda rows: np.full((len(rows), 6), 7),
+    )
     tab = open_page(exported(view, tmp_path))
     tab.get_by_role("tab", name="Review").click()
     heat = tab.locator(".review canvas.heat")

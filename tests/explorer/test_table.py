@@ -36,8 +36,9 @@ def test_the_table_shows_the_odd_rows_first_and_sorts_by_any_column(tab, cloud):
     np.testing.assert_allclose(np.sqrt(f[first]), np.sqrt(np.sort(f)[: len(first)]), atol=2 / 65535)
     assert tab.locator("table.rows").get_attribute("aria-rowcount") == "2001"
     head = tab.locator("table.rows thead")
+    groups = np.array(["red", "green", "blue"])[np.arange(2000) % 3]
     for name, order in {
-        "size": np.arange(2000), "day": np.arange(2000), "group": np.argsort(np.array(["red", "green", "blue"])[np.arange(2000) % 3], kind="stable"),
+        "size": np.arange(2000), "day": np.arange(2000), "group": np.argsort(groups, kind="stable"),
         "name": np.argsort([f"item {i}, said" for i in range(2000)], kind="stable"), "row": np.arange(2000),
     }.items():  # fmt: skip
         button = head.get_by_role("button", name=name)
@@ -104,7 +105,9 @@ def test_a_table_of_many_rows_scrolls_to_its_very_end(open_page, tmp_path):
     tab = open_page(exported(some_view(n, columns=tuple(columns_of(table, 1))), tmp_path) + "#table=table")
     tab.get_by_role("button", name="row", exact=True).click()
     tab.locator(".scroller").first.evaluate("(s) => { s.scrollTop = s.scrollHeight; }")
-    tab.wait_for_function(f"() => [...document.querySelectorAll('table.rows tbody tr')].at(-1).dataset.row === '{n - 1}'")
+    tab.wait_for_function(
+        f"() => [...document.querySelectorAll('table.rows tbody tr')].at(-1).dataset.row === '{n - 1}'"
+    )
     assert lines(tab).last.get_attribute("aria-rowindex") == str(n + 1)
     box, seen = lines(tab).last.bounding_box(), tab.locator(".scroller").first.bounding_box()
     assert box["y"] + box["height"] <= seen["y"] + seen["height"] + 1  # it is not cut

@@ -14,7 +14,6 @@ from centrality.explorer.items import items_of
 from centrality.explorer.widget import Widget
 from tests.explorer.pages import some_view
 
-
 NAMES = ["t", "query", "hovered", "selection", "marks", "notes"]
 
 
@@ -113,8 +112,12 @@ def test_a_saved_notebook_shows_a_picture_of_the_map(widget):
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("a,b\n1,2\n", "columns row, mark and note"), ("row,mark\nx,fine\n", "by its number"), ("row,mark\n1,good\n", "one of outlier")],
-)  # fmt: skip
+    [
+        ("a,b\n1,2\n", "columns row, mark and note"),
+        ("row,mark\nx,fine\n", "by its number"),
+        ("row,mark\n1,good\n", "one of outlier"),
+    ],
+)
 def test_a_file_of_something_else_is_not_taken_for_marks(tmp_path, text, problem):
     (tmp_path / "m.csv").write_text(text)
     with pytest.raises(InputError, match=problem):

@@ -105,7 +105,7 @@ class EmbeddedNeighbours(TypedDict):
 
 
 class EmbeddedHeat(TypedDict):
-    """Says which rows have what each of their pixels or moments contributes: 128 is nothing, at t = 0, then at t = 1."""
+    """Says which rows have what each pixel or moment contributes: 128 is nothing, at t = 0, then at t = 1."""
 
     rows: StoredArray
     width: int
@@ -147,7 +147,7 @@ class Heat(TypedDict):
 
 
 class Why(TypedDict):
-    """Answers why a row scores as it does, and beside which rows it lies; `near` begins with the nearest typical row."""
+    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row."""
 
     reasons: list[Reason]
     near: list[int]

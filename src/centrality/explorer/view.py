@@ -213,7 +213,9 @@ def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.floa
 def _own_map(given: NDArray[Any], n: int) -> NDArray[np.float64]:  # (n, 2)
     """Return a map that was given; raise if it is none."""
     if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
-        raise InputError(f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}.")
+        raise InputError(
+            f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
+        )
     return given.astype(np.float64)
 
 
