@@ -42,7 +42,7 @@ def test_everything_can_be_done_by_keyboard(open_page, cloud, cloud_page):
     handle.focus()
     tab.keyboard.press("PageUp")
     tab.wait_for_function("() => document.querySelector('.histogram .said').textContent.includes(' of ')")
-    assert handle.get_attribute("aria-valuenow") == "0.010"  # a tenth of the way along the root
+    assert handle.get_attribute("aria-valuetext") == "0.010"  # a tenth of the way along the root
 
 
 def test_a_screen_reader_finds_names_for_everything(open_page, cloud_page):

@@ -314,6 +314,7 @@ export class MapPart implements Part, Gestured {
     const empty = !rows.length && !corners.length && !this.#named && !signs.length && !this.#far.any && !this.#labels.any;
     if (empty && this.#blank) return; // the browser would put together the whole page again
     this.#blank = empty;
+    this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
     const c = this.#over.getContext("2d")!;
     const { dark } = this.app;
     const ink = dark ? "#fff" : "#111";
