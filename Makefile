@@ -112,6 +112,8 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.explanations
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.explorer
+	$(BIN)/python -m benchmarks.explorer_acts
+	$(BIN)/python -m benchmarks.explorer_acts --memory 5
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

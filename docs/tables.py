@@ -305,6 +305,25 @@ def explorer() -> str:
     return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
 
 
+def explorer_acts() -> str:
+    def computing(r: dict[str, str]) -> str:
+        return f"{r['computing_ms']} ms" if r["computing_ms"] else "–"
+
+    body = [
+        [r["act"], f"{float(r['value']):g} {r['unit']}", r["wanted"] or "–", computing(r), f"{float(r['load']):g}"]
+        for r in rows("explorer_acts")
+    ]
+    return markdown(["act", "measured", "wanted", "computing, each", "load"], body)
+
+
+def explorer_memory() -> str:
+    body = [
+        [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
+        for r in rows("explorer_memory")
+    ]
+    return markdown(["after", "before", "after it", "change", "wanted"], body)
+
+
 DIAL = ("0", "0.5", "1")
 
 
@@ -362,6 +381,8 @@ MADE = (
     scale_fit,
     scale_sample,
     explorer,
+    explorer_acts,
+    explorer_memory,
     explanations_odd,
     explanations_replaced,
     explanations_agreement,

@@ -31,6 +31,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
+    command.add_argument(
+        "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
+    )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
@@ -72,8 +75,11 @@ def _serve(arguments: argparse.Namespace, view: "View") -> str:
 
     from centrality.explorer.server import Explorer
 
-    with Explorer(view, arguments.host, arguments.port) as server:
-        _say(arguments, f"Explorer: {server.url}\nCtrl-C ends it.")
+    kept = arguments.marks or arguments.model.with_name(
+        f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv"
+    )
+    with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
+        _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
             webbrowser.open(server.url)
         with suppress(KeyboardInterrupt):  # which is how a user ends it
