@@ -99,9 +99,9 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
 def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> Calibration:
     shapes = {"potentials": (layout.members, layout.potentials, 2), "ends": (2, 2), "halves": (2, 2)}
     quantiles = {name: _shaped(arrays, f"calibration.{name}", shape) for name, shape in shapes.items()}
-    if "mixing" in header:
-        return Calibration(kind, **quantiles, mixing=Mixing(**header["mixing"]))
-    return Calibration(OLD_SOFT if kind == "soft" else kind, **quantiles, mixing=LINEAR)  # a file of version 0.1
+    mixing = Mixing(**header["mixing"]) if "mixing" in header else LINEAR
+    # Soft heads that are mixed linearly are those of version 0.1.
+    return Calibration(OLD_SOFT if kind == "soft" and mixing == LINEAR else kind, **quantiles, mixing=mixing)
 
 
 def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
