@@ -11,6 +11,7 @@ from centrality.service._limits import Limits
 from centrality.service._queue import Queue
 from centrality.service._rows import Rows
 from centrality.service._served import ServedModel
+from centrality.tables.unreadable import Unreadable
 
 LARGE_BODY = 1 << 16  # bytes: a larger one is read in a thread, while others are served
 
@@ -41,13 +42,18 @@ class Scorer:
         """Return the scores of a request that has been read."""
         if request.p_values:
             served.fitted.calibration_rows()  # if there are none, say so before the work
+        of_table = served.reading.kind == "table"  # numbers need no second look, and nobody waits for a thread
+        unreadable = await self._in_thread(served.unreadable, rows) if of_table else Unreadable()
         explanation = served.explanation(request.ts[0]) if request.explain else None
         heads = await self.queue.score(served.heads(), rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
-        scored = request, served, heads, contributions
+        scored = request, served, heads, contributions, unreadable
         answer = await self._in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)
         kind = _requests.ARROW if request.arrow else JSON
-        return Answer(200, kind, answer, ((b"centrality-model", served.version.encode()),))
+        headers = [(b"centrality-model", served.version.encode())]
+        if unreadable:
+            headers.append((b"centrality-unreadable", str(unreadable.count()).encode()))
+        return Answer(200, kind, answer, tuple(headers))
 
     async def freed(self) -> None:
         """Wait until both threads have done with what they are at."""
