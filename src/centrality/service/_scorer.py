@@ -11,7 +11,6 @@ from centrality.service._limits import Limits
 from centrality.service._queue import Queue
 from centrality.service._rows import Rows
 from centrality.service._served import ServedModel
-from centrality.tables.unreadable import Unreadable
 
 LARGE_BODY = 1 << 16  # bytes: a larger one is read in a thread, while others are served
 
@@ -42,8 +41,7 @@ class Scorer:
         """Return the scores of a request that has been read."""
         if request.p_values:
             served.fitted.calibration_rows()  # if there are none, say so before the work
-        of_table = served.reading.kind == "table"  # numbers need no second look, and nobody waits for a thread
-        unreadable = await self._in_thread(served.unreadable, rows) if of_table else Unreadable()
+        unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
         explanation = served.explanation(request.ts[0]) if request.explain else None
         heads = await self.queue.score(served.heads(), rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
