@@ -10,6 +10,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.scores.people import number
+
 LEAST = 0.005  # contributions of less than this are no reason
 BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 
@@ -104,7 +106,7 @@ def plain(value: object) -> str:
     """Return a value as one short line."""
     if value is None:
         return "(missing)"
-    text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+    text = number(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
