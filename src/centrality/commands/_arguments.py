@@ -1,11 +1,11 @@
 """Define arguments that several commands share, and read their values."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
+from centrality.commands._terminal import shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -46,7 +46,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
-    model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **where)
+    model.settle_in(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 
 
@@ -71,6 +71,14 @@ def column_names(text: str) -> list[str]:
 def numbers(text: str) -> list[float]:
     """Read numbers that are separated by commas."""
     return [float(part) for part in text.split(",")]
+
+
+def model_path(text: str) -> Path:
+    """Read the path of a model to write, which must end in .safetensors."""
+    if Path(text).suffix != ".safetensors":
+        wanted = Path(text).with_suffix(".safetensors") if text.strip("./") else "model.safetensors"
+        raise argparse.ArgumentTypeError(f"a model file ends in .safetensors, got {text}: try -o {wanted}")
+    return Path(text)
 
 
 def count(text: str) -> int:

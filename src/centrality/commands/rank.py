@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, TypedDict
 
 from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._terminal import paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     model = load_model(arguments)
     t = model.t if arguments.t is None else arguments.t
-    rows, best, worst = ranking.rank(model, arguments.data, t, arguments.top)
+    rows, best, worst = ranking.rank(model, arguments.data, t, arguments.top, progress=shows_progress(arguments))
     return {
         "rows": rows,
         "t": t,
@@ -54,6 +55,7 @@ def show(result: Result) -> str:
 
     lines = []
     for heading, rows in (("The most central", result["central"]), ("The most peripheral", result["peripheral"])):
-        lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
+        lines.append(paint(f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "heading"))
+        lines.append(paint("      row  score   t 0-1  holds", "faint"))
         lines += [ranking.line_of(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
     return "\n".join(lines[:-1])

@@ -53,7 +53,9 @@ class Adapter:
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
-    def reasons(self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float]) -> list[Reasons]:
+    def reasons(
+        self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float], *, top: int = 3
+    ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
         # Contributions are linear in t: those at the two ends make all others.
         computed_at = ts if len(ts) == 1 else (0.0, 1.0)
@@ -62,7 +64,7 @@ class Adapter:
         parts = computed if len(ts) == 1 else [(1 - t) * computed[0] + t * computed[1] for t in ts]
         names = self.columns if self.of_numbers else None
         return [
-            self.model.in_words(t, blend(heads, t), part, values, names=names)
+            self.model.in_words(t, blend(heads, t), part, values, top=top, names=names)
             for t, part in zip(ts, parts, strict=True)
         ]
 

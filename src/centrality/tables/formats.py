@@ -15,9 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from centrality.datasets import published
+from centrality.datasets import bundled_sets, published
 from centrality.tables import locations
-from centrality.tables.arrays import NPY, NPZ, PublishedSource
+from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
 from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
 from centrality.tables.columns import TableError
 from centrality.tables.csv import CSV, TSV, CsvDialect
@@ -53,7 +53,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file or folder, here or on a store, or of a published data set by its name."""
+    """Open the rows of a file or folder, here or on a store, or of a published or bundled data set by its name."""
     if locations.is_folder(place):
         return _open_folder(place)
     if locations.is_remote(place):
@@ -63,6 +63,8 @@ def open_location(place: str | os.PathLike[str]) -> Source:
         return FORMATS[kind_of(path)].read(path)
     if str(path) in published.SETS:
         return PublishedSource(path)
+    if str(path) in bundled_sets.BUNDLED:
+        return BundledSource(path)
     kind_of(path)  # a wrong ending is said first
     raise FileNotFoundError(f"There is no file at {path}.")
 

@@ -1,0 +1,88 @@
+"""centrality explain: say why rows are odd, in words and numbers."""
+
+import argparse
+from typing import Any, TypedDict
+
+from centrality._checks import InputError
+from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._terminal import aligned, paint
+from centrality.commands.plot import row_numbers
+from centrality.scores.people import number, share
+
+HELP = "say why rows are odd: which columns lower their centrality, and by how much"
+
+
+class Result(TypedDict):
+    """Holds each row's centrality at t and the columns that change it, the worst first."""
+
+    t: float
+    center: float
+    rows: list[dict[str, Any]]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    command.add_argument(
+        "--rows", type=row_numbers, metavar="3,7", help="the rows to explain, counted from 0 (default: the five oddest)"
+    )
+    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--top", type=count, default=5, metavar="N", help="columns named for each row (default: 5)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    import numpy as np
+
+    from centrality import tables
+    from centrality.scores.calibration import blend, one_t
+    from centrality.scoring.adapter import Adapter
+
+    model = load_model(arguments)
+    t = one_t(model.t if arguments.t is None else arguments.t)
+    table = tables.read(arguments.data)
+    adapter = Adapter(model, table.column_names)
+    if not adapter.explains:
+        raise InputError(
+            "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
+        )
+    if arguments.rows is None:
+        scores = blend(adapter.heads(adapter.vectors(table), table.num_rows), t)
+        rows = np.argsort(scores, kind="stable")[:5].tolist()
+    else:
+        rows = arguments.rows
+        if max(rows) >= table.num_rows:
+            raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {max(rows)}.")
+    chosen = table.take(rows)
+    vectors = adapter.vectors(chosen)
+    heads = adapter.heads(vectors, len(rows))
+    found = adapter.reasons(chosen, vectors, heads, [t], top=arguments.top)[0]
+    center = float(model.fitted_.centrality(model.center_[None, :], t)[0])
+    return {
+        "t": t,
+        "center": center,
+        "rows": [
+            {"row": row, "centrality": score, "global": float(h[0]), "local": float(h[1]), "reasons": reasons}
+            for row, score, h, reasons in zip(rows, found.scores, heads, found.as_plain(), strict=True)
+        ],
+    }
+
+
+def show(result: Result) -> str:
+    lines = []
+    for row in result["rows"]:
+        heading = f"row {row['row']:,}: centrality {share(row['centrality'])} at t = {number(result['t'])}"
+        lines.append(paint(heading, "heading") + f" (global {share(row['global'])}, local {share(row['local'])})")
+        body = [
+            [f"  {r['feature']}", number(r["value"])[:40], "" if r["typical"] is None else number(r["typical"])[:40],
+             f"{r['contribution']:+.3f}"]
+            for r in row["reasons"]
+        ]  # fmt: skip
+        if body:
+            lines += aligned(["  column", "here", "typical", "contribution"], body, left=(0,))
+        else:
+            lines.append("  no column lowers it by more than 0.005")
+        lines.append("")
+    text = (
+        f"All contributions of a row add up to its centrality minus that of the centre, {share(result['center'])}; "
+        "negative ones make the row less typical."
+    )
+    return "\n".join([*lines, text])

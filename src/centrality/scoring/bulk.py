@@ -1,0 +1,32 @@
+"""Score all rows of a source for a command that needs only their heads: 16 bytes a row are kept."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality.model.interface import CentralityModel
+from centrality.scoring.adapter import Adapter
+from centrality.scoring.stream import read_ahead
+
+
+def heads_of(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False
+) -> NDArray[np.float64]:  # (rows, 2)
+    """Return the heads of all rows, NaN for rows that cannot be represented; the rows themselves are not kept."""
+    from tqdm import tqdm
+
+    adapter = Adapter(model, source.schema.names)
+    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
+    if adapter.one_series:
+        batches = [pa.concat_tables(batches)]
+    parts = []
+    with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring") as bar:
+        for table in read_ahead(batches):
+            parts.append(adapter.heads(adapter.vectors(table), table.num_rows))
+            bar.update(table.num_rows)
+    if not parts:
+        raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+    return np.concatenate(parts)
