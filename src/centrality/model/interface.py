@@ -19,12 +19,15 @@ from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted, History
+from centrality.model.framed import frames_when_asked
+from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
 from centrality.scores.calibration import blend, checked_t, one_t
 from centrality.scores.drift import Drift
+from centrality.scores.drift_windows import DriftReport, compare_windows
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
 
@@ -34,7 +37,8 @@ LOW = 0.05  # a head is low below this quantile of typical rows
 Matrix = NDArray[np.float64]
 
 
-class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
+@frames_when_asked
+class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     t: float
@@ -245,6 +249,11 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
         heads = self.heads(X)
         return self.fitted_.known_training_scores().compare(heads)
+
+    def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
+        """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
+        window = None if window is None else whole_number("window", window)
+        return compare_windows(self.fitted_.known_training_scores(), self.heads(X), window)
 
     # Why.
 

@@ -35,7 +35,9 @@ def contours(
     """
     ticker = optional("matplotlib.ticker", "plots")
     values = [f for _, _, f in grids]
-    shades = ticker.MaxNLocator(levels, steps=[1, 2, 5, 10]).tick_values(min(map(np.min, values)), max(map(np.max, values)))
+    shades = ticker.MaxNLocator(levels, steps=[1, 2, 5, 10]).tick_values(
+        min(map(np.min, values)), max(map(np.max, values))
+    )
     figure, font = new_wide_figure(2.3 * len(ts) + 0.9, 2.3 * len(grids) + 0.3)
     panels = figure.subplots(len(grids), len(ts), squeeze=False)
     for r, (x, y, f) in enumerate(grids):

@@ -326,7 +326,7 @@ def _dates(values: pa.ChunkedArray, format: str | None) -> "pd.Series":
     if format is None:
         return values.cast(pa.timestamp("us", tz=getattr(values.type, "tz", None))).to_pandas()
     series = pd.Series(_texts(values).to_pylist(), dtype="str")
-    return pd.to_datetime(series, format=format, errors="coerce")
+    return pd.to_datetime(series, format=format, errors="coerce", utc="%z" in format)  # offsets may differ by season
 
 
 def _warn(text: str) -> None:

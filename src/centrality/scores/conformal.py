@@ -68,7 +68,7 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
         warnings.warn(
             f"No outliers at fdr={fdr:g}, for want of calibration rows: {beyond} of {len(scores)} rows are less "
             f"central than all {len(inliers)} of them, which would be enough with {enough} or more.",
-            stacklevel=5,
+            stacklevel=6,
         )
     return threshold_of_level(inliers, level)
 

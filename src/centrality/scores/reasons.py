@@ -37,6 +37,7 @@ class Reasons:
     t: float
     scores: list[float]  # centrality at t
     rows: list[list[Reason]]
+    labels: list[object] | None = None  # what the rows are called; None: by their number
 
     @classmethod
     def of(
@@ -81,18 +82,22 @@ class Reasons:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{i:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
-            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+            f"{label:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
+            for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
         )
 
     def _repr_html_(self) -> str:
         left = "text-align:left"
         head = f"<tr><th>row</th><th>centrality at t = {self.t:g}</th><th style='{left}'>lowered by</th></tr>"
         body = "".join(
-            f"<tr><td>{i}</td><td>{score:.4f}</td><td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
-            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+            f"<tr><td>{escape(label)}</td><td>{score:.4f}</td>"
+            f"<td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
+            for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
         )
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+    def _labels(self) -> list[str]:
+        return [str(label) for label in (range(len(self.rows)) if self.labels is None else self.labels)]
 
 
 NOTHING = "nothing in particular"
