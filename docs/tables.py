@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES_WITH_TABLES = ("method", "data", "speed", "service", "scale", "explorer", "explanations")
+PAGES_WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in PAGES_WITH_TABLES),
+    *(ROOT / "docs" / "internals" / f"{name}.md" for name in PAGES_WITH_TABLES),
 )
 
 

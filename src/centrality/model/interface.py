@@ -353,7 +353,7 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
         return self.fitted_.report
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
-        """Return the explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
