@@ -7,7 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGES_WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
 PAGES = (
-    ROOT / "README.md",
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in PAGES_WITH_TABLES),
 )
 
