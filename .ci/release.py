@@ -1,7 +1,7 @@
 """Make a release, or say what is missing: `make release` is a dry run, `make release ARGS=--publish` uploads.
 
-Checks that the tree is clean, that version, changelog and citation agree and that the addresses are real; builds the sdist
-and the wheel, looks into both, and runs the wheel in a fresh environment.
+Checks that the tree is clean, that version, changelog and citation agree and that the addresses are real; builds the
+sdist and the wheel, looks into both, and runs the wheel in a fresh environment.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def missing(number: str) -> list[str]:
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True).stdout:
         found.append("The working tree is not clean: commit or stash first.")
     if f"## {number}" not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
-        found.append(f"CHANGELOG.md has no entry \"## {number}\".")
+        found.append(f'CHANGELOG.md has no entry "## {number}".')
     if f"version: {number}" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
         found.append(f"CITATION.cff does not have version {number}.")
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
@@ -77,15 +77,21 @@ def runs(wheel: Path) -> list[str]:
         site = next((Path(folder) / "lib").glob("python*/site-packages"))
         (site / "zz_lent.pth").write_text(lent)
         for arguments in (["--help"], ["version"], ["datasets"]):
-            done = subprocess.run([python, "-P", "-m", "centrality", *arguments], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [python, "-P", "-m", "centrality", *arguments], capture_output=True, text=True, check=False
+            )
             if done.returncode:
-                return [f"The installed wheel fails at `centrality {' '.join(arguments)}`: {done.stderr.strip()[-300:]}"]
+                return [
+                    f"The installed wheel fails at `centrality {' '.join(arguments)}`: {done.stderr.strip()[-300:]}"
+                ]
     return []
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--publish", action="store_true", help="upload to the package index with twine, and tag the commit")
+    parser.add_argument(
+        "--publish", action="store_true", help="upload to the package index with twine, and tag the commit"
+    )
     publish = parser.parse_args().publish
     number = version()
     problems = missing(number)
@@ -93,7 +99,9 @@ def main() -> int:
         old.unlink()
     sdist, wheel = built()
     problems += wrong(sdist, wheel) + runs(wheel)
-    print(f"centrality {number}: {sdist.name} {sdist.stat().st_size:,} bytes, {wheel.name} {wheel.stat().st_size:,} bytes")
+    print(
+        f"centrality {number}: {sdist.name} {sdist.stat().st_size:,} bytes, {wheel.name} {wheel.stat().st_size:,} bytes"
+    )
     for problem in problems:
         print(f"  - {problem}")
     if not publish:

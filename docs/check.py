@@ -1,4 +1,4 @@
-"""Checks the built site: links and anchors, every public name, every tutorial, thirty questions. `make docs` runs it."""
+"""Checks the built site: links and anchors, every public name, tutorials, thirty questions. `make docs` runs it."""
 
 import re
 import sqlite3
@@ -36,7 +36,11 @@ class Page(HTMLParser):
 
 def pages() -> dict[str, Page]:
     """Read every page of the site, by its path below the site's folder."""
-    return {path.relative_to(SITE).as_posix(): Page(path) for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts}
+    return {
+        path.relative_to(SITE).as_posix(): Page(path)
+        for path in sorted(SITE.rglob("*.html"))
+        if "_static" not in path.parts
+    }
 
 
 def target(page: str, link: str) -> tuple[str, str] | None:
@@ -149,8 +153,8 @@ def main() -> int:
         print(problem)
     links = sum(len(page.links) for page in site.values())
     print(
-        f"{len(site)} pages, {links:,} links, {len(public_names())} public names and methods, {len(questions())} questions, "
-        f"{len(seconds())} executed pages in {sum(seconds().values()):.0f} s: {len(found) or 'no'} problems"
+        f"{len(site)} pages, {links:,} links, {len(public_names())} public names and methods, "
+        f"{len(questions())} questions, {len(seconds())} executed pages in {sum(seconds().values()):.0f} s: {len(found) or 'no'} problems"
     )
     return 1 if found else 0
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES_WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-PAGES = (
-    *(ROOT / "docs" / "internals" / f"{name}.md" for name in PAGES_WITH_TABLES),
-)
+PAGES = (*(ROOT / "docs" / "internals" / f"{name}.md" for name in PAGES_WITH_TABLES),)
 
 
 def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:

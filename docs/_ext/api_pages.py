@@ -60,6 +60,33 @@ def public_methods(thing: type) -> list[str]:
     ]
 
 
+# Methods of models in the order in which people need them; what only extensions need comes last.
+FIRST = (
+    "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict", "calibrate",
+    "p_values", "detect", "threshold", "explain", "reasons", "kind", "toward_center", "drift", "drift_report", "report", "profile",
+    "standard_error", "raw", "transform", "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
+)  # fmt: skip
+FOR_EXTENSIONS = {
+    "share_of_outliers", "with_fitted", "vectors", "reading", "features", "values", "by_moment", "about", "warm_up",
+    "settle_in", "rows_of", "shown", "in_words", "by_feature", "parts", "from_parts", "state", "restore", "origins",
+    "typical", "types", "from_command_line", "calibration_heads", "represent",
+}  # fmt: skip
+
+
+def grouped_methods(thing: type) -> dict[str, tuple[str, list[str]]]:
+    """Return the methods of a class under headings, each with the directive that documents it."""
+    methods = public_methods(thing)
+    methods.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    properties = [name for name in methods if isinstance(inspect.getattr_static(thing, name), property)]
+    extending = [name for name in methods if name in FOR_EXTENSIONS and name not in properties]
+    usual = [name for name in methods if name not in properties and name not in extending]
+    return {
+        "Methods": ("automethod", usual),
+        "Properties": ("autoproperty", properties),
+        "For extensions": ("automethod", extending),
+    }
+
+
 def page(module_name: str, name: str) -> str:
     """Return the page of one name, in reStructuredText."""
     thing = getattr(import_module(module_name), name)
@@ -69,11 +96,7 @@ def page(module_name: str, name: str) -> str:
         role = "autofunction" if callable(thing) else "autodata"
         return "\n".join([*lines, f".. {role}:: {name}", ""])
     lines += [f".. autoclass:: {name}", ""]
-    methods = public_methods(thing)
-    for heading, chosen, role in (
-        ("Methods", [m for m in methods if not isinstance(inspect.getattr_static(thing, m), property)], "automethod"),
-        ("Properties", [m for m in methods if isinstance(inspect.getattr_static(thing, m), property)], "autoproperty"),
-    ):
+    for heading, (role, chosen) in grouped_methods(thing).items():
         if chosen:
             lines += [f".. rubric:: {heading}", ""]
             lines += [line for method in chosen for line in (f".. {role}:: {name}.{method}", "")]
@@ -82,7 +105,12 @@ def page(module_name: str, name: str) -> str:
 
 def index() -> str:
     """Return the page that lists every public name, module by module."""
-    lines = ["# API reference", "", "Every public name, with a sentence. Names are imported from the module above them.", ""]
+    lines = [
+        "# API reference",
+        "",
+        "Every public name, with a sentence. Names are imported from the module above them.",
+        "",
+    ]
     for module_name, about in MODULES.items():
         lines += [f"## `{module_name}`", "", about, "", "```{eval-rst}", f".. currentmodule:: {module_name}", ""]
         lines += [".. autosummary::", "   :nosignatures:", ""]
@@ -109,7 +137,8 @@ def write(folder: Path) -> None:
 
 
 RELATED = (
-    ("centrality.FUSE", "centrality.Chain", "centrality.load", "centrality.onnx.Scorer", "centrality.pyod.FUSEDetector"),
+    ("centrality.FUSE", "centrality.Chain", "centrality.load", "centrality.onnx.Scorer",
+     "centrality.pyod.FUSEDetector"),
     ("centrality.FUSE", "centrality.blend"),
     ("centrality.representations.Table", "centrality.representations.Text", "centrality.representations.Images",
      "centrality.representations.Series", "centrality.Chain"),
@@ -127,12 +156,29 @@ def see_also(full_name: str) -> list[str]:
     return related[:5]
 
 
+def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Turn "name : what it is", which is how our docstrings are written, into a name with a description below it."""
+    inside = False
+    for k, line in enumerate(list(lines)):
+        if line.startswith("----"):
+            inside = lines[k - 1].strip() in ("Parameters", "Attributes")
+            continue
+        if k + 1 < len(lines) and lines[k + 1].startswith("----"):
+            inside = False
+        if inside and " : " in line and not line.startswith(" "):
+            title, _, text = line.partition(" : ")
+            lines[k] = f"{title}\n    {text}"
+    lines[:] = "\n".join(lines).split("\n")
+
+
 def add_see_also(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Add a section "See Also" before numpydoc reads the docstring."""
     known = {f"{module}.{n}": f"{module}.{n}" for module in MODULES for n in public_names(module)}
     if what in ("class", "function") and name in known and not any("See Also" in line for line in lines):
         others = see_also(name)
-        at = next((k - 1 for k, line in enumerate(lines) if line.startswith("----") and "Examples" in lines[k - 1]), None)
+        at = next(
+            (k - 1 for k, line in enumerate(lines) if line.startswith("----") and "Examples" in lines[k - 1]), None
+        )
         block = ["See Also", "--------", *others, ""] if others else []
         lines[at if at is not None else len(lines) : at if at is not None else len(lines)] = (
             block if at is not None else ["", *block]
@@ -141,5 +187,6 @@ def add_see_also(app: Any, what: str, name: str, obj: object, options: object, l
 
 def setup(app: Any) -> dict[str, bool]:
     write(Path(app.srcdir) / "api")
+    app.connect("autodoc-process-docstring", describe_parameters, priority=90)
     app.connect("autodoc-process-docstring", add_see_also, priority=100)
     return {"parallel_read_safe": True}

@@ -46,9 +46,8 @@ def run(arguments: argparse.Namespace) -> Result:
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.calibration import blend, one_t
     from centrality.scores.conformal import Rule
-    from centrality.scoring.bulk import heads_of
+    from centrality.scoring.bulk import dial, heads_of, mixed
 
     rule = _rule(arguments)
     chosen = Rule.chosen(**rule)
@@ -56,11 +55,11 @@ def run(arguments: argparse.Namespace) -> Result:
         tables.kind_of(arguments.output)
         require_folder(arguments.output)
     model = load_model(arguments)
-    t = one_t(model.t if arguments.t is None else arguments.t)
-    inliers = blend(model.calibration_heads(), t) if chosen.needs_inliers else None
+    t = dial(model, arguments.t)
+    inliers = mixed(model, model.calibration_heads(), t) if chosen.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
         heads = heads_of(model, source, progress=shows_progress(arguments))
-    scores = blend(heads, t)
+    scores = mixed(model, heads, t)
     threshold = chosen.threshold(scores, inliers)
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]

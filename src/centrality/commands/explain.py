@@ -33,11 +33,11 @@ def run(arguments: argparse.Namespace) -> Result:
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.calibration import blend, one_t
     from centrality.scoring.adapter import Adapter
+    from centrality.scoring.bulk import dial, mixed
 
     model = load_model(arguments)
-    t = one_t(model.t if arguments.t is None else arguments.t)
+    t = dial(model, arguments.t)
     table = tables.read(arguments.data)
     adapter = Adapter(model, table.column_names)
     if not adapter.explains:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Result:
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
         )
     if arguments.rows is None:
-        scores = blend(adapter.heads(adapter.vectors(table), table.num_rows), t)
+        scores = mixed(model, adapter.heads(adapter.vectors(table), table.num_rows), t)
         rows = np.argsort(scores, kind="stable")[:5].tolist()
     else:
         rows = arguments.rows

@@ -5,7 +5,7 @@ their kind, its rank among them is uniform: the share of them that is no more ce
 data and however good or bad the model. Only the training rows must not serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
-the same p-values. Breaking ties by lot instead makes them exactly uniform.
+the same p-values. Breaking ties at random instead makes them exactly uniform.
 """
 
 import warnings
@@ -26,7 +26,7 @@ Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a squa
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
-    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties by lot.
+    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties at random.
 
     A row without a score (NaN) has no p-value either.
 

@@ -48,11 +48,11 @@ class Report:
 
     @property
     def learned(self) -> dict[str, bool]:
-        """Say whether each head ended better than it began, knowing nothing.
+        """Say whether each head ended better than it began.
 
         By its loss, beyond chance; the global one must gain a hundredth, as a fresh network may by luck. With little
-        noise even a perfect local loss is hardly below that of knowing nothing: there, telling rows from noise will do,
-        if training has taught the global head, too.
+        noise even a perfect local loss is hardly below that of no learning: there, preferring rows to noisy copies
+        will do, if training has taught the global head, too.
         """
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
         of_global = bound["global"] < 0.99 * self.losses["global"]["nothing"]
@@ -69,8 +69,8 @@ class Report:
             "local": "Try a larger noise_scale, or train longer (max_steps).",
         }
         return [
-            f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, and knowing nothing "
-            f"costs {self.losses[head]['nothing']:.4g}. {advice[head]}"
+            f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, the same as "
+            f"without learning ({self.losses[head]['nothing']:.4g}). {advice[head]}"
             for head, learned in self.learned.items()
             if not learned
         ]
@@ -134,10 +134,11 @@ class Report:
         lines = {"data": f"{self.rows:,} rows{aside}; {self.columns:,} columns{constant}; {self.copies:.1%} copies"}
         for head in HEADS:
             learned = "learned" if self.learned[head] else "NOT learned"
+            loss = self.losses[head]
             lines[f"{head} head"] = (
-                f"{learned} (loss {self.losses[head]['end']:.4g}, knowing nothing {self.losses[head]['nothing']:.4g}; "
-                f"tells rows from noise {self.told_apart[head]:.0%}); "
-                f"quartiles {self.spread[head]:.2g} apart; {self.distinct[head]:.0%} distinct"
+                f"{learned} (loss {loss['end']:.4g}; without learning {loss['nothing']:.4g}); "
+                f"prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs; "
+                f"middle half of scores {self.spread[head]:.2g} wide; {self.distinct[head]:.0%} of scores differ"
             )
             if head in self.influence:
                 shown = list(self.influence[head].items())[:5]

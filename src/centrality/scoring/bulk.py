@@ -8,8 +8,19 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality.model.interface import CentralityModel
+from centrality.scores.calibration import blend, one_t
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
+
+
+def dial(model: CentralityModel, t: float | None) -> float:
+    """Return the t that was asked for, checked, or the model's own."""
+    return one_t(model.t if t is None else t)
+
+
+def mixed(model: CentralityModel, heads: NDArray[np.float64], t: float) -> NDArray[np.float64]:  # (n,)
+    """Return the centrality at t of rows with these heads, as the model mixes them."""
+    return np.asarray(blend(heads, t))
 
 
 def heads_of(
