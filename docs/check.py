@@ -151,10 +151,10 @@ def main() -> int:
     found = problems(site)
     for problem in found:
         print(problem)
-    links = sum(len(page.links) for page in site.values())
+    links, times = sum(len(page.links) for page in site.values()), seconds().values()
     print(
         f"{len(site)} pages, {links:,} links, {len(public_names())} public names and methods, "
-        f"{len(questions())} questions, {len(seconds())} executed pages in {sum(seconds().values()):.0f} s: {len(found) or 'no'} problems"
+        f"{len(questions())} questions; {len(times)} executed in {sum(times):.0f} s: {len(found) or 'no'} problems"
     )
     return 1 if found else 0
 

@@ -56,9 +56,9 @@ def page(name: str, command: argparse.ArgumentParser) -> str:
 INTRODUCTION = """\
 # Command line
 
-`centrality COMMAND ...`, or `python -m centrality COMMAND ...`. Every command takes `--help`, exits 0 on success, 2 when
-the usage or the input is wrong (with a sentence that says how), and 1 when the program is wrong (with a traceback). A file
-is written whole or not at all.
+`centrality COMMAND ...`, or `python -m centrality COMMAND ...`. Every command takes `--help`. It exits 0 on success, 2
+when the usage or the input is wrong (with a sentence that says how), and 1 when the program is wrong (with a
+traceback). A file is written whole or not at all.
 """
 COMPLETION = """\
 Progress bars and colours appear on a terminal only. `NO_COLOR=1` turns colours off.

@@ -42,6 +42,16 @@ class Chain(CentralityModel):
     ----------
     representation_, model_ : both, fitted.
     offset_ : the score below which `predict` says outlier.
+
+    Examples
+    --------
+    >>> from centrality import FUSE, Chain
+    >>> from centrality.datasets import houses
+    >>> from centrality.representations import Table
+    >>> rows = houses()
+    >>> model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(rows)
+    >>> model.centrality(rows).shape
+    (1200,)
     """
 
     representation_: Representation
@@ -207,6 +217,14 @@ def load(
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
     folder that has moved; it must be the same encoder, and that is checked.
+
+    >>> import numpy as np, tempfile
+    >>> from centrality import FUSE
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     FUSE(random_state=0, max_steps=20).fit(X).save(f"{folder}/m.safetensors")
+    ...     load(f"{folder}/m.safetensors").centrality(X).shape
+    (200,)
     """
     find_device(device)  # a device that is not there is no fault of the file
     header, arrays = model_file.read(path)

@@ -28,7 +28,8 @@ class Scorer:
 
     What is promised about numbers (docs/internals/method.md) is kept here. Weights are rounded to float32 once and for
     all; a few rows are then computed in float64, many in float32 but for the two places where that would show: the
-    heads, where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was made.
+    heads, where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was
+    made.
     """
 
     def __init__(self, network: Network) -> None:

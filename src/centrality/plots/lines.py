@@ -29,6 +29,11 @@ def profile(heads: Array, *, rows: Sequence[int] | None = None, shown: int = 10,
 
     `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
     without them, the `shown` most and least central ones at `t` are drawn.
+
+    >>> import numpy as np
+    >>> heads = np.array([[0.2, 0.9], [0.5, 0.5], [0.8, 0.1]])  # global, local
+    >>> profile(heads, rows=[0, 2]).axes[0].get_ylabel()
+    'centrality'
     """
     figure, axes = new_square_figure()
     ts = np.linspace(0, 1, 51)
@@ -68,6 +73,9 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
 
     `nothing` are the losses of heads that have learned nothing, drawn as dotted lines: a head whose line stays
     there has not learned. The thin line is the loss itself, the thick one its running mean.
+
+    >>> history({"step": [1, 2], "global": [0.7, 0.6], "local": [0.5, 0.3]}).axes[1].get_ylabel()
+    'local loss'
     """
     figure = new_figure(7.6, 3.0)
     for axes, head, colour in zip(figure.subplots(1, 2), ("global", "local"), (FIRST, SECOND), strict=True):
@@ -103,6 +111,13 @@ def drift(report: DriftReport) -> "Figure":
     """Draw how new rows differ from the training rows, window by window: the effect of each head along the rows.
 
     The grey band holds effects that are too small to matter; a filled mark is a window that differs beyond chance.
+
+    >>> import numpy as np
+    >>> from centrality.scores.drift import TrainingScores
+    >>> from centrality.scores.drift_windows import compare_windows
+    >>> old, new = np.random.default_rng(0).uniform(size=(2, 500, 2))
+    >>> drift(compare_windows(TrainingScores.of(old), new, 100)).axes[0].get_title()
+    '500 new rows against 500 training rows'
     """
     figure = new_figure(7.6, 3.2)
     axes = figure.subplots()
@@ -129,6 +144,9 @@ def runtime(
     """Draw time per sample on logarithmic axes: {label of the x axis: {method: (x, microseconds)}}, a panel for each.
 
     Methods are named at the end of their lines, which tells them apart without colours.
+
+    >>> runtime({"rows": {"FUSE": ([10, 100], [2.0, 1.0]), "kNN": ([10, 100], [3.0, 30.0])}}).axes[0].get_xlabel()
+    'rows'
     """
     figure = new_figure(4.6 * len(panels), 3.6)
     axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]

@@ -32,6 +32,13 @@ def contours(
 
     Each grid is (x, y, f) with f of shape (len(y), len(x), len(ts)); `points` are drawn on top, an (n, 2) array
     for each grid. All panels share their colours and one colour bar, so that they can be compared.
+
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 20)
+    >>> f = np.exp(-(x[:, None] ** 2) - x**2)[:, :, None]  # one t: (20, 20, 1)
+    >>> figure = contours([(x, x, f)], [0.5])
+    >>> figure.axes[0].get_title()
+    't = 0.5'
     """
     ticker = optional("matplotlib.ticker", "plots")
     values = [f for _, _, f in grids]
@@ -75,6 +82,12 @@ def homotopy_map(
     """Draw the rows on a map, coloured by their centrality: a panel for each t, global to local.
 
     `points` are (n, 2), `scores` (n, len(ts)); `labels`, `columns` and `axes` as in `score_maps`.
+
+    >>> import numpy as np
+    >>> points = np.random.default_rng(0).normal(size=(50, 2))
+    >>> figure = homotopy_map(points, np.column_stack([points[:, 0], points[:, 1]]), [0, 1])
+    >>> [axes.get_title() for axes in figure.axes[:2]]
+    ['t = 0  (global)', 't = 1  (local)']
     """
     panels = {title(t): score for t, score in zip(ts, scores.T, strict=True)}
     return score_maps(points, panels, labels=labels, columns=columns, axes=axes)
@@ -93,6 +106,11 @@ def score_maps(
     `points` are (n, 2), each list of scores (n,). The least central rows are drawn last, so that a few of them are not
     hidden among many. `labels` add a first panel with the class of each row; `columns` breaks the panels into lines.
     `axes` are the names of the map's two axes. The frames fit the data: one unit is as long on both axes.
+
+    >>> import numpy as np
+    >>> points = np.random.default_rng(0).normal(size=(50, 2))
+    >>> score_maps(points, {"depth": points[:, 0], "density": points[:, 1]}).axes[1].get_title()
+    'density'
     """
     count = len(scores) + (labels is not None)
     columns = columns or count

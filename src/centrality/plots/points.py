@@ -29,6 +29,10 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
     Rows far from everything lie at the left, rows in thin neighbourhoods at the bottom: outliers of both kinds fall
     into different corners. `kinds` (n,), as a model's `kind` names them, give each its own colour and mark; `bounds`
     are the (2,) values below which the heads are low.
+
+    >>> import numpy as np
+    >>> scores(np.array([[0.2, 0.9], [0.5, 0.5]])).axes[0].get_xlabel()
+    'global centrality (t = 0)'
     """
     figure = new_figure(5.6, 5.9)
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
@@ -59,7 +63,13 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
 
 
 def images(groups: dict[str, tuple[Array, Array]], *, columns: int = 10) -> "Figure":
-    """Draw groups of grey images under headings, each image with its score: {heading: (images, scores)}."""
+    """Draw groups of grey images under headings, each image with its score: {heading: (images, scores)}.
+
+    >>> import numpy as np
+    >>> figure = images({"odd": (np.zeros((2, 8, 8)), [0.01, 0.02])}, columns=2)
+    >>> figure.subfigs[0].get_suptitle()
+    'odd'
+    """
     heights = [-(-len(pictures) // columns) for pictures, _ in groups.values()]
     figure = new_figure(columns * 0.85, sum(heights) * 1.0 + 0.35 * len(groups))
     parts = figure.subfigures(len(groups), 1, height_ratios=heights, squeeze=False).ravel()
@@ -85,6 +95,12 @@ def dd_plot(
 
     Two samples of one distribution lie along the diagonal; a shift pulls them apart to either side of it, a
     difference in scale bends both to one side.
+
+    >>> import numpy as np
+    >>> of_first = np.array([True, True, False])
+    >>> in_old, in_new = np.array([0.9, 0.8, 0.1]), np.array([0.2, 0.1, 0.9])
+    >>> dd_plot(in_old, in_new, of_first, labels=("old", "new")).axes[0].get_xlabel()
+    'depth in old'
     """
     figure, axes = new_square_figure()
     top = float(max(np.max(in_first), np.max(in_second)))
@@ -103,6 +119,11 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
     """Draw a boxplot in the plane: the median, the bag of the deeper half, and the outliers beyond the fence around it.
 
     `center` is the position of the median; without it, the deepest row is the median.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> bagplot(X, -np.abs(X).sum(1), names=("length", "width")).axes[0].get_xlabel()
+    'length'
     """
     X, depth = np.asarray(X, dtype=np.float64), np.asarray(depth)
     if X.ndim != 2 or X.shape[1] != 2:
@@ -125,7 +146,12 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
 
 
 def hull(points: Array) -> Array:  # (k, 2)
-    """Return the corners of the convex hull, counter-clockwise; raise InputError where it has no area."""
+    """Return the corners of the convex hull, counter-clockwise; raise InputError where it has no area.
+
+    >>> import numpy as np
+    >>> hull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.2, 0.2]])).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError) as error:
@@ -135,7 +161,12 @@ def hull(points: Array) -> Array:  # (k, 2)
 
 
 def inside(points: Array, corners: Array) -> NDArray[np.bool_]:  # (n,)
-    """Tell which points lie in the convex polygon with these counter-clockwise corners, border included."""
+    """Tell which points lie in the convex polygon with these counter-clockwise corners, border included.
+
+    >>> import numpy as np
+    >>> inside(np.array([[0.2, 0.2], [1.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
+    [True, False]
+    """
     edges = np.roll(corners, -1, axis=0) - corners  # (k, 2)
     from_corners = points[:, None, :] - corners  # (n, k, 2)
     turn = edges[:, 0] * from_corners[:, :, 1] - edges[:, 1] * from_corners[:, :, 0]  # to the left if positive

@@ -75,7 +75,12 @@ class DriftReport:
 def compare_windows(
     training: TrainingScores, heads: NDArray[np.float64], window: int | None, reference: str = "training rows"
 ) -> DriftReport:
-    """Compare the heads of new rows, (m, 2), with those of the training rows: all together, and window by window."""
+    """Compare the heads of new rows, (m, 2), with those of the training rows: all together, and window by window.
+
+    >>> old, new = np.random.default_rng(0).uniform(size=(2, 500, 2))
+    >>> compare_windows(TrainingScores.of(old), new, 100).changed
+    False
+    """
     whole = training.compare(heads)
     parts: list[tuple[int, int]] = []
     if window is not None:

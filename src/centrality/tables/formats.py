@@ -42,7 +42,11 @@ SUFFIXES = tuple(FORMATS)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending that says how a file is read and written, without .gz."""
+    """Return the ending that says how a file is read and written, without .gz.
+
+    >>> kind_of("rows.csv.gz")
+    '.csv'
+    """
     path = locations.name_of(path)
     is_packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
@@ -106,7 +110,14 @@ def open_output(path: str | Path) -> Iterator[Any]:
 
 
 def write(table: pa.Table, path: str | Path) -> None:
-    """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column."""
+    """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(pa.table({"a": [1, 2]}), Path(folder) / "rows.csv")
+    ...     (Path(folder) / "rows.csv").read_text()
+    'a\\n1\\n2\\n'
+    """
     kind = kind_of(path)
     with open_output(path) as file:
         sink = make_sink(kind, file, table.schema)
