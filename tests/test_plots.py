@@ -131,7 +131,7 @@ def test_the_frames_of_a_map_fit_the_data():
         assert limits[0] <= values.min()
         assert limits[1] >= values.max()
         assert limits[1] - limits[0] == pytest.approx(1.08 * np.ptp(values))
-    assert (figure.get_supxlabel(), figure.get_supylabel()) == ("here", "there")
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("here", "there")
 
 
 def test_notebooks_show_a_figure_as_a_png_without_any_magic():

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Self
 
@@ -70,6 +71,7 @@ class Chain(CentralityModel):
             if model.scaling == "auto" and self.representation_.scaled:
                 model.set_params(scaling="none")
             self.model_ = model.fit(_present(Z))
+            self._name_columns_of_report()
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -78,6 +80,12 @@ class Chain(CentralityModel):
             return self.fit(X)
         self.model_.partial_fit(_present(self.represent(X)))
         return self
+
+    def _name_columns_of_report(self) -> None:
+        """Let the report speak of the rows' own columns, where the representation knows what its numbers stand for."""
+        origins, report = self.representation_.origins(), self.fitted_.report
+        if origins is not None and report is not None:
+            self.fitted_ = replace(self.fitted_, report=report.of_features(*origins))
 
     @property
     def t(self) -> float:  # type: ignore[override]

@@ -58,7 +58,7 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
 
     >>> Z = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     >>> axis_names(Z, embed(Z))
-    ('component 1: 90% of the variance', 'component 2: 10% of the variance')
+    ('PC 1 (90% of variance)', 'PC 2 (10% of variance)')
     """
     Z = np.asarray(Z, dtype=np.float64)
     if Z.shape[1] <= 2:
@@ -66,7 +66,7 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
     if method != "pca":
         return f"{method.upper()} 1", f"{method.upper()} 2"
     first, second = points.var(axis=0) / max(float(Z.var(axis=0).sum()), 1e-300)
-    return f"component 1: {first:.0%} of the variance", f"component 2: {second:.0%} of the variance"
+    return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
 
 
 def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)

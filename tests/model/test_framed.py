@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from centrality import FUSE, Chain
+from centrality import FUSE, Chain, load
 from centrality.representations import Table
 
 NAMES = [f"flower {k}" for k in range(200)]
@@ -107,3 +107,13 @@ def test_a_drift_and_its_report_are_shown_in_notebooks(model, frame):
     report = model.drift_report(frame, window=50)
     assert len(report.windows) == 4
     assert report._repr_html_().count("<rect") == 4
+
+
+def test_the_report_of_a_chain_speaks_of_the_tables_own_columns(frame, tmp_path):
+    mixed = frame.assign(kind=["a", "b", "c", "d"] * 50)
+    chain = Chain(Table(), FUSE(random_state=0, max_steps=20)).fit(mixed)
+    for head, shares in chain.report().influence.items():
+        assert set(shares) == {"length", "width", "kind"}, head
+        assert sum(shares.values()) == pytest.approx(1)  # six numbers are all shown
+    chain.save(tmp_path / "m.safetensors")
+    assert load(tmp_path / "m.safetensors").report().influence == chain.report().influence

@@ -131,7 +131,9 @@ def drift(report: DriftReport) -> "Figure":
         axes.plot(middles, effects, color=colour, linewidth=1.2, label=head.removesuffix("_head"))
         axes.scatter(middles, effects, s=22, marker=marker, facecolors=np.where(changed, colour, "white"),
                      edgecolors=colour, zorder=3)  # fmt: skip
-    axes.set(ylim=(-1.05, 1.05), xlabel="row", ylabel="effect: less central  ←  0  →  more central")
+    most = max(0.5, *(abs(window.drift.effect) for window in windows)) + 0.1
+    axes.set(ylim=(-most, most), xlabel="row", ylabel="effect (up: more central)")
+    axes.xaxis.set_major_formatter(lambda row, _: f"{row:,.0f}")
     axes.set_title(f"{report.whole.rows:,} new rows against {report.reference_rows:,} {report.reference}", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="lower left")

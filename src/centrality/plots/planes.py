@@ -150,8 +150,8 @@ def score_maps(
             aspect="equal" if ratio == high / wide else "auto",
         )
     if axes is not None:
-        figure.supxlabel(axes[0], fontsize=0.85 * font)
-        figure.supylabel(axes[1], fontsize=0.85 * font)
+        panels[0].set_xlabel(axes[0], fontsize=0.75 * font)
+        panels[0].set_ylabel(axes[1], fontsize=0.75 * font)
     bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
     bar.ax.tick_params(labelsize=0.75 * font)
     bar.set_label("centrality", fontsize=0.85 * font)

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, TypeAlias
 
@@ -126,6 +126,19 @@ class Report:
                 "sklearn.decomposition.PCA, or bring more rows."
             )
         return found
+
+    def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
+        """Return the same report, speaking of features in place of the numbers that stand for them."""
+
+        def named(shares: dict[str, float], join: Callable[[float, float], float]) -> dict[str, float]:
+            joined: dict[str, float] = {}
+            for number, share in shares.items():
+                name = names[owner[int(number)]]
+                joined[name] = join(joined[name], share) if name in joined else share
+            return dict(sorted(joined.items(), key=lambda item: -item[1]))
+
+        moved = {head: named(shares, float.__add__) for head, shares in self.influence.items()}
+        return replace(self, influence=moved, off_zero=named(self.off_zero, max))
 
     def facts(self) -> dict[str, str]:
         """Return the numbers in words, for a page or a terminal."""
