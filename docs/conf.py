@@ -73,7 +73,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", *(["version-switcher"] if os.environ.get("CENTRALITY_DOCS_VERSIONS") else [])],
-    # The file is written by docs/versions.py when a release is published; it lists every version of the site.
+    # CENTRALITY_DOCS_VERSIONS is the address of a JSON file that lists every version of the site with its address.
     **(
         {"switcher": {"json_url": os.environ["CENTRALITY_DOCS_VERSIONS"], "version_match": version}}
         if os.environ.get("CENTRALITY_DOCS_VERSIONS")

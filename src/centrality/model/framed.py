@@ -94,7 +94,8 @@ def _features(model: Any, width: int) -> list[str]:
 def _contained(container: str, values: NDArray[Any], columns: Sequence[str], index: Any) -> Any:
     """Return the values as a Series, or as a frame of these columns."""
     if container == "polars":
-        pl = optional("polars", "polars")
+        import polars as pl  # there, or `set_output` would have refused
+
         if values.ndim == 1:
             return pl.Series(columns[0], values)
         return pl.DataFrame({name: values[:, j] for j, name in enumerate(columns)})
