@@ -63,6 +63,12 @@ def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
     assert stopped.value.code == 2
 
 
+def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_would_find_more(folder, capsys):
+    text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01")
+    assert "0 of 600 rows are outliers" in text
+    assert "The oddest row has the p-value 0.003, by 299 calibration rows." in text  # 1 / 300
+
+
 def test_explain_gives_the_contributions_of_the_library_for_the_rows_asked_for(folder, capsys):
     model = folder / "m.safetensors"
     result = as_json(capsys, "explain", model, folder / "rows.csv", "--rows", "599,0", "--top", "1", "--t", "1")

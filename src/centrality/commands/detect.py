@@ -25,6 +25,8 @@ class Result(TypedDict):
     t: float
     rule: str
     threshold: float
+    calibration_rows: int  # 0: the rule needs none
+    smallest_p_value: float | None
     found: list[dict[str, Any]]
     file: NotRequired[str]
 
@@ -70,6 +72,8 @@ def run(arguments: argparse.Namespace) -> Result:
         "t": t,
         "rule": " ".join(f"{name}={value:g}" for name, value in rule.items()),
         "threshold": float(threshold),
+        "calibration_rows": 0 if inliers is None else len(inliers),
+        "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
         "found": [
             {"row": int(row), "centrality": float(scores[row]), **({"p_value": float(p)} if p == p else {})}
             for row, p in zip(odd, p_values, strict=True)
@@ -118,6 +122,12 @@ def show(result: Result) -> str:
             for found in few
         ]
         lines += aligned(["row", "centrality", "p-value"], body)
+    elif result["calibration_rows"]:
+        smallest = share(result["smallest_p_value"] or 0.0)
+        lines.append(
+            f"The oddest row has the p-value {smallest}, by {result['calibration_rows']:,} calibration rows. To find "
+            "more: calibrate on more rows, allow a larger --fdr, or ask for --false-positives N."
+        )
     if len(few) < result["outliers"]:
         rest = result["outliers"] - len(few)
         lines.append(f"... and {rest:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
