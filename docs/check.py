@@ -150,10 +150,8 @@ def main() -> int:
     for problem in found:
         print(problem)
     links, times = sum(len(page.links) for page in site.values()), seconds()
-    longest = max(times, key=times.__getitem__)
-    print(
-        f"{len(site)} pages, {links:,} links, {len(public_names())} public names and methods, {len(questions())} questions"
-    )
+    longest, names = max(times, key=times.__getitem__), len(public_names())
+    print(f"{len(site)} pages, {links:,} links, {names} public names and methods, {len(questions())} questions")
     print(f"{len(times)} pages executed in {sum(times.values()):.0f} s, {longest} in {times[longest]:.0f} s")
     print(f"{len(found) or 'no'} problems")
     return 1 if found else 0
