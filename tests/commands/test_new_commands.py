@@ -12,9 +12,9 @@ import pytest
 
 from centrality import FUSE, Chain, commands, load, tables
 from centrality.cli import main
+from centrality.commands._display import aligned, shows_colour
 from centrality.commands._examples import EXAMPLES
 from centrality.commands._parser import parser
-from centrality.commands._terminal import aligned, shows_colour
 from centrality.datasets import houses
 from centrality.representations import Series
 

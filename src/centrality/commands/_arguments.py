@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._terminal import shows_progress
+from centrality.commands._display import shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel

@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import require_folder
-from centrality.commands._terminal import paint
+from centrality.commands._display import paint
 
 HELP = "list the data sets known by name, or write one to a file"
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TypedDict
 
-from centrality.commands._terminal import shows_progress
+from centrality.commands._display import shows_progress
 
 HELP = "fit, rank, draw and make an explorer page, on data that comes with scikit-learn"
 

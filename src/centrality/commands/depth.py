@@ -6,7 +6,7 @@ from typing import TypedDict, cast
 
 from centrality._checks import InputError
 from centrality.commands._arguments import DATA, ScoresResult, column_names, require_folder, seed, show_scores
-from centrality.commands._terminal import aligned
+from centrality.commands._display import aligned
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 

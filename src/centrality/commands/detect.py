@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_folder
-from centrality.commands._terminal import aligned, paint, shows_progress
+from centrality.commands._display import aligned, paint, shows_progress
 from centrality.scores.people import number, share
 
 if TYPE_CHECKING:

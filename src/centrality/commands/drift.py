@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, require_folder, seed
-from centrality.commands._terminal import paint, shows_progress
+from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np

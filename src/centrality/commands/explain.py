@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, model_and_data
-from centrality.commands._terminal import aligned, paint
+from centrality.commands._display import aligned, paint
 from centrality.commands.plot import row_numbers
 from centrality.scores.people import number, share
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_folder, seed
-from centrality.commands._terminal import working
+from centrality.commands._display import working
 
 if TYPE_CHECKING:
     from centrality.explorer.view import View

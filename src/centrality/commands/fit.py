@@ -14,7 +14,7 @@ from centrality.commands._arguments import (
     require_folder,
     seed,
 )
-from centrality.commands._terminal import shows_progress
+from centrality.commands._display import shows_progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_folder, seed
-from centrality.commands._terminal import working
+from centrality.commands._display import working
 
 if TYPE_CHECKING:
     import numpy as np

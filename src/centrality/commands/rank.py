@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, TypedDict
 
 from centrality.commands._arguments import count, load_model, model_and_data
-from centrality.commands._terminal import paint, shows_progress
+from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel

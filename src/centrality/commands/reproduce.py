@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from centrality._checks import InputError, whole_number
-from centrality.commands._terminal import shows_progress
+from centrality.commands._display import shows_progress
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (

@@ -18,7 +18,7 @@ from centrality.commands._arguments import (
     require_folder,
     show_scores,
 )
-from centrality.commands._terminal import shows_progress
+from centrality.commands._display import shows_progress
 
 if TYPE_CHECKING:
     from centrality.scores.drift import Drift
