@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from centrality import __version__
 from centrality._checks import InputError
 from centrality._optional import MissingExtraError
+from centrality.commands._display import coloured, shows_colour
 from centrality.commands._parser import parser
 
 # What the process exits with; the last two are what shells report after Ctrl-C and when nobody reads the output.
@@ -34,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             result = arguments.run(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         text = json.dumps(result, indent=2, default=str) if arguments.json else arguments.show(result)
-        print(text, file=sys.stderr if result.get("scores") == "-" else sys.stdout, flush=True)
+        file = sys.stderr if result.get("scores") == "-" else sys.stdout
+        print(coloured(text, colour=shows_colour(file)), file=file, flush=True)
     except KeyboardInterrupt as stopped:
         state = str(stopped) if stopped.args else "nothing was written"
         return _failed(INTERRUPTED, f"centrality: interrupted, {state}", with_traceback=arguments.traceback)

@@ -12,7 +12,7 @@ import pytest
 
 from centrality import FUSE, Chain, commands, load, tables
 from centrality.cli import main
-from centrality.commands._display import aligned, shows_colour
+from centrality.commands._display import aligned, coloured, shows_colour
 from centrality.commands._examples import EXAMPLES
 from centrality.commands._parser import parser
 from centrality.datasets import houses
@@ -210,7 +210,8 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch):
 
 
 def test_a_table_is_aligned():
-    assert aligned(["name", "n"], [["a", "1"], ["long one", "10"]], left=(0,)) == [
+    lines = aligned(["name", "n"], [["a", "1"], ["long one", "10"]], left=(0,))
+    assert [coloured(line, colour=False) for line in lines] == [
         "name       n",
         "a          1",
         "long one  10",

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from typing import TextIO
 
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
+# How styles are marked in a text until it is printed: by characters that have no picture and that no terminal obeys.
+MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}
+END = chr(0xE000)
 
 
 def shows_progress(arguments: argparse.Namespace) -> bool:
@@ -24,8 +27,19 @@ def shows_colour(stream: TextIO | None = None) -> bool:
 
 
 def paint(text: str, style: str) -> str:
-    """Return the text in this style where stdout shows it, and as it is in a pipe or a file."""
-    return f"\033[{STYLES[style]}m{text}\033[0m" if shows_colour() else text
+    """Return the text with marks of this style around it, which `coloured` turns into colours or takes out."""
+    return f"{MARKS[style]}{text}{END}"
+
+
+def coloured(text: str, *, colour: bool) -> str:
+    """Return the text as a terminal shows its marks, or without them for a pipe or a file.
+
+    >>> coloured(paint("Done", "good"), colour=True), coloured(paint("Done", "good"), colour=False)
+    ('\\x1b[32mDone\\x1b[0m', 'Done')
+    """
+    for style, mark in MARKS.items():
+        text = text.replace(mark, f"\033[{STYLES[style]}m" if colour else "")
+    return text.replace(END, "\033[0m" if colour else "")
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
