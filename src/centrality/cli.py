@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
             warnings.showwarning = _print_warning
             began = time.perf_counter()
+            log.info("centrality %s: %s", __version__, _given(arguments))
             result = arguments.run(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
         text = json.dumps(result, indent=2, default=str) if arguments.json else arguments.show(result)
@@ -61,6 +62,15 @@ def _failed(status: int, message: str, *, with_traceback: bool) -> int:
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as a note, without the line of code that `warnings` would add."""
     print(f"centrality: note: {message}", file=sys.stderr)
+
+
+def _given(arguments: argparse.Namespace) -> str:
+    """Return the arguments of a command that have a value, for the log."""
+    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    given = {
+        name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
+    }
+    return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
 class _logging:  # noqa: N801  (used as a function)

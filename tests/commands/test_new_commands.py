@@ -190,7 +190,10 @@ def test_a_mistake_is_answered_with_what_was_probably_meant(arguments, message, 
 
 def test_verbose_says_how_long_it_took_and_quiet_hides_notes(folder, capsys):
     main(["rank", str(folder / "m.safetensors"), str(folder / "rows.csv"), "--top", "1", "--verbose"])
-    assert "centrality: done in" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "m.safetensors" in told.splitlines()[0]
+    assert "top=1" in told.splitlines()[0]
+    assert "centrality: done in" in told
     for option, noted in ((None, True), ("--quiet", False)):
         arguments = ["detect", str(folder / "m.safetensors"), str(folder / "rows.csv"), "--fdr", "0.004"]
         assert main([*arguments, option] if option else arguments) == 0
