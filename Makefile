@@ -7,7 +7,7 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo quick test test-cpus test-versions mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions faults fuzz mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -33,6 +33,14 @@ quick: .venv/.test
 # Lines and branches that no test reaches, processes that tests start included.
 coverage: .venv/.test chromium java
 	$(PYTEST) --cov --cov-report=term
+
+# Kills, full disks, cut inputs, lost folders, over every kind of job: results go to benchmarks/results/faults.csv.
+faults: .venv/.test
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --record $(ARGS)
+
+# Changed bytes into every way in: 100,000 cases, about a quarter of an hour; ARGS="--only csv --cases 1000" does less.
+fuzz: .venv/.test
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --record $(ARGS)
 
 # Does a test fail when the code is wrong? All of it, or one module: make mutation MODULE=metrics
 mutation: .venv/.test
@@ -106,12 +114,15 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.modalities
 	$(BIN)/python -m benchmarks.streams
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.onnx_runtime
 	$(BIN)/python -m benchmarks.false_discoveries
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.explanations
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.explorer
+	$(BIN)/python -m benchmarks.explorer_acts
+	$(BIN)/python -m benchmarks.explorer_acts --memory 5
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

@@ -17,6 +17,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from benchmarks._results import RESULTS, data, save
 from benchmarks.cells import Lines, measure_unknown
 from benchmarks.detection.protocols import PROTOCOLS, load, split
+from centrality.scores.mixing import LINEAR
 
 DEFAULT = "default"
 # What is changed, for data that may hold outliers and for clean data.
@@ -43,7 +44,7 @@ READINGS: dict[str, Callable[[Any, np.ndarray], np.ndarray]] = {
     "t=0.25": lambda model, Q: model.set_params(t=0.25).score_samples(Q),
     "t=0.75": lambda model, Q: model.set_params(t=0.75).score_samples(Q),
     "t=1": lambda model, Q: model.set_params(t=1.0).score_samples(Q),
-    "heads mixed in [0, 1]": lambda model, Q: model.set_params(t=0.5).centrality(Q),
+    "heads mixed in [0, 1]": lambda model, Q: LINEAR(model.heads(Q), 0.5),
 }
 CELLS = RESULTS / "ablation_cells.csv"
 Key = tuple[str, str, str]  # protocol, change, data

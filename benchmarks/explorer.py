@@ -28,7 +28,7 @@ SIZES = (100_000, 1_000_000)
 TS = (0.1, 0.3, 0.6, 0.8, 0.45, 0.9, 0.2)
 TICKS = os.sysconf("SC_CLK_TCK")
 TURN = """async (t) => {
-  const canvas = document.querySelector("#map"), slider = document.querySelector("#t");
+  const canvas = document.querySelector("canvas.points"), slider = document.querySelector("input.turn");
   const gl = canvas.getContext("webgl2"), pixel = new Uint8Array(4);
   slider.value = t;
   slider.dispatchEvent(new Event("input", { bubbles: true }));
@@ -139,7 +139,7 @@ def measure(browser: object, file: Path, name: str, n: int, turn: str) -> dict[s
 
     ready, ready_cpu = measured(open_it)
     if turn == TURN:
-        tab.wait_for_function("(n) => document.querySelector('#map').dataset.drawn === String(n)", arg=n)
+        tab.wait_for_function("(n) => document.querySelector('canvas.points').dataset.drawn === String(n)", arg=n)
     tab.wait_for_timeout(3000)
     turns = []
     for t in TS:

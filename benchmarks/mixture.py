@@ -31,8 +31,9 @@ def main() -> None:
             mixture = datasets.random_clusters(5, 64, random_state=seed)
             X, queries, others = (mixture.sample(n, random_state=[seed, n]) for n in (10_000, 2000, 5000))
             model = make(seed).fit(X)
-            raw, unit = model.raw(queries), 1 / model.fitted_.scaling.weight
-            distance = cdist(queries / unit, others / unit).mean(1)
+            raw, scaling = model.raw(queries), model.fitted_.scaling
+            unit = 1 / (scaling.weight if scaling.shrink is None else scaling.weight * scaling.shrink)
+            distance = cdist(scaling.apply(queries), scaling.apply(others)).mean(1)
             density = mixture.log_density(queries, noise=model.noise_scale_[0] * unit)
             found.append([spearmanr(raw[:, 0], -distance)[0], spearmanr(raw[:, 1], density)[0]])
         mean, low = np.mean(found, 0), np.min(found, 0)

@@ -94,7 +94,7 @@ def compared(name: str, model: FUSE, train: Any, test: Any, odd: Array, represen
         "columns": Z.shape[1],
         "fuse_local": float(roc_auc_score(odd, -heads[:, 1])),
         "fuse_global": float(roc_auc_score(odd, -heads[:, 0])),
-        "fuse_half": float(roc_auc_score(odd, -heads.mean(1))),
+        "fuse_half": float(roc_auc_score(odd, -chain.mixing_(heads, 0.5))),
         "knn": float(roc_auc_score(odd, distance)),
         "seconds": seconds,
     }

@@ -77,6 +77,17 @@ def explanations() -> None:
     plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=180)
 
 
+def map_of_digits() -> None:
+    """Where UMAP puts the digits, for the page of `centrality demo`: it is in the package, as umap-learn may not be."""
+    digits = load_digits()
+    model = FUSE(random_state=0).fit(digits.data)
+    points = maps.embed(model.fitted_.scaling.apply(digits.data), method="umap", random_state=0)
+    low, high = points.min(0), points.max(0)
+    steps = (points - (low + high) / 2) / (high - low).max() * 65_000
+    static = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
+    np.save(static / "digits_umap.npy", steps.round().astype(np.int16))
+
+
 def explorer() -> None:
     """The explorer page on digits, as a browser shows it: an odd row's card is open."""
     sys.path.append(str(FOLDER.parent.parent))
@@ -106,6 +117,7 @@ if __name__ == "__main__":
     social_card()
     depths()
     explanations()
+    map_of_digits()
     explorer()
     demo.run(FOLDER / "demo")
     (FOLDER / "demo" / "digits.png").replace(FOLDER / "digits.png")

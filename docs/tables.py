@@ -2,6 +2,7 @@
 
 import csv
 import re
+import statistics
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -111,6 +112,26 @@ def service_arrow() -> str:
         for r in rows("service_arrow")
     ]
     return markdown(["", "rows/s", "at best", "for each CPU second", "of the first line"], body)
+
+
+def hostile() -> str:
+    found = rows("hostile")
+
+    def middle(name: str) -> str:
+        return f"{statistics.median(float(r[name]) for r in found):,.0f}"
+
+    memory = [float(r["service_mib"]) + float(r["large_process_mib"]) for r in found]
+    errors = sum(int(r["errors"]) for r in found)
+    body = [
+        ["in peace", *(middle(f"calm_{name}") for name in ("per_s", "p50_ms", "p99_ms")), "", ""],
+        [
+            "with the hostile client",
+            *(middle(name) for name in ("per_s", "p50_ms", "p99_ms")),
+            str(errors),
+            f"{min(memory):,.0f} to {max(memory):,.0f}",
+        ],
+    ]
+    return markdown(["", "requests/s", "median ms", "p99 ms", "errors", "MiB, by the minute"], body)
 
 
 def onnx_runtime() -> str:
@@ -281,6 +302,25 @@ def explorer() -> str:
     return markdown(["page", "points", "size", "ready (computing)", "a turn of t (computing)"], body)
 
 
+def explorer_acts() -> str:
+    def computing(r: dict[str, str]) -> str:
+        return f"{r['computing_ms']} ms" if r["computing_ms"] else "–"
+
+    body = [
+        [r["act"], f"{float(r['value']):g} {r['unit']}", r["wanted"] or "–", computing(r), f"{float(r['load']):g}"]
+        for r in rows("explorer_acts")
+    ]
+    return markdown(["act", "measured", "wanted", "computing, each", "load"], body)
+
+
+def explorer_memory() -> str:
+    body = [
+        [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
+        for r in rows("explorer_memory")
+    ]
+    return markdown(["after", "before", "after it", "change", "wanted"], body)
+
+
 DIAL = ("0", "0.5", "1")
 
 
@@ -327,6 +367,7 @@ MADE = (
     streams,
     service,
     service_arrow,
+    hostile,
     onnx_runtime,
     modalities,
     speed,
@@ -337,6 +378,8 @@ MADE = (
     scale_fit,
     scale_sample,
     explorer,
+    explorer_acts,
+    explorer_memory,
     explanations_odd,
     explanations_replaced,
     explanations_agreement,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from centrality import blend, datasets, maps, plots
+from centrality import datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
 from paper.lab import Cell, Found
@@ -57,7 +57,7 @@ def measure(name: str, settings: str, n: int, seed: int, quick: bool) -> Found:
     if name == "Mixture":
         middle, modes = model.heads([[0.0, 0.0]]), model.heads(datasets.four_clusters().means)
         for t in (0, 1):
-            found[f"t = {t}", VALLEY] = float(blend(middle, t)[0] - blend(modes, t).mean())
+            found[f"t = {t}", VALLEY] = float(model.mixing_(middle, t)[0] - model.mixing_(modes, t).mean())
     else:
         places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         far = np.sqrt(np.einsum("ij,jk,ik->i", places, np.linalg.inv(np.cov(X.T)), places))

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from centrality import blend, datasets, maps, plots
+from centrality import datasets, maps, plots
 from centrality.representations import Series
 from paper.figures import save
 from paper.lab import Cell, Found
-from paper.models import SEEDS, TS, fuse, trained
+from paper.models import SEEDS, TS, fuse, mixing, trained
 
 TITLE = "Figure 6: FordA from global to local"
 MINUTES = 2.0
@@ -72,5 +72,5 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
             names = np.where(f["labels"] == 1, "class 1", "class −1")
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=names, columns=3)
+            figure = plots.homotopy_map(f["points"], mixing(cell.settings)(f["heads"], TS), TS, labels=names, columns=3)
             save(figure, folder / f"forda_{cell.settings}.png")

@@ -133,6 +133,12 @@ def value_of(rows: Iterable[Row], dataset: str, method: str, metric: str, settin
     return next((float(row["value"]) for row in rows if _where(row) == wanted), float("nan"))
 
 
+def deviation_of(rows: Iterable[Row], dataset: str, method: str, metric: str, settings: str) -> float:
+    """One number's deviation over seeds; NaN where there is one seed only."""
+    wanted = (dataset, method, metric, settings)
+    return next((float(row["std"]) for row in rows if _where(row) == wanted and row["std"]), float("nan"))
+
+
 def gains(rows: Iterable[Row], keys: Iterable[tuple[str, str, str]]) -> Bar | None:
     """Our schedule against the paper's, in each of these rows; None where nothing is measured with both."""
     both = {key: (value_of(rows, *key, "paper"), value_of(rows, *key, "ours")) for key in keys}

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from centrality import blend, datasets, maps, plots
+from centrality import datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
 from paper.lab import Bar, Cell, Found, Row, speed
-from paper.models import SEEDS, TS, fuse, trained
+from paper.models import SEEDS, TS, fuse, mixing, trained
 
 TITLE = "Figure 5: MNIST from global to local"
 MINUTES = 7.0
@@ -84,7 +84,9 @@ def embedded(n: int, quick: bool) -> np.ndarray:
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=f["labels"], columns=3)
+            figure = plots.homotopy_map(
+                f["points"], mixing(cell.settings)(f["heads"], TS), TS, labels=f["labels"], columns=3
+            )
             save(figure, folder / f"mnist_{cell.settings}.png")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from centrality import FUSE
 from centrality.depths import Depth, Halfspace, KernelDensity, Mahalanobis, Potential, Projection, Spatial
+from centrality.scores.mixing import LINEAR, SOFT, Mixing
 
 SETTINGS = {
     "paper": "the paper's settings: Algorithm 1 for 30 epochs, its network, raw features, clipping",
@@ -32,6 +33,11 @@ def fuse(settings: str, experiment: str, seed: int, *, quick: bool = False, **ch
         return FUSE(**({"hidden": hidden, "noise_scale": 1.0, "scaling": "none", "random_state": seed} | changes))
     changes.pop("noise_scale", None)
     return FUSE(random_state=seed, **changes)
+
+
+def mixing(settings: str) -> Mixing:
+    """How the heads of such a model, clipped in the paper and soft in ours, are mixed."""
+    return LINEAR if settings == "paper" else SOFT
 
 
 def trained(model: FUSE, X: np.ndarray) -> tuple[FUSE, float]:

@@ -6,6 +6,7 @@ not say which), no choice of hyperparameters. Exhaustive schemes take minutes a 
 """
 
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +14,30 @@ import numpy as np
 from centrality import FUSE, datasets, maps, plots
 from centrality.metrics import rank_correlation
 from paper.figures import save
-from paper.lab import Bar, Cell, Found, Row, value_of
+from paper.lab import Bar, Cell, Found, Row, deviation_of, gap, value_of
 from paper.models import TS, fuse, per_sample, trained
 from paper.table3 import folds, outliers, quality
 
 TITLE = "Tables S1 to S5: four sampling schemes"
 MINUTES = 36.0
 N, GRID = 1000, 80
+CLOSE = 0.02
 WHY = """
 The Supplement does not give η or the metric of the fixed setting for Breastw and Ionosphere; ours is η = 1 with
 Euclidean distances. Seconds are those of our implementation, whose labels cost little, so that exhaustive schemes are
 slower by their number of steps only. "Agree" is our reading: within the paper's own spread, or .02. On Breastw it fails
 by scheme 3's Global, which with the paper's schedule moves from seed to seed: .902, .909 and .957 with three of them,
 the first of which is shown (scheme 1: ± .026). With our schedule the four schemes are within .011 there.
+
+24 of the 80 numbers are more than .02 off the print, 19 of them above it. 13 are within two deviations of what
+another seed changes, taken from scheme 1's five (the others have one, and the paper prints one number): all those on
+Breastw, Normal and Student-t, two of three on Uniform, two of twelve on Ionosphere. On the synthetic data only
+Kendall's are off: no Spearman correlation is by more than .018. Of the other 11, ten are on Ionosphere, all above the
+print. There Local depends on the setting that is not given. Of Table 3's grid of η and metrics, on columns as they
+are and standardised, ours is the one nearest to scheme 1's print
+([measured](../benchmarks/results/paper_gaps_schemes.csv)), but Local's AUC-ROC falls from .947 at η = .5 to .912 at 1
+and .800 at 2 (printed: .891). The last one is Local's Kendall on Uniform with scheme 2, .911: the paper prints .852
+there, and .899 to .912 with the other schemes.
 """
 SEEDS_OF = {1: range(5), 2: range(1), 3: range(1), 4: range(1)}
 SYNTHETIC = {"Normal": datasets.normal, "Student-t": datasets.student_t, "Uniform": datasets.uniform}
@@ -134,11 +146,42 @@ def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
             save(figure, folder / f"schemes_{name.lower()}.png", dpi=90)
 
 
-def bars(rows: list[Row]) -> list[Bar]:
+def off(rows: list[Row]) -> dict[tuple[str, str, str], float]:
+    """Cells more than CLOSE off the print, and by how many deviations: of the difference of two fits, by their seeds.
+
+    The deviation over seeds is scheme 1's, of the same head and metric: the others have one seed.
+    """
+    found = {}
+    for name, k in product((*SYNTHETIC, *OUTLIERS), SEEDS_OF):
+        for (method, metric), first in list(zip(_named(name, k), _named(name, 1), strict=True))[:4]:
+            apart = abs(value_of(rows, name, method, metric, "paper") - PRINTED[name, method, metric])
+            if apart > CLOSE:
+                fits = 1 + 1 / len(SEEDS_OF[k])  # theirs, and the mean of ours
+                found[name, method, metric] = apart / (np.sqrt(fits) * deviation_of(rows, name, *first, "paper"))
+    return found
+
+
+def near_print(rows: list[Row]) -> Bar | None:
+    """Count the cells that seeds do not explain; None where nothing is measured."""
+    far = off(rows)
+    beyond = [name for (name, *_), deviations in far.items() if deviations > 2]
+    of = sum(not np.isnan(value_of(rows, *key, "paper")) for key in PRINTED if key[2] not in (TRAIN, INFER))
+    if not of:
+        return None
+    where = ", ".join(f"{beyond.count(name)} on {name}" for name in sorted(set(beyond))) or "none"
+    words = f"{len(far)} of {of} are more than .02 off; by more than seeds explain {len(beyond)}: {where}"
+    return "every cell within .02 of the printed, or within two deviations of what the seed changes", not beyond, words
+
+
+def bars(rows: list[Row]) -> list[Bar | None]:
     def of(name: str, k: int, settings: str) -> list[float]:
         return [value_of(rows, name, *key, settings) for key in _named(name, k)]
 
-    made = []
+    spearman = {key: value for key, value in PRINTED.items() if key[2] == "Spearman"}
+    made: list[Bar | None] = [
+        gap(rows, spearman, CLOSE, "Normal, Student-t and Uniform: Spearman within .02 of the printed"),
+        near_print(rows),
+    ]
     for name in (*SYNTHETIC, *OUTLIERS):
         table = np.array([of(name, k, "paper") for k in SEEDS_OF])  # (4, 6)
         known = ~np.isnan(table[:, 0])

@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
-from centrality import blend, datasets
+from centrality import datasets
 from paper.lab import Bar, Cell, Found, Row, gains, gap, speed
 from paper.models import SEEDS, fuse, trained
 
@@ -79,10 +79,11 @@ def of_fuse(name: str, settings: str, seed: int, quick: bool) -> Found:
                     yield method, [model.set_params(t=t).score_samples(X) for X in rest]
                 continue
             heads = [model.heads(X) for X in rest]
-            yield "Global", [blend(h, 0) for h in heads]
-            yield "Local", [blend(h, 1) for h in heads]
+            mixed = model.mixing_
+            yield "Global", [mixed(h, 0) for h in heads]
+            yield "Local", [mixed(h, 1) for h in heads]
             for t in DIAL:
-                yield "FUSE", [blend(h, t) for h in heads]
+                yield "FUSE", [mixed(h, t) for h in heads]
 
     return crossvalidated(name, scores, seed, 1 if quick else 5) | {("FUSE", "train s"): np.mean(spent)}
 

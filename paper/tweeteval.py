@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from centrality import blend, datasets, maps, plots
+from centrality import datasets, maps, plots
 from centrality.metrics import rank_correlation
 from centrality.representations import Text
 from paper.encoders import at_hand, encoded
 from paper.figures import save
 from paper.lab import Cell, Found
-from paper.models import SEEDS, TS, fuse, trained
+from paper.models import SEEDS, TS, fuse, mixing, trained
 
 TITLE = "Figure 7: TweetEval from global to local"
 MINUTES = 2.0
@@ -87,5 +87,7 @@ def embedded(name: str, n: int, quick: bool) -> np.ndarray:
 def draw(found: dict[Cell, Found], folder: Path, quick: bool) -> None:
     for cell, f in found.items():
         if cell.seed == 0 and cell.settings != "ours":
-            figure = plots.homotopy_map(f["points"], blend(f["heads"], TS), TS, labels=NAMES[f["labels"]], columns=3)
+            figure = plots.homotopy_map(
+                f["points"], mixing(cell.settings)(f["heads"], TS), TS, labels=NAMES[f["labels"]], columns=3
+            )
             save(figure, folder / f"tweeteval_{cell.dataset.lower()}_{cell.settings}.png")

@@ -73,11 +73,12 @@ class Exact:
         size = np.abs(z).max(1).astype(float)
         self.distance = np.where(size > FAR, size, 0.0)  # (n,) in deviations, of rows far away
         outputs = exact_outputs(model.network_, z)
+        if (folds := model.fitted_.folds) is not None:
+            folds.honest(outputs, *folds.recognised(model.fitted_.scaling.scaled(np.asarray(Q, dtype=float))))
         self.raw = calibration.raw(outputs)
         self.heads = calibration.heads(self.raw)
-        self.centrality = (1 - model.t) * self.heads[:, 0] + model.t * self.heads[:, 1]
-        mixed = calibration.unbounded(self.raw)
-        self.scores = (1 - model.t) * mixed[:, 0] + model.t * mixed[:, 1]
+        self.centrality = calibration.centrality(self.raw, model.t)
+        self.scores = calibration.scores(self.raw, model.t)
 
 
 def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:

@@ -59,6 +59,7 @@ def test_the_default_model_is_small_and_holds_no_rows(tmp_path):
         FUSE(max_steps=5, shared_encoder=shared).fit(X).save(tmp_path / "m.safetensors")
         assert (tmp_path / "m.safetensors").stat().st_size < 1_000_000
         _, arrays = model_file.read(tmp_path / "m.safetensors")
+        assert arrays.pop("conformal.inliers").shape[1] == 2  # two scores of each row that was left out
         assert max(array.shape[0] for array in arrays.values()) <= 128  # no array as long as the data
 
 

@@ -14,7 +14,20 @@ from torch import nn
 from tests.conftest import quick
 
 
-@parametrize_with_checks([quick(random_state=None, max_steps=50), quick(random_state=None, max_steps=50, novelty=True)])
+def what_cannot_hold(estimator):
+    """Clean rows are learned by one network, and its threshold is set on the tenth of them that it has not seen.
+
+    Of the rows that it has seen fewer are called outliers than `contamination`, which is said of new rows.
+    """
+    reason = "the threshold of clean rows is set on rows that the network has not seen"
+    checks = ("check_outliers_fit_predict", "check_outliers_train")
+    return dict.fromkeys(checks, reason) if estimator.novelty else {}
+
+
+@parametrize_with_checks(
+    [quick(random_state=None, max_steps=50), quick(random_state=None, max_steps=50, novelty=True)],
+    expected_failed_checks=what_cannot_hold,
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 from centrality.explorer import header
 
 OUT = Path(__file__).parent / "src" / "header.ts"
-PLAIN = {int: "number", float: "number", str: "string"}
+PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(None): "null"}
 FIRST = "// Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.\n"
 
 

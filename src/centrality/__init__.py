@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
-    from centrality.scores.calibration import blend as blend
+    from centrality.scores.mixing import blend as blend
 
 __version__ = "0.2.0"
 
-_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.calibration"}
+_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing"}
 _ROOMS = (
     "datasets",
     "depths",

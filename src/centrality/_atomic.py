@@ -1,37 +1,96 @@
-"""Write files completely or not at all."""
+"""Write files completely or not at all, never over what is being read, and leave nothing behind that stays.
 
+A file is written beside its place, under a name that follows from it, and renamed when it is whole. While a process
+writes, it holds a lock on that file: the lock ends with the process, however that ends. So whoever writes to the same
+place next takes over what a killed process left, and leaves alone what a living one is writing.
+"""
+
+import errno
 import os
 import re
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there, names are drawn by lot
+    fcntl = None  # type: ignore[assignment]
+
+FEW, MOST = 8, 64  # names beside a place: those looked at for what is left over, and those tried before one by lot
+HARMLESS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it is renamed to `path` only if the block succeeds.
 
-    A full disk, an error or Ctrl-C inside the block leaves an older file at `path` untouched.
+    A full disk, an error or Ctrl-C inside the block leaves an older file at `path` untouched. A link stays, and what it
+    leads to is written; an older file's mode stays; a device or a pipe is not replaced, but written to.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {target}: the folder {target.parent} does not exist.")
-    if target.is_dir():
-        raise IsADirectoryError(f"Cannot write {target}: it is a folder, a file name was wanted.")
-    # The suffix stays last: writers choose the format by it.
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    target = require_place(path)
+    if is_special(target):
+        with tempfile.TemporaryDirectory(prefix="centrality-") as folder:
+            here = Path(folder) / target.name
+            yield here
+            with here.open("rb") as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+        return
+    handle, temporary = _claimed(target)
+    is_there = True
     try:
+        older = target.stat() if target.exists() else None
+        if older is not None:  # now: nobody else may read meanwhile what nobody else may read later
+            temporary.chmod(stat.S_IMODE(older.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
+        if older is not None:
+            _give_to_the_same(temporary, older)
         temporary.replace(target)
+        is_there = False  # another process may take the name now
     finally:
-        temporary.unlink(missing_ok=True)
+        if is_there:
+            temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def require_place(path: str | os.PathLike[str]) -> Path:
+    """Return where a file of this path really lies, all links followed; raise if there can be none."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: the folder {Path(path).parent} does not exist.")
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot write {path}: it is a folder, a file name was wanted.")
+    return target
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise if a file cannot be written there: before the work, not after it."""
+    target = require_place(path)
+    if is_special(target):
+        if not os.access(target, os.W_OK):
+            raise PermissionError(f"Cannot write {path}: it is not yours to write to.")
+        return
+    try:
+        handle, temporary = _claimed(target)
+    except OSError as error:
+        raise OSError(error.errno, f"Cannot write {path}: its folder cannot be written ({error.strerror})") from None
+    temporary.unlink(missing_ok=True)
+    os.close(handle)
+
+
+def is_special(target: Path) -> bool:
+    """Say whether there is something that is no file: a device, a pipe, a socket."""
+    return target.exists() and not target.is_file()
 
 
 def remove_leftovers(targets: Iterable[Path]) -> None:
-    """Remove the temporary files that killed processes left beside these. Nobody may be writing them meanwhile."""
+    """Remove the temporary files that killed processes left beside these; those of living ones stay."""
     names: dict[Path, set[str]] = {}
     for target in targets:
         names.setdefault(target.parent, set()).add(target.name)
@@ -39,4 +98,66 @@ def remove_leftovers(targets: Iterable[Path]) -> None:
         for file in folder.glob(".*") if folder.is_dir() else ():
             leftover = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
             if leftover and leftover[1] + (leftover[2] or "") in wanted:
-                file.unlink(missing_ok=True)
+                _remove_if_nobodys(file)
+
+
+def _claimed(target: Path) -> tuple[int, Path]:
+    """Return an open, locked and empty file beside the target, and its path; what the dead left there is gone."""
+    for number in range(0 if fcntl is None else MOST):
+        temporary = _name(target, f"{number:08x}")
+        handle = _opened(temporary, os.O_CREAT)
+        if handle is None:
+            continue
+        if _is_ours(handle, temporary):
+            os.ftruncate(handle, 0)
+            for other in range(number + 1, FEW):
+                _remove_if_nobodys(_name(target, f"{other:08x}"))
+            return handle, temporary
+        os.close(handle)
+    temporary = _name(target, secrets.token_hex(4))  # more at once than names; or there are no locks here
+    return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | HARMLESS, 0o666), temporary
+
+
+def _name(target: Path, mark: str) -> Path:
+    return target.with_name(f".{target.stem}.{mark}{target.suffix}")  # the suffix stays last: it says the format
+
+
+def _opened(file: Path, create: int = 0) -> int | None:
+    """Open the file; None if it is a link, or another's."""
+    try:
+        return os.open(file, os.O_RDWR | create | HARMLESS, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP or (error.errno in (errno.EACCES, errno.EPERM) and os.path.lexists(file)):
+            return None
+        raise
+
+
+def _is_ours(handle: int, file: Path) -> bool:
+    """Lock the open file; say whether nobody else has, it still is the one at its path, and nobody's trap."""
+    there = os.fstat(handle)
+    if not stat.S_ISREG(there.st_mode) or there.st_nlink != 1 or there.st_uid != os.geteuid():
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(there, os.lstat(file))
+    except OSError:  # somebody writes it, or has just renamed it
+        return False
+
+
+def _remove_if_nobodys(file: Path) -> None:
+    """Remove a file that nobody is writing."""
+    try:
+        handle = None if fcntl is None else _opened(file)
+    except OSError:
+        return
+    if handle is not None:
+        if _is_ours(handle, file):
+            file.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _give_to_the_same(temporary: Path, older: os.stat_result) -> None:
+    """Give a file the mode of an older one, and its owner where that is allowed."""
+    with suppress(OSError):
+        os.chown(temporary, older.st_uid, older.st_gid)
+    temporary.chmod(stat.S_IMODE(older.st_mode))

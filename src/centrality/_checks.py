@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from numbers import Integral, Real
 
+MOST_LAYERS = 64
+
 
 class InputError(ValueError):
     """Says that something the user gave cannot be used: what was wanted, and what came.
@@ -16,10 +18,12 @@ class InputTypeError(InputError, TypeError):
     """Says that something is of another kind than was wanted."""
 
 
-def whole_number(name: str, value: object, at_least: int = 1) -> int:
-    """Return `value` as an int; raise if it is no whole number, or below `at_least`."""
+def whole_number(name: str, value: object, at_least: int = 1, at_most: int | None = None) -> int:
+    """Return `value` as an int; raise if it is no whole number, below `at_least`, or above `at_most`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < at_least:
         raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    if at_most is not None and int(value) > at_most:
+        raise InputError(f"{name} must be a whole number of at most {at_most:,}, got {value!r}.")
     return int(value)
 
 
@@ -35,4 +39,6 @@ def widths(hidden: object) -> tuple[int, ...]:
     """Return the widths of the encoder's layers; raise if they are none."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str) or len(hidden) == 0:
         raise InputError(f"hidden must be the widths of one or more layers, such as (128, 128), got {hidden!r}.")
+    if len(hidden) > MOST_LAYERS:
+        raise InputError(f"hidden must be the widths of at most {MOST_LAYERS} layers, got {len(hidden):,}.")
     return tuple(whole_number("each width in hidden", width) for width in hidden)

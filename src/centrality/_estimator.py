@@ -148,7 +148,18 @@ def _to_host(X: RowsLike) -> RowsLike:
     """Return a torch tensor as an array (torch is not imported for that), and anything else as it came."""
     if type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "detach"):
         return X.detach().cpu().numpy()
-    return X
+    return without_mask(X)
+
+
+def without_mask(X: Any) -> Any:
+    """Return a masked array as a plain one, in which what was masked is NaN, and anything else as it came."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    plain = np.array(X.data, dtype=np.result_type(X.dtype, np.float32))
+    plain[np.ma.getmaskarray(X)] = np.nan
+    return plain
 
 
 def _require_numbers(frame: IntoDataFrame) -> None:

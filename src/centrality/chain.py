@@ -23,8 +23,9 @@ from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation
+from centrality.tables.unreadable import MOST, Unreadable, checked_share
 
-NOT_SAVED = ("cache", "device", "download", "progress")  # settings that mean nothing on another machine
+NOT_SAVED = ("cache", "device", "download", "progress", "unreadable")  # settings that mean nothing on another machine
 LEARNED = "representation."  # how the names of a representation's arrays begin
 
 
@@ -121,6 +122,11 @@ class Chain(CentralityModel):
         """Return the rows as FUSE sees them, as `represent` does."""
         return self.represent(X)
 
+    def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
+        """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
+        check_is_fitted(self)
+        return self.representation_.examined(X)
+
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
         representation = self.representation_
@@ -130,6 +136,7 @@ class Chain(CentralityModel):
             representation.types(),
             one_series=representation.windowed,
             rows_at_once=representation.rows_at_once,
+            unreadable=checked_share(getattr(representation, "unreadable", MOST)),
         )
 
     def about(self) -> dict[str, Any]:
@@ -150,10 +157,12 @@ class Chain(CentralityModel):
 
     def features(self) -> Features | None:
         """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
-        origins, center = self.representation_.origins(), self.fitted_.center
-        if origins is None or center is None:
-            return None
-        return Features(origins[0], self.representation_.typical(center), origins[1])
+        origins = self.representation_.origins()
+        return None if origins is None or self.fitted_.typical is None else Features(*origins)
+
+    def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
+        """Return what the representation's numbers stand for, feature by feature."""
+        return self.representation_.typical(point)
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows hold, feature by feature."""

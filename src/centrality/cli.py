@@ -3,21 +3,23 @@
 import argparse
 import json
 import logging
-import os
 import sys
 import time
 import traceback
 import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 from centrality import __version__
 from centrality._checks import InputError
 from centrality._optional import MissingExtraError
 from centrality.commands._display import coloured, shows_colour
 from centrality.commands._parser import parser
+from centrality.commands._signals import ending_in_order
+from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
 
-# What the process exits with; the last two are what shells report after Ctrl-C and when nobody reads the output.
-BUG, WRONG, INTERRUPTED, UNREAD = 1, 2, 130, 141
+# What the process exits with; the last one is what shells report when nobody reads the output.
+BUG, WRONG, UNREAD = 1, 2, 141
 # What users can mend: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
 REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
@@ -26,7 +28,20 @@ log = logging.getLogger("centrality")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
-    arguments = parser().parse_args(argv)
+    be_lenient()
+    arguments = None
+    with ending_in_order() as interrupted:
+        try:
+            arguments = parser().parse_args(argv)
+            return _run(arguments)
+        except KeyboardInterrupt as stopped:
+            state = str(stopped) if stopped.args else "nothing was written"
+            with_traceback = arguments is not None and arguments.traceback
+            return _failed(interrupted.status, f"centrality: interrupted, {state}", with_traceback=with_traceback)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Run the command, print its result, and return the status to exit with."""
     try:
         with warnings.catch_warnings(), _logging(arguments):
             warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
@@ -35,14 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             log.info("centrality %s: %s", __version__, _given(arguments))
             result = arguments.run(arguments)
             log.info("done in %.1f s", time.perf_counter() - began)
-        text = json.dumps(result, indent=2, default=str) if arguments.json else arguments.show(result)
         file = sys.stderr if result.get("scores") == "-" else sys.stdout
-        print(coloured(text, colour=shows_colour(file)), file=file, flush=True)
-    except KeyboardInterrupt as stopped:
-        state = str(stopped) if stopped.args else "nothing was written"
-        return _failed(INTERRUPTED, f"centrality: interrupted, {state}", with_traceback=arguments.traceback)
+        text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
+        _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
+        let_go_of_stdout()
         return UNREAD
     except USERS_ERRORS as error:
         return _failed(WRONG, f"centrality: {error}", with_traceback=arguments.traceback)
@@ -51,17 +63,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _print(text: str, file: TextIO) -> None:
+    """Print at once; where stdout takes no more, nothing is left in it to fail again when the program ends."""
+    try:
+        print(text, file=file, flush=True)
+    except OSError:
+        if file is sys.stdout:
+            let_go_of_stdout()
+        raise
+
+
 def _failed(status: int, message: str, *, with_traceback: bool) -> int:
     """Print the message, and return the status to exit with."""
     if with_traceback:
         traceback.print_exc()
-    print(message, file=sys.stderr)
+    print(harmless(message), file=sys.stderr)
     return status
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as a note, without the line of code that `warnings` would add."""
-    print(f"centrality: note: {message}", file=sys.stderr)
+    print(harmless(f"centrality: note: {message}"), file=sys.stderr)
 
 
 def _given(arguments: argparse.Namespace) -> str:

@@ -8,6 +8,7 @@ Tasks, not Ray Data: rows are read, scored and written where they are, and never
 """
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,12 +26,13 @@ from centrality import tables
 from centrality._optional import optional
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring import sampling, sketches, units
 from centrality.scoring.answers import Answer
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
 from centrality.scoring.workers import outcome, result_of
+from centrality.tables.unreadable import DataNote
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,11 +62,15 @@ def score(
     cuts files of more rows into several units of work.
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
-    inliers = model.calibration_heads() if p_values else None
-    job = Job(_on_cpu(model), ts, inliers=inliers, explain=explain, resume=resume)
+    if p_values:
+        model.calibration_heads()  # if there are none, say so before the work
+    job = Job(_on_cpu(model), ts, p_values=p_values, explain=explain, resume=resume)
     every = units.plan(data, output, split)
     with _connected(address):
-        return sum(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
+        scored = units.Scored.all_of(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
+    for note in scored.unreadable.notes():
+        warnings.warn(note, DataNote, stacklevel=2)
+    return scored.rows
 
 
 def fit(

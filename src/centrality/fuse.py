@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from centrality import __version__, model_file
-from centrality._checks import InputError, positive, whole_number, widths
+from centrality._checks import InputError, widths
 from centrality._estimator import (
     CheckedRows,
     ModelRows,
@@ -36,19 +36,19 @@ from centrality.network.devices import find_device
 from centrality.network.network import Layout, Network, build
 from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
-from centrality.scores.calibration import checked_calibration, checked_t
+from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
+from centrality.scores.folds import Split
+from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.paper import paper_settings
-from centrality.training.rows import Rows
-from centrality.training.schedules import Plan, train
-from centrality.training.schemes import checked_scheme
+from centrality.training.plan import Plan, members_for
+from centrality.training.rows import Rows, split_for
+from centrality.training.schedules import train
 
-STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
-FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of partial_fit, which must not shake what is known
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
@@ -80,16 +80,19 @@ class FUSE(CentralityModel):
         `epochs`, an upper limit, None meaning none.
     batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
-    scaling : "auto" standardises columns and passes those with heavy tails (kurtosis above 6) through asinh, which
-        bends them beyond one deviation (with `novelty`, beyond three); columns of like scale (deviations within a
-        factor of ten) without heavy tails share one scale, so that distances keep their meaning. "standard" always
-        standardises, "none" takes rows as they are. A constant column carries no weight, except with "none".
+    scaling : "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values
+        cannot stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of
+        five) share one, so that distances keep their meaning. With `novelty`, means and deviations do, and asinh bends
+        columns with heavy tails. "standard" standardises, "none" takes rows as they are. A constant column carries no
+        weight, except with "none".
     calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
     novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
         up to 512 centres of them. Otherwise they may hold outliers.
-    ensemble : how many networks to train side by side; scores are their average, `standard_error` how they differ.
+    ensemble : how many networks to train side by side, each without another fifth of the rows; scores of new rows are
+        their average, those of training rows come from networks that have not seen them; `standard_error` is how they
+        differ. "auto" is 5 where rows are few (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
     random_state : a seed makes fits identical on the same machine and device.
@@ -139,7 +142,7 @@ class FUSE(CentralityModel):
         contamination: float | str = "auto",
         novelty: bool = False,
         holdout: float | None = None,
-        ensemble: int = 1,
+        ensemble: int | str = "auto",
         device: str = "auto",
         random_state: RandomState = None,
         progress: bool = False,
@@ -212,13 +215,22 @@ class FUSE(CentralityModel):
         checkpoint: Checkpoint | None,
     ) -> Trained:
         device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
-        plan, scaling = self._plan(), Scaling.fit(X, self.scaling, clean=self.novelty)
-        rows = Rows(X, scaling, device, rng, room=self._room(device), most=plan.rows_used())
+        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
+        settings = self.get_params(deep=False)
+        plan, members = Plan.of(settings), members_for(settings, *X.shape)
+        if self.ensemble == "auto" and members > 1:  # five times half a batch: measured to be as good, in half the time
+            plan = replace(plan, batch_size=max(2, plan.batch_size // 2))
+        room = self._room(device)
+        split = None if self.epochs is not None else split_for(X, scaling, members, room, one_prior=self.novelty)
+        most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own
+        rows = Rows(X, scaling, device, rng, room=room, most=most, folds=own)
+        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = build(self.layout(rows.width, len(plan.noise_scales)), generator)
+        network = build(self.layout(rows.width, len(plan.noise_scales), members), generator)
         if self.novelty and self.epochs is None:
-            network.prior = fit_prior(rows.z.cpu().numpy(), plan.noise_scales, rng)
+            learned = rows.without(None if plan.left_out is None else 0)
+            network.prior = fit_prior(rows.z.cpu().numpy()[learned], plan.noise_scales, rng)
         network = network.to(device)
         # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
         with torch.random.fork_rng(enabled=self.encoder is not None):
@@ -226,25 +238,28 @@ class FUSE(CentralityModel):
                 torch.manual_seed(seed)
             noise = torch.Generator(device).manual_seed(seed + 1)
             history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
-        names = getattr(self, "feature_names_in_", None)
-        return Trained(network, scaling, plan.noise_scales, history, Memory(None, X.shape[0]), names)
+        seen, names = Memory(None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        return Trained(network, scaling, plan.noise_scales, history, seen, names, split)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
-        n = X.shape[0]
-        seen = X if n <= CALIBRATION_ROWS else X[np.sort(rng.integers(n, size=CALIBRATION_ROWS))]
-        fitted = self._judged(trained, seen, X, 0 if held is None else held.shape[0])
+        judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
+        if len(judged) > CALIBRATION_ROWS:
+            judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
+        fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
         if held is not None:
             fitted = fitted.calibrated(fitted.heads(held))
         return replace(fitted, replay=Memory.of(X, rng))
 
-    def _judged(self, trained: Trained, seen: CheckedRows, X: CheckedRows, held_aside: int) -> Fitted:
+    def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
         fitted = settled(
             trained,
-            seen,
+            X,
+            judged,
             calibration=self.calibration,
             t=self.t,
             share_of_outliers=self.share_of_outliers(),
+            clean=self.novelty,
             level_is_open=self.epochs is None,
         )
         # Our schedule weighs local losses by η², the paper's does not.
@@ -272,50 +287,35 @@ class FUSE(CentralityModel):
         assert replay.rows is not None  # it remembers some of X at least
         if replay.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        network, history = self._taught(replay.rows, X.shape[0] / replay.seen, rng, seed)
-        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names)
-        self.fitted_ = self._judged(trained, replay.rows, replay.rows, 0)
+        split = None if before.folds is None else Split.of(before.scaling.blocks(replay.rows), before.folds)
+        network, history = self._taught(replay.rows, split, X.shape[0] / replay.seen, rng, seed)
+        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names, split)
+        self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
         return self
 
-    def _taught(self, X: CheckedRows, share: float, rng: np.random.Generator, seed: int) -> tuple[Network, History]:
+    def _taught(
+        self, X: CheckedRows, split: Split | None, share: float, rng: np.random.Generator, seed: int
+    ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
-        plan, before = self._plan(), self.fitted_
-        steps = max(FEWEST_STEPS, round(share * (plan.max_steps or STEPS)))
-        gentle = min(plan.learning_rate, GENTLE_RATE)
-        plan = replace(plan, noise_scales=before.noise_scale, epochs=None, max_steps=steps, learning_rate=gentle)
+        before = self.fitted_
+        plan = Plan.of(self.get_params(deep=False)).gentle(before.noise_scale, share)
+        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
         network, device = copy.deepcopy(before.network), before.scorer.device
-        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES)
+        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES, folds=None if split is None else split.own)
         noise = torch.Generator(device).manual_seed(seed)
         went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, generator=noise)
         begun = before.history["step"][-1]
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
 
-    def _plan(self) -> Plan:
-        steps = self.max_steps
-        if steps is None and self.epochs is None:
-            steps = STEPS_WHEN_CLEAN if self.novelty else STEPS
-        return Plan(
-            noise_scales=(),  # they depend on the rows
-            scheme=checked_scheme(self.scheme),
-            anchors=whole_number("anchors", self.anchors),
-            resamples=whole_number("resamples", self.resamples),
-            epochs=None if self.epochs is None else whole_number("epochs", self.epochs),
-            max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=whole_number("batch_size", self.batch_size, at_least=2),
-            learning_rate=positive("learning_rate", self.learning_rate),
-            weight_decay=positive("weight_decay", self.weight_decay, or_zero=True),
-            progress=self.progress,
-        )
-
-    def layout(self, width: int, potentials: int) -> Layout:
+    def layout(self, width: int, potentials: int, members: int) -> Layout:
         return Layout(
             width=width,
             hidden=widths(self.hidden),
             encoder=self.encoder,
             shared=self.shared_encoder,
             potentials=potentials,
-            members=whole_number("ensemble", self.ensemble),
+            members=members,
         )
 
     def _room(self, device: torch.device) -> int:
@@ -341,7 +341,7 @@ class FUSE(CentralityModel):
 
     def features(self) -> Features | None:
         """Say what explanations speak of: the columns."""
-        return None if self.fitted_.center is None else Features(self.fitted_.features, self.fitted_.center)
+        return None if self.fitted_.typical is None else Features(self.fitted_.features)
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
         """Return what the rows hold, column by column."""  # (p, n)
@@ -386,7 +386,7 @@ class FUSE(CentralityModel):
                 "pass one to hold its weights, load(path, encoder=...)."
             )
         model = cls(**(parameters | {"encoder": encoder}))
-        shape = model.layout(int(header["features"]), len(header["noise_scale"]))
+        shape = model.layout(int(header["features"]), len(header["noise_scale"]), saving.members_of(header))
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:

@@ -33,13 +33,14 @@ class ModelFileError(InputError):
 
 def write(path: str | os.PathLike[str], header: Header, arrays: Arrays) -> None:
     """Write header and arrays to `path`, completely or not at all."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     body = {"format": ".".join(map(str, FORMAT)), **header}
     sealed = {"header": body, "checksum": _checksum(body, arrays)}
+    content = save(arrays, metadata={KEY: json.dumps(sealed, allow_nan=False)})
     with write_atomically(path) as temporary:
-        save_file(arrays, temporary, metadata={KEY: json.dumps(sealed, allow_nan=False)})
+        temporary.write_bytes(content)  # not by safetensors, whose files nobody else may read
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:

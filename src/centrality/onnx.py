@@ -1,5 +1,6 @@
 """Score with ONNX Runtime, without torch: `Scorer` reads what `FUSE.to_onnx` wrote."""
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -12,13 +13,38 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 
 if TYPE_CHECKING:  # at run time it would bring scikit-learn, which scoring does without
     from centrality._estimator import RowsLike
 
 KEY = "centrality"  # under which the file's metadata hold our own entry
+SEALED = "checksum"  # says, in that entry, that the file ends in a checksum
+# One more entry of the metadata, as protobuf writes it: its 64 digits follow, and are the last bytes of the file.
+SEAL = b"\x72\x55\x0a\x11centrality.sha256\x12\x40"
+DIGITS = 64
 BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their number
+
+
+def sealed(content: bytes) -> bytes:
+    """Return an ONNX file with a checksum of all that comes before it: the last entry of its metadata."""
+    return content + SEAL + hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_sealed(content: bytes, path: object) -> bool:
+    """Tell whether the file has a checksum; raise if it is that of something else."""
+    body, seal, digits = content[: -len(SEAL) - DIGITS], content[-len(SEAL) - DIGITS : -DIGITS], content[-DIGITS:]
+    if seal != SEAL:
+        return False
+    if hashlib.sha256(body).hexdigest().encode() != digits:
+        raise _damaged(path)
+    return True
+
+
+def _damaged(path: object) -> InputError:
+    return InputError(
+        f"{path} is damaged, or was changed after centrality wrote it: its checksum does not match. Export it again."
+    )
 
 
 class Scorer:
@@ -46,7 +72,8 @@ class Scorer:
     ...     scorer = Scorer(f"{folder}/model.onnx")
     >>> scorer.width
     2
-    >>> bool(abs(scorer.centrality(X, t=[0, 1]) - model.centrality(X, t=[0, 1])).max() < 1e-5)
+    >>> Q = X + 0.5  # every row is a new one to the file; the model knows those it was trained on
+    >>> bool(abs(scorer.centrality(Q, t=[0, 1]) - model.centrality(Q, t=[0, 1])).max() < 1e-5)
     True
     """
 
@@ -56,17 +83,24 @@ class Scorer:
             raise FileNotFoundError(f"There is no ONNX file at {path}.")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # our threads take a block each instead: none waits for another
+        content = Path(path).read_bytes()
+        has_checksum = _is_sealed(content, path)
         try:
-            self._session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            metadata = self._session.get_modelmeta().custom_metadata_map
         except Exception as error:  # the runtime's own kinds of error have no common base
             raise InputError(f"{path} cannot be read as ONNX: {error}") from error
-        metadata = self._session.get_modelmeta().custom_metadata_map
         if KEY not in metadata:
             raise InputError(f"{path} is an ONNX file, but not one written by centrality's to_onnx().")
-        facts = json.loads(metadata[KEY])
-        self.t: float = facts["t"]
-        self.width: int = facts["features"]
-        self.feature_names: list[str] | None = facts["feature_names"]
+        try:
+            facts = json.loads(metadata[KEY])
+            self.t: float = facts["t"]
+            self.width: int = facts["features"]
+            self.feature_names: list[str] | None = facts["feature_names"]
+        except (ValueError, KeyError, TypeError):
+            raise _damaged(path) from None
+        if SEALED in facts and not has_checksum:  # files of version 0.1 have none
+            raise _damaged(path)
         self._threads = threads or os.cpu_count() or 1
 
     def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
@@ -101,6 +135,8 @@ class Scorer:
             if missing:
                 raise InputError(f"Missing column: {', '.join(map(repr, missing))}. There are: {list(names)}.")
             frame = frame.select(self.feature_names) if hasattr(frame, "select") else frame[self.feature_names]
+        if isinstance(frame, np.ma.MaskedArray) and np.ma.is_masked(frame):
+            raise InputError("Q is masked in places: finite numbers were wanted.")
         rows = np.asarray(frame)
         if rows.ndim != 2 or rows.shape[1] != self.width or rows.dtype.kind not in "biuf":
             raise InputError(f"Numbers of shape (n, {self.width}) were wanted, got {rows.dtype} of shape {rows.shape}.")

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from centrality._optional import optional
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.scoring.stream import with_scores
@@ -27,6 +27,9 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
 
     def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from with_scores(job, Adapter(model, batch.schema.names), pa.Table.from_batches([batch])).to_batches()
+            adapter = Adapter(model, batch.schema.names)
+            table = with_scores(job, adapter, pa.Table.from_batches([batch]))
+            adapter.report()
+            yield from table.to_batches()
 
     return frame.mapInArrow(scored, schema)

@@ -48,15 +48,17 @@ def exported(view: View, folder: Path) -> str:
 
 
 def turn(tab, t: float) -> None:
-    tab.locator("#t").evaluate("(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t)
-    tab.wait_for_function("(t) => document.querySelector('#map').dataset.t === String(t)", arg=t)
+    tab.locator("input.turn").evaluate(
+        "(slider, t) => { slider.value = t; slider.dispatchEvent(new Event('input')); }", t
+    )
+    tab.wait_for_function("(t) => document.querySelector('canvas.points').dataset.t === String(t)", arg=t)
     settle(tab)
 
 
 def pixels(tab, folder: Path) -> np.ndarray:
     """(height, width, 3) the map as it is seen, without what floats over it."""
     tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = 'hidden'")
-    tab.locator("#map").screenshot(path=folder / "map.png")
+    tab.locator("canvas.points").screenshot(path=folder / "map.png")
     tab.evaluate("for (const e of document.querySelectorAll('.legend, .tools, .detail')) e.style.visibility = ''")
     with Image.open(folder / "map.png") as picture:
         return np.asarray(picture.convert("RGB")).astype(int)
@@ -64,13 +66,13 @@ def pixels(tab, folder: Path) -> np.ndarray:
 
 def place(tab, x: float, y: float) -> tuple[float, float]:
     """Where a place of the map, from -1 to 1 each way, lies on the canvas at the beginning."""
-    box = tab.locator("#map").bounding_box()
+    box = tab.locator("canvas.points").bounding_box()
     half = 0.46 * min(box["width"], box["height"])
     return box["width"] / 2 + x * half, box["height"] / 2 - y * half
 
 
 def on_page(tab, x: float, y: float) -> tuple[float, float]:
-    box = tab.locator("#map").bounding_box()
+    box = tab.locator("canvas.points").bounding_box()
     px, py = place(tab, x, y)
     return box["x"] + px, box["y"] + py
 
@@ -99,7 +101,8 @@ def unpacked(data: bytes) -> tuple[dict, dict]:
     numbers = {
         name: (p.astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(p.shape[1])[::-1]).T for name, p in planes.items()
     }
-    half, center = np.array(header["axes"]["half"]), np.array(header["axes"]["center"])
+    axes = {name: np.array(header["axes"][name]) for name in ("half", "reach", "center")}
+    half, center = axes["half"] * axes["reach"], axes["center"]
     found = {
         "points": (numbers["points"] / (2**24 - 1) * 2 - 1) * half + center,
         "heads": (numbers["heads"] / 65535) ** 2,

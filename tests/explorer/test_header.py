@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from centrality.explorer.columns import column_of
-from centrality.explorer.header import Header, Reason, StoredArray
+from centrality.explorer.header import Header, Reason, StoredArray, Why
 from centrality.explorer.items import Items, items_of
-from centrality.explorer.payload import pack, reasons_for
+from centrality.explorer.payload import pack, why
 from tests.explorer.pages import some_view, unpacked
 
 WEB = Path(__file__).parents[2] / "web"
@@ -68,6 +68,7 @@ def test_a_header_has_the_fields_that_its_types_name_and_no_others(kind, exporte
         "inliers": rng.uniform(size=(7, 2)),
         "features": ("a", "b"),
         "reasons": lambda rows: rng.normal(size=(len(rows), 2, 2)),
+        "neighbours": lambda rows: np.zeros((len(rows), 6), dtype=int),
     }
     for parts in ({}, full):
         view = some_view(N, columns=COLUMNS, items=ITEMS[kind], **parts)
@@ -77,7 +78,8 @@ def test_a_header_has_the_fields_that_its_types_name_and_no_others(kind, exporte
         assert header["items"]["kind"] == kind
         assert [column["kind"] for column in header["columns"]] == ["text", "number", "date", "category"]
         assert not fits(header | {"colour": 1}, Header)
-    assert all(fits(reason, Reason) for reason in reasons_for(view, 0))
+    assert fits(why(view, 0), Why)
+    assert len(why(view, 0)["reasons"]) == 2
 
 
 def test_a_header_that_says_too_little_or_something_else_does_not_fit():

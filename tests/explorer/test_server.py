@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from centrality.cli import main
 from centrality.explorer import page
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import MOST_PICTURES, pack
-from centrality.explorer.server import Explorer
+from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
 from centrality.explorer.view import View
 from tests.explorer.pages import some_view, unpacked
 
@@ -83,7 +84,7 @@ def test_nothing_but_the_pages_own_parts_is_served(tmp_path):
     Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
     paths = [str(tmp_path / "a.png")] * 50
     with serving(some_view(items=items_of(paths, 50))) as server:
-        for path in ("/", "/explorer.js", "/explorer.css", "/data", "/picture/0", "/picture/49", "/reasons/3"):
+        for path in ("/", "/explorer.js", "/explorer.css", "/data", "/picture/0", "/picture/49", "/why/3", "/marks"):
             answer = ask(server, path)
             assert answer.status == 200, path
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
@@ -92,7 +93,7 @@ def test_nothing_but_the_pages_own_parts_is_served(tmp_path):
         for path in (
             "/picture/50", "/picture/-1", "/picture/..%2f..%2fetc%2fpasswd", f"/picture/{paths[0]}", "/picture/0/../1",
             "/../pyproject.toml", "/static/explorer.js", "/explorer.py", "/picture", "/picture/", "//etc/passwd",
-            "/picture/²", "/reasons/x", "/picture/1e1",
+            "/picture/²", "/why/x", "/picture/1e1",
         ):  # fmt: skip
             status = ask(server, path.replace("²", "%C2%B2")).status
             assert status == 404, path
@@ -101,6 +102,56 @@ def test_nothing_but_the_pages_own_parts_is_served(tmp_path):
         assert ask(server, "/picture/0").status == 404
     with serving(some_view()) as server:  # rows without pictures
         assert ask(server, "/picture/0").status == 404
+
+
+def raw_answer(server: Explorer, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+        client.sendall(request)
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+def test_nonsense_is_answered_and_nothing_is_printed(capsys):
+    with serving(some_view()) as server:
+        cookie = f"Cookie: {server.cookie}={server.token}\r\n".encode()
+        for request in (b"GET / HTTP/1.1\r\nHost: [\r\n\r\n", b"GET http://[ HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            assert raw_answer(server, request).startswith(b"HTTP/1.0 400")
+        huge = b"GET /why/" + b"9" * 5000 + b" HTTP/1.1\r\nHost: localhost\r\n" + cookie + b"\r\n"
+        assert raw_answer(server, huge).startswith(b"HTTP/1.0 404")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_download_prints_nothing(capsys):
+    with serving(some_view()) as server:
+        server.data = bytes(50_000_000)  # more than the system keeps for a client that does not read
+        for _ in range(3):
+            client = socket.create_connection(("127.0.0.1", server.server_port), timeout=10)
+            cookie = f"{server.cookie}={server.token}"
+            client.sendall(f"GET /data HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode())
+            assert client.recv(12) == b"HTTP/1.0 200"
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not a farewell
+            client.close()
+        assert ask(server, "/").status == 200
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stalled_clients_hold_no_more_than_a_few_threads_and_lock_nobody_out(capsys):
+    with serving(some_view()) as server:
+        before = threading.active_count()
+        stalled = []
+        for _ in range(3 * MOST_CONNECTIONS):
+            stalled.append(socket.create_connection(("127.0.0.1", server.server_port), timeout=10))
+            stalled[-1].sendall(b"GET / HTTP/1.1\r\n")  # and no more
+        assert ask(server, "/").status == 200
+        for client in stalled[: 2 * MOST_CONNECTIONS]:
+            assert client.recv(1) == b""  # it has been left: its thread ends with it
+        for thread in threading.enumerate():
+            if "process_request_thread" in thread.name and threading.active_count() > before + MOST_CONNECTIONS:
+                thread.join(0.2)
+        assert threading.active_count() <= before + MOST_CONNECTIONS
+        assert Handler.timeout is not None  # the last ones are left when they have been silent for so long
+        for client in stalled:
+            client.close()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_server_listens_on_this_machine_only_and_says_when_a_port_is_taken(capsys, mixed, tmp_path):
@@ -159,6 +210,11 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
     arguments = ["explore", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "--map", "pca", "--json"]
     assert main([*arguments, "--export", str(tmp_path / "no" / "page.html")]) == 2
     assert "does not exist" in capsys.readouterr().err
+    for name in ("m.safetensors", "t.csv"):
+        before = (tmp_path / name).read_bytes()
+        assert main([*arguments, "--export", str(tmp_path / name)]) == 2
+        assert f"--export would overwrite {tmp_path / name}" in capsys.readouterr().err
+        assert (tmp_path / name).read_bytes() == before
     assert main([*arguments, "--export", str(tmp_path / "page.html"), "--items", "name"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["rows"] == 300
@@ -204,7 +260,7 @@ def test_the_lock_file_names_checksums_and_no_place_to_download_from():
 
 def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
     script, style = page.built_file("explorer.js"), page.built_file("explorer.css")
-    assert len(script.encode()) + len(style.encode()) <= 60_000
+    assert len(script.encode()) + len(style.encode()) <= 120_000
     assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
     assert "url(" not in style
     assert "</script" not in script  # it stands in one

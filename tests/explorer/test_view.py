@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from centrality import Chain, load
+from centrality._checks import InputError
 from centrality.explorer import page
 from centrality.explorer.columns import column_of
 from centrality.explorer.items import curve, items_of
@@ -262,25 +263,6 @@ def _minilm() -> str:
     return str(next(folder.rglob("config.json")).parent)
 
 
-# In a notebook
-
-
-def test_the_widget_answers_reasons_and_hands_over_the_selection(mixed, tmp_path):
-    model, table = mixed
-    widget = model.explore(table, on="pca")
-    sent = []
-    widget.send = lambda content, buffers=None: sent.append(content)
-    widget._handle_custom_msg({"question": 1, "row": 7}, [])  # noqa: SLF001  (what a notebook calls)
-    assert sent[0]["question"] == 1
-    by_local = max(sent[0]["reasons"], key=lambda reason: abs(reason["local"]))
-    assert by_local["name"] == "width"
-    assert widget.selection.tolist() == []
-    widget.set_state({"_selected": memoryview(np.array([3, 70_000], dtype="<u4").tobytes())})
-    assert widget.selection.tolist() == [3, 70_000]
-    widget.export(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
-
-
 def test_a_loaded_chain_explores_as_well(tmp_path):
     table = pa.table({"size": np.arange(40.0), "colour": ["red", "blue"] * 20})
     Chain(Table(), quick()).fit(table).save(tmp_path / "m.safetensors")
@@ -300,3 +282,18 @@ def test_of_many_rows_umap_places_some_and_the_others_stand_between_them():
     np.testing.assert_allclose(points[:, 0], np.repeat([-1.0, 1.0], 50))  # with its own cluster's, not the other's
     again = maps._interpolate(np.concatenate([Z, Z[:1]]), chosen, places)  # noqa: SLF001
     np.testing.assert_allclose(again[-1], places[0], atol=1e-6)  # a copy of a landmark stands on it
+
+
+def test_a_map_of_ones_own_and_a_colour_to_begin_with(mixed):
+    model, table = mixed
+    points = np.random.default_rng(1).normal(size=(300, 2))
+    view = view_of(model, table, on=points, colour="width")
+    np.testing.assert_array_equal(view.points, points)
+    header, _ = unpacked(pack(view, pictures=False, reasons=False))
+    assert header["colour"] == "width"
+    assert "colour" not in unpacked(pack(view_of(model, table, on=points), pictures=False, reasons=False))[0]
+    for wrong in (points[:5], points[:, :1], np.where(points > 2, np.nan, points)):
+        with pytest.raises(InputError, match="two finite numbers for each of the 300 rows"):
+            view_of(model, table, on=wrong)
+    with pytest.raises(InputError, match="colour must be a column of numbers, dates or categories that is shown"):
+        view_of(model, table, on=points, colour="name")  # texts have no colours

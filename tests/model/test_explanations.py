@@ -8,17 +8,19 @@ from scipy import sparse
 from torch import nn
 
 from centrality import FUSE, Chain, load, model_file
-from centrality.model.explanations import Field, _evened, centre_of, grouped, kinds
+from centrality.model.explanations import Field, evened, grouped, kinds
+from centrality.model.typical import centre_of
 from centrality.network.network import Layout, build
 from centrality.network.scorer import Scorer
 from centrality.representations import Series, Table
-from centrality.scores.calibration import Calibration, blend
+from centrality.scores.calibration import Calibration
+from centrality.scores.mixing import blend
 from tests.conftest import quick
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4)) @ np.diag([1.0, 2.0, 30.0, 0.01]) + [0, 5, -100, 0]
 HEAVY = np.column_stack([X, RNG.standard_t(1.5, size=400) * 40, np.full(400, 7.0)])  # a heavy tail, and a constant
-FAR = np.concatenate([X[:60], 10 * X[:20], 1e3 * X[:10], 1e9 * X[:5], X[:1] - 1e14])
+FAR = np.concatenate([X[:60] + np.array([0.01, 0, 0, 0]), 10 * X[:20], 1e3 * X[:10], 1e9 * X[:5], X[:1] - 1e14])
 
 SETTINGS = {
     "the ladder": {},
@@ -47,7 +49,7 @@ def plain() -> FUSE:
 @pytest.fixture(scope="module")
 def bent() -> FUSE:
     """A model whose scaling bends a column and ignores another."""
-    made = quick(max_steps=200).fit(HEAVY)
+    made = quick(max_steps=200, novelty=True).fit(HEAVY)
     assert 4 in made.fitted_.scaling.heavy
     return made
 
@@ -70,24 +72,30 @@ def test_contributions_sum_up_under_a_bent_scale_and_a_constant_column_has_none(
     assert (parts[:, 5] == 0).all()
 
 
-def test_contributions_are_the_slopes_of_the_public_score_integrated_along_the_way():
+def test_contributions_are_the_slopes_of_the_unbounded_score_integrated_along_the_way_as_shares_of_what_f_changes_by():
     rows = RNG.normal(size=(300, 2))
     model = quick(scaling="standard").fit(rows)
     far, steps, h = np.array([[1.5, -2.0]]), 400, 1e-3
     at = (np.arange(steps) + 0.5)[:, None] / steps
     places = model.center_ + at * (far - model.center_)
     for t in (0.0, 0.7):
-        expected = []
+        model.set_params(t=t)
+        moved = []
         for j in range(2):
             nudge = h * np.eye(2)[j]
-            slopes = (model.centrality(places + nudge, t) - model.centrality(places - nudge, t)) / (2 * h)
-            expected.append(slopes.mean() * (far[0, j] - model.center_[j]))
+            slopes = (model.score_samples(places + nudge) - model.score_samples(places - nudge)) / (2 * h)
+            moved.append(slopes.mean() * (far[0, j] - model.center_[j]))
+        expected = np.array(moved) / sum(moved) * drop(model, far, t)
         np.testing.assert_allclose(model.explain(far, t)[0], expected, atol=2e-3)
 
 
-def test_contributions_are_linear_in_t(plain):
-    at_0, at_1 = (plain.explain(frame(X[:50]), t) for t in (0, 1))
-    np.testing.assert_allclose(plain.explain(frame(X[:50]), 0.3), 0.7 * at_0 + 0.3 * at_1, atol=2e-3)
+def test_contributions_of_rows_that_were_trained_on_add_up_to_what_networks_say_that_have_not_seen_them():
+    rows = RNG.normal(size=(60, 8))  # so few that networks know them by heart
+    model = quick(max_steps=300, ensemble=5).fit(rows)
+    new = rows + 1e-3
+    assert np.abs(model.centrality(rows) - model.centrality(new)).max() > 0.05
+    for Q in (rows, new):
+        np.testing.assert_allclose(model.explain(Q).sum(1), drop(model, Q, 0.5), atol=1e-3)
 
 
 def test_without_a_t_the_models_own_is_taken():
@@ -107,10 +115,10 @@ def test_a_feature_made_odd_is_blamed_first():
 
 
 def test_another_baseline_takes_the_place_of_the_centre(plain):
-    row = frame(X[7:8])
-    expected = plain.centrality(frame(X[:30]), 0.5) - plain.centrality(row, 0.5)
-    for baseline in (row, X[7], X[7:8]):
-        parts = plain.explain(frame(X[:30]), 0.5, baseline=baseline)
+    new = X[:30] + 1e-3 * X.std(0)
+    expected = plain.centrality(frame(new), 0.5) - plain.centrality(frame(new[7:8]), 0.5)
+    for baseline in (frame(new[7:8]), new[7], new[7:8]):
+        parts = plain.explain(frame(new), 0.5, baseline=baseline)
         np.testing.assert_allclose(parts.sum(1), expected, atol=1e-3)
         assert (parts[7] == 0).all()
 
@@ -148,7 +156,7 @@ def test_a_rows_contributions_do_not_depend_on_its_company(plain):
 def test_what_the_finest_steps_leave_is_shared_out_by_size_and_only_where_it_matters():
     parts = np.array([[-0.3, 0.1], [-0.3, 0.1], [0.0, 0.0]])
     change = np.array([-0.4, -0.2001, -0.5])
-    np.testing.assert_allclose(_evened(parts, change), [[-0.45, 0.05], [-0.3, 0.1], [0, 0]])
+    np.testing.assert_allclose(evened(parts, change), [[-0.45, 0.05], [-0.3, 0.1], [0, 0]])
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -172,26 +180,26 @@ def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, me
 
 @pytest.mark.parametrize("kind", ["soft", "clip"])
 @pytest.mark.parametrize("shape", [(1, 50, 2), (1, 50, 3), (1, 50, 6), (3, 50, 4)])
-def test_slope_times_change_is_the_change_of_the_heads_across_every_kink(kind, shape):
+@pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
+def test_slope_times_change_is_the_change_of_the_mixture_across_every_kink(kind, shape, t):
     rng = np.random.default_rng(0)
     calibration = Calibration.fit(kind, rng.normal(size=(shape[0], 1000, shape[2])))
     before, after = rng.normal(size=(2, *shape)) * rng.choice([0.1, 1, 30], size=(2, *shape))
-    moved = calibration.slopes(before, after) * (after - before)
-    expected = calibration.heads_of(after) - calibration.heads_of(before)
-    np.testing.assert_allclose(moved[:, :, 0].sum(0), expected[:, 0], atol=1e-9)
-    np.testing.assert_allclose(moved[:, :, 1:].sum((0, 2)), expected[:, 1], atol=1e-9)
+    moved = calibration.slopes(before, after, t) * (after - before)
+    expected = calibration.scores(calibration.raw(after), t) - calibration.scores(calibration.raw(before), t)
+    np.testing.assert_allclose(moved.sum((0, 2)), expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
 def test_where_nothing_changes_slopes_are_derivatives():
     rng = np.random.default_rng(0)
     calibration = Calibration.fit("soft", rng.normal(size=(2, 1000, 5)))
     here = rng.normal(size=(2, 20, 5))
-    slopes = calibration.slopes(here, here)
+    slopes = calibration.slopes(here, here, 0.5)
     for member, output in ((0, 0), (1, 0), (0, 1), (1, 2), (1, 4)):
         nudge = np.zeros_like(here)
         nudge[member, :, output] = 1e-5
-        change = calibration.heads_of(here + nudge) - calibration.heads_of(here - nudge)
-        np.testing.assert_allclose(slopes[member, :, output], change[:, min(output, 1)] / 2e-5, atol=1e-4)
+        up, down = (calibration.scores(calibration.raw(here + sign * nudge), 0.5) for sign in (1, -1))
+        np.testing.assert_allclose(slopes[member, :, output], (up - down) / 2e-5, atol=1e-4)
 
 
 def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
@@ -221,7 +229,7 @@ def test_a_loaded_model_explains_as_it_did(bent, tmp_path):
 
 def test_a_file_from_before_explanations_says_so(plain, tmp_path):
     header, arrays = plain.parts()
-    arrays.pop("center")
+    arrays.pop("typical")
     model_file.write(tmp_path / "old.safetensors", header, arrays)
     old = load(tmp_path / "old.safetensors")
     with pytest.raises(ValueError, match="written before explanations: fit it again"):

@@ -52,9 +52,9 @@ def test_false_discoveries_are_controlled_on_a_mixed_table(chain):
 
 
 def test_calibrating_one_model_leaves_another_with_the_same_fit_alone(chain):
-    chain.with_fitted(chain.fitted_).calibrate(FRESH)
-    with pytest.raises(ValueError, match="p-values need calibration rows"):
-        chain.p_values(FRESH)
+    before = chain.p_values(FRESH)
+    chain.with_fitted(chain.fitted_).calibrate(FRESH[:50])
+    np.testing.assert_array_equal(chain.p_values(FRESH), before)
 
 
 def test_it_goes_on_learning_from_raw_rows(chain):
@@ -130,7 +130,7 @@ class Shifted(CentralityModel):
 
 
 def test_a_new_kind_of_model_needs_little_to_offer_everything(blob):
-    shifted, plain = Shifted(quick()).fit(blob - 1), quick().fit(blob)
+    shifted, plain = Shifted(quick()).fit(blob - 1), quick().fit((blob - 1) + 1)
     np.testing.assert_array_equal(shifted.heads(blob - 1), plain.heads((blob - 1) + 1))
     np.testing.assert_array_equal(shifted.explain(blob[:5] - 1, 0.5), plain.explain((blob[:5] - 1) + 1, 0.5))
     assert len(shifted.reasons(blob[:5] - 1)) == 5

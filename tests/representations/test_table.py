@@ -10,7 +10,6 @@ import pytest
 
 from centrality import Chain, load
 from centrality.representations import Table
-from centrality.representations._base import DataNote
 from centrality.tables import TableError
 from tests.conftest import quick
 
@@ -145,23 +144,6 @@ def test_what_it_learned_fits_into_json_and_arrays(people, fitted_table):
     assert again.describe() == fitted_table.describe()
 
 
-def test_an_unseen_category_counts_as_the_rarest_and_is_said():
-    frame = pd.DataFrame({"c": ["a"] * 90 + ["b"] * 10, "x": np.arange(100.0)})
-    table = Table().fit(frame)
-    new = pd.DataFrame({"c": ["zebra", "b"], "x": [1.0, 1.0]})
-    with pytest.warns(DataNote, match="'zebra' did not occur in fitting; such rows are taken as the rarest .*'b'"):
-        Z = table.transform(new)
-    np.testing.assert_array_equal(Z[0], Z[1])
-
-
-def test_rare_categories_share_a_column_and_unseen_ones_join_them():
-    frame = pd.DataFrame({"c": ["a"] * 600 + ["b"] * 600 + ["r1", "r2", "r3"], "x": np.arange(1203.0)})
-    table = Table().fit(frame)
-    assert list(table.get_feature_names_out()) == ["c (other)", "c a", "c b", "x"]
-    Z = table.transform(pd.DataFrame({"c": ["r1", "new"], "x": [0.0, 0.0]}))
-    np.testing.assert_array_equal(Z[0], Z[1])
-
-
 @pytest.mark.parametrize(
     ("new", "message"),
     [
@@ -178,12 +160,6 @@ def test_a_changed_type_names_the_column(new, message):
 def test_a_missing_column_suggests_the_nearest(people, fitted_table):
     with pytest.raises(TableError, match=r"Missing column: 'height'\. Did you mean 'hieght'\?"):
         fitted_table.transform(people.rename(columns={"height": "hieght"}))
-
-
-def test_new_gaps_where_there_were_none_are_said():
-    table = Table().fit(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
-    with pytest.warns(DataNote, match="Column 'x': values are missing, which none was in fitting"):
-        assert table.transform(pd.DataFrame({"x": [None]}, dtype=float))[0, 0] == 0
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality import blend
 from centrality.scores.calibration import Calibration, Rescaling, average, bend_top, soft_clip, soft_sigmoid
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN
 
 finite = st.floats(-1e9, 1e9)
 
@@ -81,18 +81,37 @@ def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
     assert odd < typical  # a plain average would put the odd one far above
 
 
-def test_unbounded_scores_are_zero_at_the_median_and_weigh_the_local_head_three_times():
+def test_soft_heads_are_one_half_at_the_median_and_their_unit_is_the_upper_half():
     logit, potential = np.linspace(-4, 4, 1001), np.linspace(0, 10, 1001)
     calibration = Calibration.fit("soft", np.column_stack([logit, potential])[None])
-    units = 0.45 * 8, 0.45 * 10  # from the median to the 95th percentile
-    unbounded = calibration.unbounded(np.array([[0.0, 5.0], [-30.0, -40.0]]))
-    np.testing.assert_allclose(unbounded, [[0, 0], [-30 / units[0] / 3, -45 / units[1]]], atol=1e-12)
+    unit = 0.45 * 8, 0.45 * 10  # from the median to the 95th percentile
+    raw = np.array([[0.0, 5.0], [-2 * unit[0], 5 - 4 * unit[1]]])
+    np.testing.assert_allclose(calibration.units(raw), [[0, 0], [-2, -4]], atol=1e-12)
+    np.testing.assert_allclose(calibration.heads(raw), [[0.5, 0.5], [1 / 6, 1 / 10]])
+
+
+def test_clean_rows_weigh_the_local_head_more_and_do_not_veto_it():
+    outputs = np.random.default_rng(0).normal(size=(1, 100, 2))
+    assert Calibration.fit("soft", outputs).mixing == SOFT
+    assert Calibration.fit("soft", outputs, clean=True).mixing == SOFT_IF_CLEAN
+    assert Calibration.fit("clip", outputs).mixing == LINEAR
+
+
+@pytest.mark.parametrize("kind", ["soft", "clip"])
+def test_scores_and_centrality_rank_rows_alike(kind):
+    rng = np.random.default_rng(0)
+    calibration = Calibration.fit(kind, rng.normal(size=(1, 500, 2)))
+    raw = rng.standard_cauchy(size=(500, 2))
+    for t in (0.0, 0.2, 0.5, 1.0):
+        f, score = calibration.centrality(raw, t), calibration.scores(raw, t)
+        assert (np.diff(f[np.argsort(score)]) >= 0).all()
+        assert kind == "clip" or len(np.unique(f)) == len(np.unique(score))
 
 
 def test_clipped_scores_stay_clipped():
     calibration = Calibration.fit("clip", outputs_of(np.arange(100.0)))
     raw = np.array([[0.0, -50.0], [0.0, -60.0]])
-    np.testing.assert_array_equal(calibration.unbounded(raw), calibration.heads(raw))
+    np.testing.assert_array_equal(calibration.scores(raw, 0.5), calibration.centrality(raw, 0.5))
 
 
 def test_each_member_speaks_for_itself_and_together_they_are_the_mean():
@@ -118,19 +137,6 @@ def test_a_flat_potential_gives_flat_finite_scores():
         local = calibration.heads(calibration.raw(outputs))[:, 1]
         assert np.isfinite(local).all()
         assert np.ptp(local) == 0
-
-
-@given(st.floats(0, 1), st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=5))
-def test_blending_is_linear_between_the_heads(t, pairs):
-    heads = np.array(pairs)
-    np.testing.assert_allclose(blend(heads, t), heads[:, 0] + t * (heads[:, 1] - heads[:, 0]), atol=1e-12)
-    np.testing.assert_allclose(blend(heads, [0, t, 1])[:, [0, 2]], heads)
-
-
-@pytest.mark.parametrize("t", [-0.1, 1.5, np.nan, "half", [], [0.5, 2], None, [[0.5]]])
-def test_a_t_outside_0_and_1_is_refused_with_what_came(t):
-    with pytest.raises(ValueError, match=r"t must lie between 0 \(global\) and 1 \(local\).* got "):
-        blend(np.zeros((1, 2)), t)
 
 
 def test_an_unknown_calibration_is_refused():

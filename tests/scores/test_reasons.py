@@ -34,7 +34,14 @@ def contributions() -> Reasons:
     parts = np.array([[-0.5, 0.1, -0.02], [-0.001, 0.0, 0.2], [np.nan, np.nan, np.nan]])
     values = [[1.5, 2.5, None], ["<b>", "c", None], np.array([7, 8, 9])]
     return Reasons.of(
-        0.5, np.array([0.1, 0.9, np.nan]), parts, names=["a", "b", "c"], values=values, typical=[1.0, None, 3], top=2
+        0.5,
+        np.array([0.1, 0.9, np.nan]),
+        parts,
+        names=["a", "b", "c"],
+        values=values,
+        typical=[[1.0, None, 3]],
+        against=np.zeros(3, dtype=np.intp),
+        top=2,
     )
 
 
@@ -138,7 +145,7 @@ def test_a_ranking_says_why_the_peripheral_rows_are(made, capsys):
 def test_models_that_cannot_say_why_still_score_and_rank(made, tmp_path, capsys):
     folder, model, _ = made
     header, arrays = model.parts()
-    arrays.pop("center")
+    arrays.pop("typical")
     model_file.write(tmp_path / "old.safetensors", header, arrays)
     data = str(folder / "rows.csv")
     assert main(["rank", str(tmp_path / "old.safetensors"), data, "--top", "2"]) == 0

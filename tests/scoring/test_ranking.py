@@ -28,7 +28,8 @@ def made(tmp_path_factory):
 def test_the_ends_are_those_of_sorting_everything(made):
     folder, table = made
     model = load(folder / "m.safetensors")
-    n, best, worst = ranking.rank(model, str(folder / "t.parquet"), 0.5, 5)
+    ranked = ranking.rank(model, str(folder / "t.parquet"), 0.5, 5)
+    n, best, worst = ranked.rows, ranked.best, ranked.worst
     order = np.argsort(-model.centrality(table.select(["a", "b", "c"])), kind="stable")
     assert n == 70_000
     assert [row["row"] for row in best.rows()] == order[:5].tolist()
@@ -158,7 +159,8 @@ def watched(tmp_path_factory):
 
 def test_moments_of_a_series_are_ranked_by_all_windows_that_hold_them(watched):
     chain = load(watched / "m.safetensors")
-    n, best, worst = ranking.rank(chain, str(watched / "t.parquet"), 0.5, 5)
+    ranked = ranking.rank(chain, str(watched / "t.parquet"), 0.5, 5)
+    n, best, worst = ranked.rows, ranked.best, ranked.worst
     assert n == 300
     windows = chain.centrality(tables.read(watched / "t.parquet"), 0.5)
     moments = chain.representation_.spread(windows, 300)

@@ -24,14 +24,7 @@ from tests.served import ARROW, JSON, Server, arrow, wait_for
 pytestmark = pytest.mark.slow  # each waits for a process that imports torch
 ROUNDING = 1e-6  # of float32: rows scored alone or with others
 RNG = np.random.default_rng(0)
-X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("serve") / "m.safetensors"
-    quick(holdout=0.3).fit(X).save(path)
-    return path
+X = pd.DataFrame(RNG.normal(size=(500, 3)), columns=["a", "b", "c"])  # what conftest fits
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +37,6 @@ def server(file):
     running = Server(str(file), "--max-rows", "200000", "--max-bytes", "9000000")
     yield running
     assert running.stop()[0] == 0
-
-
-@pytest.fixture
-def start():
-    """Starts servers of a test's own; none outlives it, whatever happens."""
-    started: list[Server] = []
-
-    def make(*arguments: str) -> Server:
-        started.append(Server(*arguments))
-        return started[-1]
-
-    yield make
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.ended()
 
 
 def test_rows_as_lists_or_objects_get_the_models_own_scores(server, model):
@@ -287,7 +264,7 @@ def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tm
     assert server.metric("centrality_requests_total", path="/score", status="500") == 2
     server.stop()
     log = "".join(server.log)
-    assert log.count("An error of the service at POST /score") == log.count("Traceback") == 2
+    assert log.count("An error of the service at /score") == log.count("Traceback") == 2
     assert "TypeError: object of type 'NoneType' has no len()" in log
     assert "ValueError: invalid literal for int() with base 10: 'drawer'" in log
 
@@ -342,9 +319,14 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
             body = json.loads(answer.read())
             found.append((answer.status, answer.headers["Centrality-Model"], body["centrality_0.5"][0]))
 
+    def version_for_large() -> str:
+        """The model that a request gets which another process answers."""
+        return running.ask("POST", "/score", json.dumps({"rows": [row]}) + 100_000 * " ")[1]["Centrality-Model"]
+
     with ThreadPoolExecutor(4) as pool:
         clients = [pool.submit(client) for _ in range(4)]
         wait_for(lambda: found)
+        large = [version_for_large()]
         other.save(path)
         wait_for(lambda: len({version for _, version, _ in found}) == 2)
         path.write_text("not a model")
@@ -353,14 +335,16 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
         assert running.metric("centrality_model_reloads_total", result="loaded") == 1
         before = len(found)
         wait_for(lambda: len(found) > before + 20)
+        large.append(version_for_large())  # of a file that is not there any more
         status, said = running.stop()
         for one in clients:
             one.result()
     assert status == 0
-    assert said.endswith(f"with {len(found):,} rows.\n")  # none was scored and not answered
+    assert said.endswith(f"with {len(found) + len(large):,} rows.\n")  # none was scored and not answered
     assert {answer for answer, _, _ in found} == {200}
     versions = list(dict.fromkeys(version for _, version, _ in found))
-    assert len(versions) == 2
+    assert versions == large
+    assert len(set(versions)) == 2
     np.testing.assert_allclose(
         [s for _, _, s in found], [expected[versions.index(v)] for _, v, _ in found], atol=ROUNDING
     )

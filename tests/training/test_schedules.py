@@ -17,12 +17,13 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
     error = model.standard_error(blob)
     assert error.shape == (len(blob),)
     assert (error > 0).all()
-    assert np.median(error) < 0.1
+    assert np.median(error) < 0.2  # of at most .5, had the members nothing in common
     model.save(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "model.safetensors").raw(blob), model.raw(blob))
 
 
-def test_a_single_network_has_no_standard_error(fitted, blob):
+def test_a_single_network_has_no_standard_error(blob):
+    fitted = quick(ensemble=1).fit(blob)
     with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=5\)"):
         fitted.standard_error(blob)
 

@@ -26,8 +26,8 @@ def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
 
 
 def test_clean_data_has_a_larger_budget(blob, monkeypatch):
-    monkeypatch.setattr("centrality.fuse.STEPS", 20)
-    monkeypatch.setattr("centrality.fuse.STEPS_WHEN_CLEAN", 40)
+    monkeypatch.setattr("centrality.training.plan.STEPS", 20)
+    monkeypatch.setattr("centrality.training.plan.STEPS_WHEN_CLEAN", 40)
     steps = [quick(max_steps=None, novelty=clean).fit(blob).history_["step"][-1] for clean in (False, True)]
     assert steps == [20, 40]
 

@@ -3,13 +3,22 @@
 import { css, type Map, OTHER, shade } from "./colours";
 import type { Column, Data } from "./data";
 import type { Host } from "./hosts";
-import { QueryError, search } from "./query";
-import { moves, Scores } from "./scores";
+import { Marks } from "./marks";
+import { QueryError, search, turnsWithT } from "./query";
+import { narrow } from "./ranges";
+import { moves, Scores, TOP } from "./scores";
 import { beginning, readBack, type State, written } from "./state";
+import { day, number } from "./words";
 
 const DARK = "(prefers-color-scheme: dark)";
-export type Changed = Set<keyof State>;
-export const any = (changed: Changed, ...keys: (keyof State)[]) => keys.some((key) => changed.has(key));
+const LET_GO = 80; // milliseconds after something was let go: what has changed is seen before all of it is drawn
+const MANY = 200_000; // rows from which panels follow more slowly
+const QUIET = 300; // milliseconds without a change after which things have come to rest
+/** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
+const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection"]);
+
+export type Changed = Set<keyof State | "marks">;
+export const any = (changed: Changed, ...keys: (keyof State | "marks")[]) => keys.some((key) => changed.has(key));
 export interface Part {
   update(changed: Changed): void;
 }
@@ -26,20 +35,29 @@ export interface Paint {
 
 export class App {
   readonly scores: Scores;
+  readonly marks: Marks;
   readonly first: State;
   state: State;
   paint!: Paint;
   values?: Float32Array; // that rows are coloured by, unless it is their score
-  filter?: Uint8Array;
+  filter?: Uint8Array; // by the query and the ranges of columns
+  visible?: Uint8Array; // by the filter and the brush
+  count: number; // of visible rows
   complaint = ""; // about the query
   limit = 0; // the step below which rows are flagged
   dark = false;
+  held = false; // something is being dragged: what is dear waits until it is let go
   readonly parts: Part[] = []; // brought up to date before the frame is drawn
   readonly panels: Part[] = []; // and right after it, so that the map does not wait for them
+  readonly resting: (() => void)[] = []; // done once things have come to rest
+  readonly #end = new AbortController();
+  readonly gone = this.#end.signal; // aborted when the page is taken down
   #changed: Changed = new Set();
   #owed: Changed = new Set(); // to the panels
   #frame = 0;
   #saving = 0;
+  #settling = 0;
+  #step = false; // something was done since the address was last written
   #known?: Float32Array;
 
   constructor(
@@ -49,52 +67,112 @@ export class App {
     private readonly live: HTMLElement,
   ) {
     this.scores = new Scores(data);
-    this.first = beginning(data.t);
-    this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first };
+    this.count = data.n;
+    this.first = { ...beginning(data.t), colour: data.colour };
+    this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first, ...host.wanted?.(data) };
+    this.marks = new Marks(data, host, () => this.#note("marks"));
     if (!this.colours().some(([value]) => value === this.state.colour)) this.state.colour = "f";
   }
 
   begin(): void {
-    matchMedia(DARK).addEventListener("change", () => this.set({ theme: this.state.theme }));
+    const { gone: signal } = this;
+    matchMedia(DARK).addEventListener("change", () => this.set({ theme: this.state.theme }), { signal });
     this.set({ ...this.state });
+    void this.marks.load();
     if (this.host.linked) {
-      addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)));
+      addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)), { signal });
     }
+    this.host.follow?.((change) => this.set(change), this.data);
+  }
+
+  /** Take the page down: nothing of it is left behind. */
+  end(): void {
+    this.#end.abort();
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#saving);
+    clearTimeout(this.#settling);
+    this.host.end?.();
+    this.data.end();
   }
 
   set(change: Partial<State>): void {
     Object.assign(this.state, change);
-    for (const key of Object.keys(change) as (keyof State)[]) this.#changed.add(key);
+    for (const key of Object.keys(change) as (keyof State)[]) {
+      this.#note(key);
+      if (STEPS.has(key)) this.#step = true;
+    }
+  }
+
+  #note(key: keyof State | "marks"): void {
+    this.#changed.add(key);
     this.#frame ||= requestAnimationFrame(() => this.#refresh());
+  }
+
+  /** Keys pressed anywhere are ours where the page is; in a notebook only those pressed in the widget. */
+  onKey(act: (event: KeyboardEvent) => void): void {
+    const where: EventTarget = this.host.linked ? document : this.root;
+    where.addEventListener("keydown", (event) => act(event as KeyboardEvent), { signal: this.gone });
+  }
+
+  /** Something is dragged, or let go. */
+  hold(held: boolean): void {
+    if (held === this.held) return;
+    this.held = held;
+    clearTimeout(this.#settling);
+    if (!held) this.#settling = window.setTimeout(() => this.#rest(), LET_GO);
+  }
+
+  #rest(): void {
+    if (this.#frame) this.#refresh();
+    for (const act of this.resting) act();
   }
 
   /** Everything that follows from a change, at most once a frame. */
   #refresh(): void {
+    cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const changed = this.#changed;
     this.#changed = new Set();
+    this.#follow(changed);
+    for (const part of this.parts) part.update(changed);
+    // While something is dragged the map comes first: panels follow a few times a second.
+    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels(), this.held && this.data.n > MANY ? 90 : 0);
+    for (const key of changed) this.#owed.add(key);
+    this.host.tell?.(this.state, changed, this.data);
+    clearTimeout(this.#settling);
+    if (!this.held) this.#settling = window.setTimeout(() => this.#rest(), QUIET);
+    clearTimeout(this.#saving);
+    this.#saving = window.setTimeout(() => this.#save(), 250);
+  }
+
+  #follow(changed: Changed): void {
     const { state } = this;
     if (changed.has("theme")) {
       this.root.dataset.theme = state.theme;
       this.dark = state.theme ? state.theme === "dark" : matchMedia(DARK).matches;
     }
     if (changed.has("t")) this.scores.at(state.t);
-    if (changed.has("query")) this.#find();
+    const turned = changed.has("t") && turnsWithT(state.query);
+    if (any(changed, "query", "ranges") || turned) this.#find();
+    if (turned) changed.add("query"); // it finds other rows now
+    if (any(changed, "query", "ranges", "brush") || (changed.has("t") && state.brush)) this.#see();
     if (any(changed, "t", "rule", "level")) this.#judge();
     if (any(changed, "colour", "theme")) this.#choosePaint();
     if (this.paint.byScore) this.paint.range = this.#usualScores();
-    for (const part of this.parts) part.update(changed);
-    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels());
-    for (const key of changed) this.#owed.add(key);
-    if (changed.has("selection")) this.host.select?.(Uint32Array.from(state.selection, this.data.id));
-    clearTimeout(this.#saving);
-    this.#saving = window.setTimeout(() => this.host.linked && history.replaceState(null, "", this.link()), 250);
   }
 
   #refreshPanels(): void {
+    if (this.gone.aborted) return;
     const changed = this.#owed;
     this.#owed = new Set();
     for (const panel of this.panels) panel.update(changed);
+  }
+
+  #save(): void {
+    if (!this.host.linked) return;
+    const link = this.link();
+    if (link !== location.href) history[this.#step ? "pushState" : "replaceState"](null, "", link);
+    this.#step = false;
   }
 
   link(): string {
@@ -108,20 +186,7 @@ export class App {
   }
 
   /** Is the row neither filtered nor brushed away? */
-  readonly shown = (row: number): boolean => {
-    if (this.filter && !this.filter[row]) return false;
-    const { brush } = this.state;
-    if (!brush) return true;
-    const f = this.scores.value(row);
-    return f >= brush[0] && f <= brush[1];
-  };
-
-  countShown(): number {
-    if (!this.filter && !this.state.brush) return this.data.n;
-    let count = 0;
-    for (let row = 0; row < this.data.n; row++) if (this.shown(row)) count++;
-    return count;
-  }
+  readonly shown = (row: number): boolean => !this.visible || this.visible[row] > 0;
 
   flagged(row: number): boolean {
     return this.scores.f[row] < this.limit;
@@ -142,20 +207,42 @@ export class App {
   colourOf(row: number): string {
     const { paint, values } = this;
     const value = paint.byScore ? this.scores.value(row) : values![row];
-    if (value < 0 && !paint.byScore) return "#8a8f98";
+    if (value < 0) return css(shade(paint.map, -1, this.dark));
     const at = (value - paint.range[0]) / (paint.range[1] - paint.range[0]);
     return css(shade(paint.map, Math.max(0, Math.min(1, at)), this.dark));
   }
 
   #find(): void {
+    const { query, ranges } = this.state;
     this.complaint = "";
+    this.filter = undefined;
     try {
-      this.filter = search(this.state.query, this.data);
+      this.filter = search(query, this.data, this.scores);
     } catch (error) {
       if (!(error instanceof QueryError)) throw error;
       this.complaint = error.message;
-      this.filter = undefined;
     }
+    if (!Object.keys(ranges).length) return;
+    this.filter ??= new Uint8Array(this.data.n).fill(1);
+    narrow(this.filter, ranges, this.data.columns);
+  }
+
+  /** Which rows are visible now, and how many. */
+  #see(): void {
+    const { filter, data } = this;
+    const { brush } = this.state;
+    this.visible = filter;
+    this.count = data.n;
+    if (brush) {
+      const { f } = this.scores;
+      const [low, high] = [Math.sqrt(brush[0]) * TOP - 0.01, Math.sqrt(brush[1]) * TOP + 0.01];
+      const visible = new Uint8Array(data.n);
+      for (let row = 0; row < data.n; row++) visible[row] = f[row] >= low && f[row] <= high ? (filter ? filter[row] : 1) : 0;
+      this.visible = visible;
+    }
+    if (!this.visible) return;
+    this.count = 0;
+    for (let row = 0; row < data.n; row++) this.count += this.visible[row];
   }
 
   #judge(): void {
@@ -183,15 +270,15 @@ export class App {
     }
   }
 
+  /** Colours span nearly all values; where some lie beyond, the legend says so. */
   #paintNumbers(column: Column): void {
     const values = column.values!;
-    const sorted = Float64Array.from(values).filter((v) => !Number.isNaN(v)).sort();
-    const low = sorted[Math.floor(0.01 * (sorted.length - 1))] ?? 0;
-    const high = sorted[Math.ceil(0.99 * (sorted.length - 1))] ?? 1;
+    const { low, high, least, most } = column.summary!();
     const width = high > low ? high - low : 1;
     this.values = Float32Array.from(values, (v) => (Number.isNaN(v) ? -1 : Math.max(0, Math.min(1, (v - low) / width))));
-    const text = (v: number) => (column.kind === "date" ? new Date(v).toISOString().slice(0, 10) : short(v));
-    this.paint = { map: "even", byScore: false, range: [0, 1], label: column.name, ends: [text(low), text(low + width)], column };
+    const text = column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(3)));
+    const ends: [string, string] = [(least < low ? "≤ " : "") + text(low), (most > low + width ? "≥ " : "") + text(low + width)];
+    this.paint = { map: "even", byScore: false, range: [0, 1], label: column.name, ends, column };
   }
 
   /** The scores that colours span: nearly all at this t. */
@@ -200,8 +287,3 @@ export class App {
     return [low, Math.max(this.scores.quantile(0.99), low + 1e-3)];
   }
 }
-
-export const short = (value: number) => String(Number(value.toPrecision(3)));
-/** A score: three decimals, or two digits where these would all be zero. */
-export const score = (f: number) => (f >= 0.0995 || f === 0 ? f.toFixed(3) : f >= 0.001 ? f.toFixed(4) : f.toExponential(1));
-export const percent = (share: number) => `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;

@@ -1,7 +1,7 @@
-// Colours that are even to the eye and safe for the colour-blind, and that let the odd rows stand off the ground:
-// dark on light, bright on dark.
+// Colours that mean the same in light and in dark, here and in plots/_style.py: yellow is central, dark blue is peripheral; red
+// is called odd; blue falls and orange rises. All are even to the eye and safe for the colour-blind.
 
-const hex = (text: string) => text.match(/.{6}/g)!.map((c) => [0, 2, 4].map((k) => parseInt(c.slice(k, k + 2), 16)));
+const hex = (text: string) => text.match(/[0-9a-f]{6}/g)!.map((c) => [0, 2, 4].map((k) => parseInt(c.slice(k, k + 2), 16)));
 
 // viridis at 17 equal steps: lightness rises evenly, with or without hues
 const EVEN = hex(
@@ -9,9 +9,12 @@ const EVEN = hex(
 );
 // blue over grey to orange: a change down or up
 const CHANGE = hex("0a4ea83f79c27ea5d7b9c6d6b8b8b4e0c39ae9a25dd97a1eb35300");
-// Okabe and Ito's, told apart with every kind of colour vision; grey for all further levels
-const KINDS = hex("0072b2e69f00009e73cc79a756b4e9d55e00b8a800666666");
+// Ten levels, any two at least ten units of CIEDE2000 apart with every kind of colour vision, as a test computes.
+// Grey is for all further ones.
+const KINDS = hex("296e9bc25900009e73cc79a756b4e96625ff8d4d33aba512dccf00f7bbd7" + "8a8f98");
 export const OTHER = KINDS.length - 1;
+export const ODD = { light: [194, 24, 60], dark: [255, 107, 107] };
+const GAP = [138, 143, 152]; // of rows without a value
 
 export type Map = "even" | "change" | "kinds";
 
@@ -22,12 +25,13 @@ export function palette(map: Map, dark: boolean): Uint8Array {
   return out;
 }
 
-/** The colour of a number from 0 to 1; of kinds, of a level's number over 255. */
+/** The colour of a number from 0 to 1; of kinds, of a level's number over 255; below 0 for a gap. */
 export function shade(map: Map, at: number, dark: boolean): number[] {
+  if (at < 0) return GAP;
   if (map === "kinds") return KINDS[Math.min(OTHER, Math.round(at * 255))];
   const stops = map === "even" ? EVEN : CHANGE;
-  // The ends that would vanish into the ground are left out.
-  const place = map === "even" ? (dark ? 1 - 0.87 * at : 0.93 * at) : at;
+  // The end that would vanish into the ground is left out: of the yellows on a light one, of the blues on a dark one.
+  const place = map === "even" ? (dark ? 0.3 + 0.7 * at : 0.93 * at) : at;
   const k = Math.min(stops.length - 2, Math.floor(place * (stops.length - 1)));
   const part = place * (stops.length - 1) - k;
   return stops[k].map((low, c) => Math.round(low + (stops[k + 1][c] - low) * part));

@@ -1,6 +1,8 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedPictures, EmbeddedReasons, Header, Reason, StoredArray } from "./header";
+import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray } from "./header";
+import { type Summary, summaryOf } from "./summary";
+import { day, number } from "./words";
 
 type Get = <T extends ArrayBufferView>(place: StoredArray) => T;
 type Numbers = Float32Array | Float64Array | Uint8Array;
@@ -11,26 +13,35 @@ export interface Column {
   values?: Numbers; // of a category: codes into levels, 0 for a gap
   levels?: string[];
   text: (row: number) => string; // as the page shows it; "" for a gap
+  summary?: () => Summary; // of numbers and dates, made when it is first asked for
 }
 
 export interface Data {
   title: string;
   n: number;
   t: number;
+  mixing: Mixing;
   axes: Axes;
-  x: Float32Array; // from -1 to 1 across the map
+  x: Float32Array; // from -1 to 1 across the map, beyond for rows that are far from all others
   y: Float32Array;
   g: Uint16Array; // steps, see scores.ts
   l: Uint16Array;
   id: (row: number) => number; // where the row stands in the user's data
+  row: (id: number) => number; // and back; -1 if it is not shown
   columns: Column[];
   kind: Header["items"]["kind"];
   itemColumn: string;
   picture?: (row: number) => string | undefined; // an address; absent: ask the host
   curve?: (row: number) => Uint8Array;
   inliers?: [Uint16Array, Uint16Array];
-  asks: boolean; // reasons come from the host
+  asks: boolean; // why a row is odd, and what lies near it, is asked of the host
   reasons?: (row: number) => Reason[] | undefined;
+  near?: (row: number) => number[] | undefined; // the nearest typical row first
+  heat?: (row: number) => Heat | undefined;
+  colour: string; // "f", or "=" and the column that rows are coloured by to begin with
+  guilty: string[]; // features, from the one that makes the odd rows odd most of all
+  print: string; // tells these bytes from others
+  end: () => void; // lets go of what the browser keeps for us
 }
 
 export class DataError extends Error {}
@@ -56,47 +67,66 @@ export async function decode(bytes: Uint8Array<ArrayBuffer>): Promise<Data> {
     throw new DataError("The data is damaged or cut short.");
   }
   try {
-    return read(whole);
+    return read(whole, fingerprint(bytes));
   } catch (error) {
     throw new DataError(`The data does not fit together: ${(error as Error).message}`);
   }
 }
 
-function read(whole: ArrayBuffer): Data {
+/** A short text that differs between different bytes: their number, and a sum of some of them (FNV). */
+function fingerprint(bytes: Uint8Array): string {
+  let sum = 0x811c9dc5;
+  const step = Math.max(1, Math.floor(bytes.length / 50_000));
+  for (let i = 0; i < bytes.length; i += step) sum = Math.imul(sum ^ bytes[i], 0x01000193);
+  return `${bytes.length.toString(36)}-${(sum >>> 0).toString(36)}`;
+}
+
+function read(whole: ArrayBuffer, print: string): Data {
   const size = new DataView(whole).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size))) as Header;
   const start = 4 + size;
   const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
-  const { n, items, reasons } = header;
+  const { n, items, reasons, neighbours } = header;
   const points = planes(get(header.points), n, 3, Float32Array);
   const heads = planes(get(header.heads), n, 2, Uint16Array);
-  for (const line of points) for (let i = 0; i < n; i++) line[i] = (line[i] / 0xffffff) * 2 - 1;
+  points.forEach((line, axis) => {
+    const reach = header.axes.reach[axis];
+    for (let i = 0; i < n; i++) line[i] = ((line[i] / 0xffffff) * 2 - 1) * reach;
+  });
   const rows = header.rows && get<Uint32Array>(header.rows);
   const inliers = header.inliers && get<Uint16Array>(header.inliers);
   const data: Data = {
     title: header.title,
     n,
     t: header.t,
+    mixing: header.mixing,
     axes: header.axes,
     x: points[0],
     y: points[1],
     g: heads[0],
     l: heads[1],
     id: rows ? (row) => rows[row] : (row) => row,
+    row: rows ? (id) => find(rows, id) : (id) => (id >= 0 && id < n ? id : -1),
     columns: header.columns.map((c) => column(c, get)),
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
     inliers: inliers && [inliers.subarray(0, inliers.length / 2), inliers.subarray(inliers.length / 2)],
-    asks: reasons === "ask",
+    asks: reasons === "ask" || neighbours === "ask",
+    colour: header.colour ? `=${header.colour}` : "f",
+    guilty: header.guilty ?? [],
+    print,
+    end: () => undefined,
   };
-  if (items.kind === "picture" && items.embedded) data.picture = pictures(items.embedded, get);
+  if (items.kind === "picture" && items.embedded) [data.picture, data.end] = pictures(items.embedded, get);
   if (items.kind === "series") {
     const all = get<Uint8Array>(items.curves);
     const moments = all.length / n;
     data.curve = (row) => all.subarray(row * moments, (row + 1) * moments);
   }
   if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
+  if (neighbours && neighbours !== "ask") data.near = embeddedNeighbours(neighbours, get);
+  if (header.heat) data.heat = embeddedHeat(header.heat, get);
   return data;
 }
 
@@ -132,30 +162,17 @@ function column(header: Header["columns"][number], get: Get): Column {
     return { name, kind, values, levels, text: (row) => levels[values[row] - 1] ?? "" };
   }
   const shown = kind === "date" ? day : number;
-  return { name, kind, values, text: (row) => (Number.isNaN(values[row]) ? "" : shown(values[row])) };
+  let known: Summary | undefined;
+  const summary = () => (known ??= summaryOf(values));
+  return { name, kind, values, summary, text: (row) => (Number.isNaN(values[row]) ? "" : shown(values[row])) };
 }
 
-export const many = (count: number) => count.toLocaleString("en");
-
-export function day(moment: number): string {
-  const text = new Date(moment).toISOString();
-  return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
-}
-
-/** A number in few characters. */
-export function number(value: number): string {
-  if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return many(value);
-  const size = Math.abs(value);
-  return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
-}
-
-function pictures(places: EmbeddedPictures, get: Get) {
+function pictures(places: EmbeddedPictures, get: Get): [(row: number) => string | undefined, () => void] {
   const rows = get<Uint32Array>(places.rows);
   const ends = get<Uint32Array>(places.ends);
   const files = get<Uint8Array<ArrayBuffer>>(places.files);
   const made = new Map<number, string>();
-  return (row: number): string | undefined => {
+  const picture = (row: number): string | undefined => {
     const known = made.get(row);
     if (known) return known;
     const k = find(rows, row);
@@ -164,6 +181,27 @@ function pictures(places: EmbeddedPictures, get: Get) {
     const address = URL.createObjectURL(new Blob([file], { type: file[0] === 0x89 ? "image/png" : "image/jpeg" }));
     made.set(row, address);
     return address;
+  };
+  return [picture, () => made.forEach((address) => URL.revokeObjectURL(address))];
+}
+
+function embeddedNeighbours(header: EmbeddedNeighbours, get: Get) {
+  const rows = get<Uint32Array>(header.rows);
+  const near = get<Uint32Array>(header.near);
+  const each = near.length / rows.length;
+  return (row: number): number[] | undefined => {
+    const k = find(rows, row);
+    return k < 0 ? undefined : [...near.subarray(k * each, (k + 1) * each)];
+  };
+}
+
+function embeddedHeat({ rows: places, width, height, values: all }: EmbeddedHeat, get: Get) {
+  const rows = get<Uint32Array>(places);
+  const bytes = get<Uint8Array>(all);
+  const each = 2 * width * height;
+  return (row: number): Heat | undefined => {
+    const k = find(rows, row);
+    return k < 0 ? undefined : { width, height, values: [...bytes.subarray(k * each, (k + 1) * each)] };
   };
 }
 

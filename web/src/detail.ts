@@ -1,10 +1,10 @@
 // The card of one row: what it is, its scores and rank, how they go with t, and why.
 
-import { type App, type Changed, type Part, percent, score, short } from "./app";
-import { many } from "./data";
+import type { App, Changed, Part } from "./app";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
-import type { Reason } from "./header";
+import { type Answers, weighed } from "./why";
+import { many, percent, score, short, signed } from "./words";
 
 const COLUMNS = 8;
 
@@ -13,10 +13,10 @@ export class Detail implements Part {
   #row = -1;
   #hovered = -1;
   #asked = 0;
-  #reasons?: Reason[]; // of the row
 
   constructor(
     private readonly app: App,
+    private readonly answers: Answers,
     private readonly place: (row: number) => [number, number],
   ) {}
 
@@ -32,10 +32,13 @@ export class Detail implements Part {
 
   #show(): void {
     const { pinned } = this.app.state;
-    const row = this.#hovered >= 0 ? this.#hovered : pinned;
+    const reviewing = this.app.state.panel === "review"; // there the row of the card stands in the panel
+    const row = this.#hovered >= 0 ? this.#hovered : reviewing ? -1 : pinned;
     this.element.hidden = row < 0;
     if (row < 0) return;
     const fixed = row === pinned;
+    this.element.setAttribute("role", fixed ? "region" : "tooltip");
+    this.element.setAttribute("aria-label", `Row ${this.app.data.id(row)}`);
     this.element.classList.toggle("fixed", fixed);
     this.#fill(row, fixed);
     if (row !== this.#row) this.#ask(row);
@@ -52,7 +55,7 @@ export class Detail implements Part {
     const p = scores.pValue(row);
     const columns = data.columns.filter((c) => c.name !== data.itemColumn).slice(0, COLUMNS);
     this.element.replaceChildren(
-      h("header", h("b", `Row ${many(data.id(row))}`), app.flagged(row) && h("span.flag", "outlier"),
+      h("div.head", h("h2", `Row ${many(data.id(row))}`), app.flagged(row) && h("span.flag", "outlier"),
         fixed && h("button.plain", { "aria-label": "Close", onclick: () => this.#close() }, icon("close"))),
       h("div.what", face(app, row, true),
         h("div.numbers", {},
@@ -70,45 +73,49 @@ export class Detail implements Part {
     this.app.set({ pinned: -1 });
   }
 
-  /** Beside the point, inside the map; where the map is narrow, the style sheet puts it at its bottom. */
+  /** Beside the point, inside the map; where the map is narrow, at its top or bottom, wherever the point is not. */
   #stand(row: number): void {
     const stage = this.element.parentElement!;
     const [px, py] = this.place(row);
+    const { clientWidth: width, clientHeight: height } = stage;
+    const narrow = width < 520;
+    this.element.classList.toggle("sheet", narrow);
     const { offsetWidth: wide, offsetHeight: tall } = this.element;
-    const left = px + 18 + wide < stage.clientWidth ? px + 18 : px - 18 - wide;
-    this.element.style.left = `${Math.max(8, Math.min(left, stage.clientWidth - wide - 8))}px`;
-    this.element.style.top = `${Math.max(8, Math.min(py - 40, stage.clientHeight - tall - 8))}px`;
+    const left = px + 18 + wide < width ? px + 18 : px - 18 - wide;
+    const top = narrow ? (py > height / 2 ? 8 : height - tall - 8) : Math.min(py - 40, height - tall - 8);
+    this.element.style.left = `${narrow ? 8 : Math.max(8, Math.min(left, width - wide - 8))}px`;
+    this.element.style.top = `${Math.max(8, top)}px`;
   }
 
   #ask(row: number): void {
-    const { data, host } = this.app;
-    this.#reasons = data.reasons?.(row);
     const question = ++this.#asked;
-    if (!data.asks || !host.reasons) return;
-    const answer = (reasons: Reason[]) => {
+    if (!this.app.data.asks) return;
+    window.setTimeout(() => {
       if (question !== this.#asked) return; // the pointer has gone on
-      this.#reasons = reasons;
-      this.#explain();
-      this.#stand(row);
-    };
-    window.setTimeout(() => question === this.#asked && host.reasons!(row).then(answer, () => undefined), 120);
+      void this.answers.ask(row).then(() => {
+        if (question !== this.#asked) return;
+        this.#explain();
+        this.#stand(row);
+      });
+    }, 120);
   }
 
   /** The features that weigh most at this t, with what each adds to the score or takes from it. */
   #explain(): void {
-    if (!this.#reasons) return;
-    const { t } = this.app.state;
-    const values = this.#reasons.map(({ name, global, local }) => ({ name, value: (1 - t) * global + t * local }));
-    values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    const most = Math.max(Math.abs(values[0]?.value ?? 0), 1e-9);
-    const lines = values.slice(0, 5).filter((r) => Math.abs(r.value) > 0.02 * most).map(({ name, value }) => {
-      const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
-      bar.style.width = `${(46 * Math.abs(value)) / most}%`;
-      const held = this.app.data.columns.find((c) => c.name === name)?.text(this.#row);
-      return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar),
-        h("span.amount", `${value < 0 ? "−" : "+"}${Number(Math.abs(value).toPrecision(2))}`));
-    });
-    const why = this.element.querySelector(".reasons")!;
-    why.replaceChildren(h("h3", "Why, against the centre"), h("ul", ...lines));
+    const why = this.answers.now(this.#row);
+    const place = this.element.querySelector(".reasons");
+    if (!why?.reasons.length || !place) return;
+    place.replaceChildren(h("h3", "Why, against the centre"), reasonsList(this.app, this.#row, weighed(why.reasons, this.app.state.t).slice(0, 5)));
   }
+}
+
+/** Features and what they add or take, as bars. */
+export function reasonsList(app: App, row: number, reasons: { name: string; value: number }[]): HTMLElement {
+  const most = Math.max(Math.abs(reasons[0]?.value ?? 0), 1e-9);
+  return h("ul", ...reasons.map(({ name, value }) => {
+    const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
+    bar.style.width = `${(46 * Math.abs(value)) / most}%`;
+    const held = app.data.columns.find((c) => c.name === name)?.text(row);
+    return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar), h("span.amount", signed(value)));
+  }));
 }

@@ -1,25 +1,41 @@
-// The dial t, from global to local, and a button that turns it.
+// The dial t, from global to local, and a button that turns it: once, or to and fro.
 
 import type { App, Changed, Part } from "./app";
 import { h, icon, on } from "./dom";
 
-const SWEEP = 4000; // milliseconds from one end to the other
+const SWEEP = 4000; // milliseconds from one end to the other, at speed 1
+const SPEEDS = ["0.5", "1", "2", "4"];
 
 export class Dial implements Part {
   readonly element: HTMLElement;
-  readonly #slider = h("input", { type: "range", id: "t", min: 0, max: 1, step: 0.01, "aria-label": "t, from global to local" });
+  readonly #slider = h("input.turn", { type: "range", min: 0, max: 1, step: 0.01, "aria-label": "t, from global to local" });
   readonly #value = h("output.value", { "aria-hidden": "true" });
   readonly #play = h("button.round", { onclick: () => this.#toggle() });
+  readonly #loop = h("button.small", { "aria-pressed": "false", title: "To and fro until stopped", onclick: () => this.#again() }, "loop");
+  readonly #speed = h("select.small", { "aria-label": "Speed" }, ...SPEEDS.map((value) => h("option", { value }, `${value}×`)));
   #turning = 0;
 
   constructor(private readonly app: App) {
-    on(this.#slider, { input: () => this.#turn(Number(this.#slider.value)), change: () => this.#say() });
+    this.#speed.value = "1";
+    const release = () => {
+      app.hold(false);
+      this.#say();
+    };
+    on(this.#slider, {
+      pointerdown: () => app.hold(true),
+      input: () => this.#turn(Number(this.#slider.value)),
+      change: release,
+      pointerup: () => app.hold(false),
+      pointercancel: () => app.hold(false),
+      blur: () => app.hold(false),
+    });
     this.element = h("section.dial", { "aria-label": "The dial t" },
-      h("div.reading", h("span.t", "t"), this.#value, this.#play),
+      h("div.reading", h("span.t", { "aria-hidden": "true" }, "t"), this.#value, this.#loop, this.#speed, this.#play),
       this.#slider,
       h("div.ends", {},
         h("button.plain", { onclick: () => this.#turn(0) }, h("b", "global"), " near to everything"),
         h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "local"), " in a dense place")));
+    app.gone.addEventListener("abort", () => cancelAnimationFrame(this.#turning));
     this.#show();
   }
 
@@ -37,15 +53,30 @@ export class Dial implements Part {
     this.app.set({ t });
   }
 
+  #again(): void {
+    this.#loop.setAttribute("aria-pressed", String(this.#loop.getAttribute("aria-pressed") !== "true"));
+  }
+
   #toggle(): void {
-    if (this.#turning) return this.#stop();
-    const from = this.app.state.t >= 1 ? 0 : this.app.state.t;
-    const start = performance.now();
+    if (this.#turning) {
+      this.#stop();
+      return this.app.hold(false);
+    }
+    let place = this.app.state.t >= 1 ? 0 : this.app.state.t; // from 0 to 1, and on to 2 on the way back
+    let last = performance.now();
+    this.app.hold(true);
     const step = (now: number) => {
-      const t = Math.min(1, from + (now - start) / SWEEP);
+      place += ((now - last) / SWEEP) * Number(this.#speed.value);
+      last = now;
+      const loops = this.#loop.getAttribute("aria-pressed") === "true";
+      if (loops) place %= 2;
+      const t = Math.min(1, place > 1 && loops ? 2 - place : place);
       this.app.set({ t: Math.round(t * 100) / 100 });
-      this.#turning = t < 1 ? requestAnimationFrame(step) : 0;
-      if (!this.#turning) this.#show();
+      if (loops || t < 1) this.#turning = requestAnimationFrame(step);
+      else {
+        this.#stop();
+        this.app.hold(false);
+      }
     };
     this.#turning = requestAnimationFrame(step);
     this.#show();
@@ -66,7 +97,7 @@ export class Dial implements Part {
 
   #say(): void {
     const { scores, data, state } = this.app;
-    const last = data.n - 1;
-    this.app.announce(`t ${state.t.toFixed(2)}: most central row ${data.id(scores.order[last])}, most peripheral row ${data.id(scores.order[0])}`);
+    const [central, peripheral] = [true, false].map((end) => data.id(scores.ends(1, end)[0]));
+    this.app.announce(`t ${state.t.toFixed(2)}: most central row ${central}, most peripheral row ${peripheral}`);
   }
 }

@@ -1,14 +1,15 @@
 // Elements in few words.
 
-type Value = string | number | boolean | undefined | (() => void);
+type Value = string | number | boolean | undefined | ((event?: MouseEvent) => void);
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, Value>;
 
+type Tag<T extends string> = T extends `${infer Name}.${string}` ? Name : T;
+type Made<T extends string> = Tag<T> extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Tag<T>] : HTMLElement;
+
 /** h("button.small", {onclick, "aria-label": "..."}, "text"); what is nothing is left out */
-export function h<K extends keyof HTMLElementTagNameMap>(what: K, ...rest: (Child | Props)[]): HTMLElementTagNameMap[K];
-export function h(what: string, ...rest: (Child | Props)[]): HTMLElement;
-export function h(what: string, ...rest: (Child | Props)[]): HTMLElement {
-  return fill(document.createElement(what.split(".")[0]), what, rest);
+export function h<T extends string>(what: T, ...rest: (Child | Props)[]): Made<T> {
+  return fill(document.createElement(what.split(".")[0]), what, rest) as unknown as Made<T>;
 }
 
 /** The same in SVG. */
@@ -46,6 +47,10 @@ const ICONS: Record<string, string> = {
   in: "M12 5v14M5 12h14",
   out: "M5 12h14",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  near: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 2v4m0 12v4M2 12h4m12 0h4",
+  table: "M4 5h16v14H4ZM4 10h16M4 14.5h16M10 5v14",
+  back: "M9 7 4 12l5 5M4 12h10a5 5 0 0 1 0 10",
+  loop: "M4 12a7 7 0 0 1 12-5l3 3m0-5v5h-5M20 12a7 7 0 0 1-12 5l-3-3m0 5v-5h5",
   play: "M8 5.5v13l11-6.5Z",
   pause: "M8 5v14M16 5v14",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1m2 4a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",

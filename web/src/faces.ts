@@ -1,32 +1,67 @@
 // What a row looks like: its picture, its text, its curve or its first columns; and how its score goes with t.
 
-import { type App, score } from "./app";
-import { many } from "./data";
+import type { App } from "./app";
+import { guiltyFirst } from "./compare";
+import { ODD } from "./colours";
 import { h, s } from "./dom";
+import type { Heat } from "./header";
 import { scoreOf } from "./scores";
+import { warmth } from "./why";
+import { many, score } from "./words";
 
-/** The row itself, small on a card and larger where there is room. */
-export function face(app: App, row: number, large = false): HTMLElement | "" {
-  const { data, host } = app;
-  if (data.kind === "picture") {
-    const address = data.picture ? data.picture(row) : host.picture?.(row);
-    if (address) return h("img.face", { src: address, alt: `picture of row ${data.id(row)}`, loading: "lazy" });
-  }
-  if (data.kind === "series" && data.curve) return h("span.face.curve", curve(data.curve(row)));
+/** The row itself, small on a card and larger where there is room; "" if its columns stand below anyway. */
+export function face(app: App, row: number, large = false, heat?: Heat): HTMLElement | "" {
+  const { data } = app;
+  if (data.kind === "picture") return picture(app, row, heat);
+  if (data.kind === "series" && data.curve) return h("span.face.curve", curve(app, data.curve(row), heat));
   if (data.kind === "text") {
     const column = data.columns.find((c) => c.name === data.itemColumn);
     if (column) return h("span.face.text", column.text(row) || "—");
   }
   if (large) return ""; // its columns stand below
-  const columns = data.columns.slice(0, 4);
+  const columns = guiltyFirst(data.columns, data.guilty).slice(0, 4);
   if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
   return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.text(row) || "—")));
 }
 
-function curve(heights: Uint8Array): SVGElement {
-  const points = Array.from(heights, (v, i) => `${((i / (heights.length - 1)) * 100).toFixed(1)},${(38 - (v / 255) * 36).toFixed(1)}`);
+/** A picture, from the page or from the host; an empty place where there is none. */
+function picture(app: App, row: number, heat?: Heat): HTMLElement {
+  const { data, host } = app;
+  const image = h("img.face", { alt: `picture of row ${data.id(row)}`, loading: "lazy" });
+  const missing = () => image.replaceWith(h("span.face.missing", "no picture"));
+  on_error(image, missing);
+  const known = data.picture?.(row);
+  if (known) image.src = known;
+  else if (host.picture) void host.picture(row).then((address) => (address ? (image.src = address) : missing()), missing);
+  else return h("span.face.missing", "no picture");
+  return heat ? h("span.face.painted", image, painted(app, heat)) : image;
+}
+
+const on_error = (image: HTMLImageElement, act: () => void) => image.addEventListener("error", act, { once: true });
+
+/** The pixels that take from the score in the colour of odd rows, over the picture. */
+function painted(app: App, heat: Heat): HTMLCanvasElement {
+  const canvas = h("canvas.heat", { width: heat.width, height: heat.height, role: "img", "aria-label": "what makes it odd, in red" });
+  const c = canvas.getContext("2d")!;
+  const image = c.createImageData(heat.width, heat.height);
+  warmth(heat, app.state.t).forEach((value, k) => {
+    if (value < 0) image.data.set([...ODD.dark, 255 * Math.min(1, -value) ** 0.7], 4 * k);
+  });
+  c.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function curve(app: App, heights: Uint8Array, heat?: Heat): SVGElement {
+  const place = (v: number, i: number) => `${((i / (heights.length - 1)) * 100).toFixed(1)},${(38 - (v / 255) * 36).toFixed(1)}`;
+  const values = heat && warmth(heat, app.state.t);
+  // Where the curve takes from the score, a red line lies over it, the wider the more.
+  const guilty = values ? Array.from(heights).flatMap((v, i) => {
+    const weight = -values[Math.floor((i / heights.length) * values.length)];
+    if (weight < 0.25 || !i) return [];
+    return [s("polyline.guilty", { points: `${place(heights[i - 1], i - 1)} ${place(v, i)}`, "stroke-width": 1 + 3 * weight, "vector-effect": "non-scaling-stroke" })];
+  }) : [];
   return s("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", "aria-hidden": "true" },
-    s("polyline", { points: points.join(" "), "vector-effect": "non-scaling-stroke" }));
+    s("polyline", { points: Array.from(heights, place).join(" "), "vector-effect": "non-scaling-stroke" }), ...guilty);
 }
 
 /** A line from the global to the local score, and where t stands on it. */

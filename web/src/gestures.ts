@@ -16,7 +16,11 @@ export interface Gestured {
   pick(at: Pair): void;
   outlined(): void; // the outline in progress has changed
   select(corners: Pair[], more: boolean): void;
-  step(by: 1 | -1): void; // to the next row of the ranking, without a mouse
+  step(by: 1 | -1): boolean; // to the next row of the ranking, without a mouse; false: somebody else does it
+  toggle(): void; // take the row of the card into the selection, or out of it
+  near(): void; // zoom to what is selected or left by the filter
+  hold(held: boolean): void; // something is dragged, or let go
+  keys(): boolean; // single letters are commands
 }
 
 const STILL = 5; // pixels that a click may travel
@@ -41,7 +45,9 @@ export class Gestures {
       pointerdown: (event) => this.#press(event),
       pointermove: (event) => this.#move(event),
       pointerup: (event) => this.#release(event),
-      pointercancel: (event) => this.#release(event),
+      pointercancel: () => this.#forget(),
+      lostpointercapture: (event) => this.#pointers.has(event.pointerId) && this.#forget(),
+      contextmenu: () => this.#forget(),
       pointerleave: () => this.#dragging || map.hover(),
       dblclick: (event) => map.zoomBy(2, this.#at(event)),
       keydown: (event) => this.#key(event),
@@ -69,6 +75,7 @@ export class Gestures {
   }
 
   #press(event: PointerEvent): void {
+    if (event.button) return; // another button's menu may swallow its release
     this.map.canvas.setPointerCapture(event.pointerId);
     const at = this.#at(event);
     this.#pointers.set(event.pointerId, at);
@@ -76,6 +83,15 @@ export class Gestures {
     const single = this.#pointers.size < 2;
     this.#dragging = !single ? "pan" : event.shiftKey ? "box" : event.altKey ? "lasso" : this.tool;
     this.#outline = this.#dragging === "pan" ? [] : [at];
+    this.map.hold(true);
+  }
+
+  /** Nothing is being dragged any more, and nothing comes of it. */
+  #forget(): void {
+    this.#pointers.clear();
+    [this.#dragging, this.#outline] = ["", []];
+    this.map.hold(false);
+    this.map.outlined();
   }
 
   #move(event: PointerEvent): void {
@@ -97,13 +113,11 @@ export class Gestures {
   }
 
   #release(event: PointerEvent): void {
-    this.#pointers.delete(event.pointerId);
-    if (this.#pointers.size) return;
+    if (!this.#pointers.delete(event.pointerId) || this.#pointers.size) return;
     const corners = this.corners();
     if (this.#travelled < STILL) this.map.pick(this.#at(event));
     else if (corners.length) this.map.select(corners, event.ctrlKey || event.metaKey);
-    [this.#dragging, this.#outline] = ["", []];
-    this.map.outlined();
+    this.#forget();
   }
 
   #key(event: KeyboardEvent): void {
@@ -113,8 +127,15 @@ export class Gestures {
     if (key in MOVES) map.moveBy(MOVES[key]);
     else if (key in ZOOMS) map.zoomBy(ZOOMS[key]);
     else if (key === "0") map.fit();
-    else if (key === "n" || key === "p") map.step(key === "n" ? 1 : -1);
+    else if (key === "Escape" && this.#outline.length) this.#forget();
+    else if (key === " " || key === "Enter") map.toggle();
+    else if (!map.keys()) return;
+    else if (key === "n" || key === "p") {
+      if (!map.step(key === "n" ? 1 : -1)) return;
+    } else if (key === "x") map.toggle();
+    else if (key === "z") map.near();
     else return;
     event.preventDefault();
+    event.stopPropagation();
   }
 }

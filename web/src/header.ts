@@ -10,6 +10,7 @@ export interface Axes {
   names: [string, string];
   center: [number, number];
   half: [number, number];
+  reach: [number, number];
 }
 
 export interface TextColumn {
@@ -63,10 +64,28 @@ export interface EmbeddedReasons {
   values: StoredArray;
 }
 
+export interface EmbeddedNeighbours {
+  rows: StoredArray;
+  near: StoredArray;
+}
+
+export interface EmbeddedHeat {
+  rows: StoredArray;
+  width: number;
+  height: number;
+  values: StoredArray;
+}
+
+export interface Mixing {
+  local_weight: number | null;
+  veto: boolean;
+}
+
 export interface Header {
   title: string;
   n: number;
   t: number;
+  mixing: Mixing;
   axes: Axes;
   points: StoredArray;
   heads: StoredArray;
@@ -76,10 +95,32 @@ export interface Header {
   rows?: StoredArray;
   inliers?: StoredArray;
   reasons?: EmbeddedReasons | "ask";
+  neighbours?: EmbeddedNeighbours | "ask";
+  heat?: EmbeddedHeat;
+  colour?: string;
+  guilty?: string[];
 }
 
 export interface Reason {
   name: string;
   global: number;
   local: number;
+}
+
+export interface Heat {
+  width: number;
+  height: number;
+  values: number[];
+}
+
+export interface Why {
+  reasons: Reason[];
+  near: number[];
+  heat?: Heat;
+}
+
+export interface Mark {
+  row: number;
+  mark: "" | "outlier" | "fine" | "later";
+  note: string;
 }

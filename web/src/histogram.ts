@@ -1,110 +1,73 @@
-// How many rows have which score at the present t, with a brush that filters the map.
+// How many rows have which score at the present t, with a brush that filters the map. The axis is of the root of the
+// score, as the steps are: the odd rows, whose scores are near zero, have room.
 
-import { any, type App, type Changed, type Part, percent } from "./app";
-import { css, shade } from "./colours";
-import { many } from "./data";
-import { h, on } from "./dom";
-import { scoreOf } from "./scores";
+import { any, type App, type Changed, type Part } from "./app";
+import { Brush, sharp } from "./brush";
+import { css, ODD, shade } from "./colours";
+import { h } from "./dom";
+import { scoreOf, TOP } from "./scores";
+import { many, percent, plural } from "./words";
 
 const BINS = 64;
-const HEIGHT = 84;
+const HEIGHT = 72;
+const TICKS = [0, 0.04, 0.25, 0.5, 1];
 
 export class Histogram implements Part {
   readonly element: HTMLElement;
-  readonly #canvas = h("canvas", { id: "histogram", "aria-hidden": "true" });
-  readonly #band = h("div.band");
-  readonly #handles: HTMLElement[];
+  readonly #brush: Brush;
   readonly #said = h("span.said", { role: "status" });
-  readonly #clear = h("button.plain", { hidden: true, onclick: () => this.app.set({ brush: null }) }, "show all");
-  #from = -1;
+  readonly #clear = h("button.plain", { hidden: true, onclick: () => this.app.set({ brush: null, ranges: {}, query: "" }) }, "show all");
+  readonly #select = h("button.plain", { hidden: true, onclick: () => this.#selectShown() }, "select these");
 
   constructor(private readonly app: App) {
-    this.#handles = [0, 1].map((side) => this.#handle(side));
-    const field = h("div.field", this.#canvas, this.#band, ...this.#handles);
-    this.element = h("section.histogram", { "aria-label": "Distribution of centrality" },
-      h("h2", "Distribution", this.#said, this.#clear), field,
-      h("div.scale", { "aria-hidden": "true" }, ...["0 peripheral", "0.5", "central 1"].map((text) => h("span", text))));
-    on(field, {
-      pointerdown: (event) => this.#press(event),
-      pointermove: (event) => this.#drag(event),
-      pointerup: () => (this.#from = -1),
+    this.#brush = new Brush(app, "bars", ["Lowest score shown", "Highest score shown"], (roots) =>
+      app.set({ brush: roots ? [roots[0] ** 2, roots[1] ** 2] : null }));
+    const ticks = TICKS.map((f) => {
+      const tick = h("span", String(f));
+      tick.style.left = `${100 * Math.sqrt(f)}%`;
+      return tick;
     });
-    new ResizeObserver(() => this.app.paint && this.#draw()).observe(field);
+    this.element = h("section.histogram", { "aria-label": "Distribution of centrality" },
+      h("h2", "Distribution", this.#said, this.#select, this.#clear), this.#brush.element,
+      h("div.scale", { "aria-hidden": "true" }, ...ticks));
+    const watch = new ResizeObserver(() => this.app.paint && this.#draw());
+    watch.observe(this.#brush.element);
+    app.gone.addEventListener("abort", () => watch.disconnect());
   }
 
   update(changed: Changed): void {
-    const { brush } = this.app.state;
-    if (any(changed, "t", "query", "rule", "level", "theme")) this.#draw();
-    const [low, high] = brush ?? [0, 1];
-    this.#band.hidden = this.#clear.hidden = !brush;
-    this.#band.style.left = `${100 * low}%`;
-    this.#band.style.width = `${100 * (high - low)}%`;
-    this.#handles.forEach((handle, side) => {
-      handle.style.left = `${100 * (side ? high : low)}%`;
-      handle.setAttribute("aria-valuenow", (side ? high : low).toFixed(2));
-    });
-    if (any(changed, "t", "brush", "query")) this.#tell();
+    const { brush, ranges, query } = this.app.state;
+    if (any(changed, "t", "query", "ranges", "rule", "level", "theme")) this.#draw();
+    this.#clear.hidden = this.#select.hidden = !brush && !query && !Object.keys(ranges).length;
+    this.#brush.show(brush ? [Math.sqrt(brush[0]), Math.sqrt(brush[1])] : undefined, (root) => (root * root).toFixed(3));
+    if (any(changed, "t", "brush", "query", "ranges")) this.#tell();
   }
 
   #tell(): void {
-    const { n } = this.app.data;
-    const count = this.app.countShown();
-    this.#said.textContent = count === n ? `${many(n)} rows` : `${many(count)} of ${many(n)} rows, ${percent(count / n)}`;
+    const { data: { n }, count } = this.app;
+    this.#said.textContent = count === n ? plural(n, "row") : `${many(count)} of ${plural(n, "row")}, ${percent(count / n)}`;
   }
 
-  #handle(side: number): HTMLElement {
-    const element = h("div.handle", { tabindex: 0, role: "slider", "aria-label": side ? "Highest score shown" : "Lowest score shown",
-      "aria-valuemin": 0, "aria-valuemax": 1 });
-    const key = (event: KeyboardEvent) => {
-      const by = ({ ArrowLeft: -0.01, ArrowDown: -0.01, ArrowRight: 0.01, ArrowUp: 0.01, PageUp: 0.1, PageDown: -0.1 } as Record<string, number>)[event.key];
-      if (!by) return;
-      event.preventDefault();
-      const now = [...(this.app.state.brush ?? [0, 1])] as [number, number];
-      now[side] = Math.min(1, Math.max(0, now[side] + by));
-      if (now[0] < now[1]) this.app.set({ brush: now[0] <= 0 && now[1] >= 1 ? null : now });
-    };
-    on(element, { keydown: key });
-    return element;
-  }
-
-  #place(event: PointerEvent): number {
-    const box = this.#canvas.getBoundingClientRect();
-    return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-  }
-
-  #press(event: PointerEvent): void {
-    (event.currentTarget as Element).setPointerCapture(event.pointerId);
-    const at = this.#place(event);
-    const { brush } = this.app.state;
-    const near = brush?.findIndex((edge) => Math.abs(edge - at) < 0.02) ?? -1;
-    this.#from = near >= 0 ? brush![1 - near] : at; // an edge is taken up again, or a new brush begins
-    if (near < 0 && brush) this.app.set({ brush: null });
-  }
-
-  #drag(event: PointerEvent): void {
-    if (this.#from < 0) return;
-    const at = this.#place(event);
-    if (Math.abs(at - this.#from) > 0.005) this.app.set({ brush: [Math.min(at, this.#from), Math.max(at, this.#from)] });
+  #selectShown(): void {
+    const { visible, data: { n }, count } = this.app;
+    const rows = new Uint32Array(count);
+    for (let row = 0, k = 0; row < n; row++) if (!visible || visible[row]) rows[k++] = row;
+    this.app.set({ selection: rows });
+    this.app.announce(`${plural(count, "row")} selected`);
   }
 
   #draw(): void {
     const { app } = this;
-    const canvas = this.#canvas;
-    const width = canvas.clientWidth || 300;
-    const ratio = Math.min(2, devicePixelRatio || 1);
-    canvas.width = width * ratio;
-    canvas.height = HEIGHT * ratio;
-    const c = canvas.getContext("2d")!;
-    c.scale(ratio, ratio);
+    const [c, width] = sharp(this.#brush.canvas, HEIGHT);
     const all = app.scores.histogram(BINS);
-    const some = app.filter ? this.#filtered() : all;
+    const some = app.filter ? app.scores.histogram(BINS, app.filter) : all;
     const most = Math.max(...all, 1);
     const [low, high] = [app.scores.quantile(0.01), app.scores.quantile(0.99) + 1e-3];
     const bar = width / BINS;
     // Square roots: a handful of odd rows must be seen beside thousands of usual ones.
-    const tall = (count: number) => Math.sqrt(count / most) * (HEIGHT - 4);
+    const tall = (count: number) => (count ? Math.max(1.5, Math.sqrt(count / most) * (HEIGHT - 4)) : 0);
     for (let b = 0; b < BINS; b++) {
-      const middle = (b + 0.5) / BINS;
+      const middle = ((b + 0.5) / BINS) ** 2;
       const at = Math.max(0, Math.min(1, (middle - low) / (high - low)));
       c.fillStyle = app.dark ? "rgb(255 255 255 / .12)" : "rgb(0 0 0 / .1)";
       if (app.filter) c.fillRect(b * bar + 0.5, HEIGHT - tall(all[b]), bar - 1, tall(all[b]));
@@ -112,18 +75,9 @@ export class Histogram implements Part {
       c.fillRect(b * bar + 0.5, HEIGHT - tall(some[b]), bar - 1, tall(some[b]));
     }
     if (app.limit) {
-      const x = scoreOf(app.limit) * width;
-      c.fillStyle = app.dark ? "#ff6b6b" : "#cc1a40";
+      const x = Math.sqrt(scoreOf(Math.min(app.limit, TOP))) * width;
+      c.fillStyle = css(app.dark ? ODD.dark : ODD.light);
       c.fillRect(x - 1, 0, 2, HEIGHT);
     }
-  }
-
-  #filtered(): Float64Array {
-    const out = new Float64Array(BINS);
-    const { scores, data } = this.app;
-    for (let row = 0; row < data.n; row++) {
-      if (this.app.filter![row]) out[Math.min(BINS - 1, Math.floor(scores.value(row) * BINS))]++;
-    }
-    return out;
   }
 }

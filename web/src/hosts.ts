@@ -1,22 +1,55 @@
-// Who shows the page: a file, our small server, or a notebook. They differ in where bytes and answers come from.
+// Who shows the page: a file, our small server, or a notebook. They differ in where bytes and answers come from, and in
+// who keeps the marks.
 
-import type { Reason } from "./header";
+import type { Changed } from "./app";
+import type { Data } from "./data";
+import type { Mark, Why } from "./header";
+import type { State } from "./state";
 
 type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Where marks are kept; `print` tells one set of rows from another. */
+export interface Keeper {
+  where: string; // in words
+  load(print: string): Promise<Mark[]>;
+  save(marks: Mark[], print: string): void;
+  follow?(act: (marks: Mark[]) => void): void; // somebody else has changed them
+}
 
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
   bytes(): Bytes | Promise<Bytes>;
-  picture?(row: number): string;
-  reasons?(row: number): Promise<Reason[]>;
-  select?(ids: Uint32Array): void;
+  marks: Keeper;
+  picture?(row: number): Promise<string | undefined>; // its address
+  why?(row: number): Promise<Why>;
+  wanted?(data: Data): Partial<State>; // to begin with
+  follow?(act: (change: Partial<State>) => void, data: Data): void; // somebody else has changed the state
+  tell?(state: State, changed: Changed, data: Data): void;
+  hovered?(id: number): void; // the reader points at this row
+  hover?(act: (id: number) => void): void; // somebody else does
+  python?: boolean; // somebody reads `widget.selection` and `widget.marks`
+  end?(): void;
 }
+
+/** In the browser, as long as it lets us: some forbid it to pages from disk. */
+const inBrowser: Keeper = {
+  where: "kept in this browser",
+  load: (print) => Promise.resolve(JSON.parse(localStorage.getItem(`centrality ${print}`) ?? "[]") as Mark[]),
+  save: (marks, print) => {
+    try {
+      localStorage.setItem(`centrality ${print}`, JSON.stringify(marks));
+    } catch {
+      inBrowser.where = "not kept: this browser lets the page keep nothing, so save them as CSV";
+    }
+  },
+};
 
 /** A page that was exported: everything is in it. */
 export function fromFile(element: HTMLElement): Host {
   const text = element.textContent.trim();
   return {
     linked: true,
+    marks: inBrowser,
     bytes: () => {
       element.remove(); // its text is no longer needed
       const known = Uint8Array as { fromBase64?: (text: string) => Bytes }; // younger than TypeScript's library
@@ -27,51 +60,38 @@ export function fromFile(element: HTMLElement): Host {
 
 /** A page that `centrality explore` serves. */
 export function fromServer(): Host {
-  const ask = async (path: string) => {
-    const answer = await fetch(path);
+  const ask = async (path: string, options?: RequestInit) => {
+    const answer = await fetch(path, options);
     if (!answer.ok) throw new Error((await answer.text()) || `The server answered ${answer.status}.`);
     return answer;
   };
+  let last = Promise.resolve(); // saved one after the other, so that the newest stays
+  const marks: Keeper = {
+    where: "kept beside the model",
+    load: async () => (await ask("marks")).json() as Promise<Mark[]>,
+    save: (all) => {
+      const put = () => ask("marks", { method: "PUT", body: JSON.stringify(all) });
+      last = last.then(put).then(
+        () => void (marks.where = "kept beside the model"),
+        (error: Error) => void (marks.where = `not kept: ${error.message}`),
+      );
+    },
+  };
   return {
     linked: true,
+    marks,
     bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
-    picture: (row) => `picture/${row}`,
-    reasons: async (row) => (await ask(`reasons/${row}`)).json() as Promise<Reason[]>,
+    picture: (row) => Promise.resolve(`picture/${row}`),
+    why: async (row) => (await ask(`why/${row}`)).json() as Promise<Why>,
   };
 }
 
 /** What a notebook lends the page: traits of `widget.Widget`, and messages to and fro. */
 export interface NotebookModel {
-  get(name: "_bytes"): DataView<ArrayBuffer>;
-  get(name: "height"): number;
-  set(name: "_selected", value: DataView): void;
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
   save_changes(): void;
   send(content: unknown): void;
-  on(event: "msg:custom", then: (content: { question: number; reasons: Reason[] }) => void): void;
-}
-
-/** A notebook: Python is at the other end. */
-export function fromNotebook(model: NotebookModel): Host {
-  const waiting = new Map<number, (reasons: Reason[]) => void>();
-  let asked = 0;
-  model.on("msg:custom", (content) => {
-    waiting.get(content.question)?.(content.reasons);
-    waiting.delete(content.question);
-  });
-  return {
-    linked: false,
-    bytes: () => {
-      const view = model.get("_bytes");
-      return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
-    },
-    reasons: (row) =>
-      new Promise((answer) => {
-        waiting.set(++asked, answer);
-        model.send({ question: asked, row });
-      }),
-    select: (ids) => {
-      model.set("_selected", new DataView(ids.buffer));
-      model.save_changes();
-    },
-  };
+  on(event: string, then: (...parts: never[]) => void): void;
+  off(event: string, then: (...parts: never[]) => void): void;
 }

@@ -1,44 +1,68 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
-import { App } from "./app";
+import { App, type Part } from "./app";
 import { Cards } from "./cards";
+import { ColumnsPanel } from "./columns";
 import { Controls } from "./controls";
 import { decode } from "./data";
 import { Detail } from "./detail";
 import { Dial } from "./dial";
 import { h } from "./dom";
+import { Drawer } from "./drawer";
 import { Histogram } from "./histogram";
-import { fromFile, fromNotebook, fromServer, type Host, type NotebookModel } from "./hosts";
+import { fromFile, fromServer, type Host, type NotebookModel } from "./hosts";
+import { Legend } from "./legend";
 import { MapPart } from "./map";
+import { fromNotebook } from "./notebook";
+import { Outliers } from "./outliers";
+import { Panels } from "./panels";
+import { Queue } from "./queue";
 import { Selection } from "./selection";
+import { Answers } from "./why";
 
-async function mount(root: HTMLElement, host: Host): Promise<void> {
+/** Show the page; what comes back takes it down. */
+async function mount(root: HTMLElement, host: Host): Promise<() => void> {
   root.classList.add("centrality");
   root.replaceChildren(h("p.wait", { role: "status" }, "Reading the data …"));
   try {
     const data = await decode(await host.bytes());
     const live = h("div.hidden", { "aria-live": "polite" });
     const app = new App(data, host, root, live);
-    const map = new MapPart(app, (row) => detail.hover(row));
-    const detail: Detail = new Detail(app, (row) => map.toPixels(row));
-    const controls = new Controls(app);
-    const dial = new Dial(app);
-    const panels = [new Histogram(app), new Selection(app), new Cards(app, (row) => map.show(row, true))];
-    map.canvas.setAttribute("aria-label", `Map of ${data.n} rows: ${data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row.`);
-    map.element.append(controls.legend, detail.element);
-    app.parts.push(map, dial, detail);
-    app.panels.push(controls, ...panels);
-    root.replaceChildren(controls.element,
-      h("main", map.element, h("aside", ...[dial, ...panels].map((part) => part.element))), live);
+    build(app, live);
     app.begin();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       root.dataset.ready = "yes";
       performance.mark("centrality-ready");
     }));
+    return () => app.end();
   } catch (error) {
     root.replaceChildren(h("div.broken", { role: "alert" }, h("h1", "This page cannot be shown"), h("p", (error as Error).message),
       h("p", "Make it again with centrality explore.")));
+    return () => host.end?.();
   }
+}
+
+function build(app: App, live: HTMLElement): void {
+  const answers = new Answers(app);
+  const map = new MapPart(app, (row) => detail.hover(row));
+  const detail: Detail = new Detail(app, answers, (row) => map.toPixels(row));
+  const point = (row: number) => map.show(row, true);
+  app.host.hover?.((id) => {
+    point(app.data.row(id));
+    detail.hover(app.data.row(id));
+  });
+  const legend = new Legend(app);
+  const controls = new Controls(app, map.layers);
+  const dial = new Dial(app);
+  const drawer = new Drawer(app, point);
+  const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),
+    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app) })];
+  map.canvas.setAttribute("aria-label", `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`);
+  map.element.append(detail.element);
+  app.parts.push(map, dial, detail);
+  app.panels.push(controls, legend, ...panels, drawer);
+  app.root.replaceChildren(controls.element,
+    h("main", h("div.left", map.tools, map.element, legend.element, drawer.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");
@@ -48,10 +72,14 @@ if (page) {
 }
 
 export default {
-  render({ model, el }: { model: NotebookModel; el: HTMLElement }): void {
+  render({ model, el }: { model: NotebookModel; el: HTMLElement }): () => void {
     const root = h("div", { "data-lm-suppress-shortcuts": "true" }); // keys typed here are not the notebook's
-    root.style.height = `${model.get("height")}px`;
+    root.style.height = `${Number(model.get("height"))}px`;
     el.append(root);
-    void mount(root, fromNotebook(model));
+    const mounted = mount(root, fromNotebook(model));
+    return () => {
+      void mounted.then((end) => end());
+      root.remove();
+    };
   },
 };

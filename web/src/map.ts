@@ -2,24 +2,30 @@
 // to it comes from gestures.
 
 import { any, type App, type Changed, type Part } from "./app";
-import { type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "./camera";
-import { day, many, number } from "./data";
+import { around, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "./camera";
 import { h, icon } from "./dom";
+import { Far } from "./far";
 import { type Gestured, Gestures, type Tool } from "./gestures";
+import { Labels } from "./labels";
 import { Places } from "./places";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
+import { day, number, plural } from "./words";
 
 const REACH = 14; // pixels from the pointer to a point
 const MARGIN = 20; // pixels from the edge within which a row is not well in view
 const CORNERS = 300; // of an outline, at most
-const SETTLED = 140; // milliseconds without movement after which every point is drawn
-const FEW = 100_000; // points that are drawn at least while things move
+const FEW = 20_000; // points that are drawn at least while things move
+const MOST_SIGNS = 2000; // marked rows whose mark is drawn
 
 export class MapPart implements Part, Gestured {
   readonly element: HTMLElement;
-  readonly canvas = h("canvas", { id: "map", tabindex: 0, role: "application" });
-  readonly #over = h("canvas", { class: "over", "aria-hidden": "true" });
-  readonly #points: Points;
+  readonly tools: HTMLElement;
+  readonly canvas = h("canvas.points", { tabindex: 0, role: "application" });
+  readonly #over = h("canvas.over", { "aria-hidden": "true" });
+  readonly #lost = h("div.lost", { role: "alert", hidden: true });
+  readonly #far: Far;
+  readonly #labels: Labels;
+  #points: Points;
   readonly #tools: Record<Tool, HTMLButtonElement>;
   readonly #gestures: Gestures;
   readonly #frame: Frame;
@@ -27,7 +33,7 @@ export class MapPart implements Part, Gestured {
   #hovered = -1;
   #budget: number; // points drawn while things move
   #lastDraw = 0;
-  #settling = 0;
+  #partly = false; // not every point has been drawn
   #arranged = -1; // the t whose order the points are in
   #ratio = 1;
   #walk = -1; // where the keyboard stands in the ranking
@@ -40,9 +46,11 @@ export class MapPart implements Part, Gestured {
   ) {
     this.#points = new Points(this.canvas, app.data);
     const { names, half } = app.data.axes;
-    this.#frame = { width: 1, height: 1, square: half[0] === half[1] };
+    this.#frame = { width: 1, height: 1, square: half[0] === half[1], reach: Math.max(...app.data.axes.reach) };
+    this.#far = new Far(app);
+    this.#labels = new Labels(app);
     this.#named = !/^(UMAP|PCA|\d)/.test(names[0]);
-    this.#budget = Math.min(app.data.n, 2 * FEW);
+    this.#budget = Math.min(app.data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { title: label, "aria-label": label, onclick: act }, icon(name));
     this.#tools = {
@@ -54,24 +62,52 @@ export class MapPart implements Part, Gestured {
       button("in", "Zoom in", () => this.zoomBy(1.5)),
       button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
       button("fit", "Show the whole map", () => this.fit()),
+      button("near", "Zoom to what is selected or found", () => this.near()),
     ];
-    this.element = h("div.stage", this.canvas, this.#over,
-      h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms));
+    this.element = h("div.stage", this.canvas, this.#over, this.#lost);
+    this.tools = h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms);
     // In a notebook the page must still scroll: there the map zooms once it has been clicked.
     this.#gestures = new Gestures(this, () => app.host.linked || document.activeElement === this.canvas);
     this.#use("pan");
-    new ResizeObserver(() => {
+    const watch = new ResizeObserver(() => {
       if (!this.#resize() || !app.paint) return;
       this.#draw();
       this.outlined();
-    }).observe(this.element);
+    });
+    watch.observe(this.element);
+    app.gone.addEventListener("abort", () => {
+      watch.disconnect();
+      this.#points.end();
+    });
+    app.resting.push(() => this.#partly && this.#drawAll());
+    this.#mendIfLost();
+  }
+
+  /** The graphics card may be taken away (it slept, another page wanted it); when it comes back, all is drawn anew. */
+  #mendIfLost(): void {
+    const { app, canvas } = this;
+    const options = { signal: app.gone };
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // or it never comes back
+      this.#lost.hidden = false;
+      this.#lost.replaceChildren(h("p", "The browser has taken the graphics card away from this map. It comes back by itself; if not, "
+        + (app.host.linked ? "load the page again: the address holds the view." : "run the cell again.")));
+    }, options);
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.#points = new Points(canvas, app.data);
+      this.#arranged = -1;
+      if (app.values) this.#points.paint(app.values);
+      this.#mark();
+      this.#drawAll();
+      this.#lost.hidden = true;
+    }, options);
   }
 
   update(changed: Changed): void {
     if (this.#frame.width === 1) this.#resize(); // the first time
     if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
-    if (any(changed, "query", "selection")) this.#mark();
-    if (any(changed, "t", "x", "y", "zoom", "colour", "query", "brush", "rule", "level", "theme", "selection")) this.#draw();
+    if (any(changed, "query", "ranges", "selection")) this.#mark();
+    if (any(changed, "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
     this.outlined();
   }
 
@@ -87,6 +123,12 @@ export class MapPart implements Part, Gestured {
     }
     this.outlined();
   }
+
+  /** The map as it is now, in its layers, for a picture of it. */
+  readonly layers = (): HTMLCanvasElement[] => {
+    this.#drawAll(); // the browser keeps the drawing only until it has shown it
+    return [this.canvas, this.#over];
+  };
 
   toPixels(row: number): Pair {
     const { x, y } = this.app.data;
@@ -111,11 +153,40 @@ export class MapPart implements Part, Gestured {
     this.app.set(WHOLE);
   }
 
+  near(): void {
+    const { selection } = this.app.state;
+    const { x, y, n } = this.app.data;
+    const { shown } = this.app;
+    const places = function* (): Iterable<Pair> {
+      if (selection.length) for (const row of selection) yield [x[row], y[row]];
+      else for (let row = 0; row < n; row++) if (shown(row)) yield [x[row], y[row]];
+    };
+    this.app.set(around(this.#frame, places()));
+  }
+
+  hold(held: boolean): void {
+    this.app.hold(held);
+  }
+
+  keys(): boolean {
+    return this.app.root.dataset.keys !== "off";
+  }
+
+  toggle(): void {
+    const { pinned, selection } = this.app.state;
+    if (pinned < 0) return;
+    const out = selection.includes(pinned);
+    const rows = out ? selection.filter((row) => row !== pinned) : Uint32Array.from([...selection, pinned]).sort();
+    this.app.set({ selection: rows });
+    this.app.announce(`row ${this.app.data.id(pinned)} ${out ? "taken out, " : "selected, "}${plural(rows.length, "row")} in all`);
+  }
+
   hover(at?: Pair): void {
     const row = at ? this.#under(at) : -1;
     if (row === this.#hovered) return;
     this.#hovered = row;
     this.onHover(row);
+    this.app.host.hovered?.(row < 0 ? -1 : this.app.data.id(row));
     this.outlined();
   }
 
@@ -130,20 +201,22 @@ export class MapPart implements Part, Gestured {
     let rows = this.#places.inside(outline, this.app.shown);
     if (more) rows = Uint32Array.from(new Set([...this.app.state.selection, ...rows])).sort();
     this.app.set({ selection: rows });
-    this.app.announce(`${many(rows.length)} rows selected`);
+    this.app.announce(`${plural(rows.length, "row")} selected`);
   }
 
   /** To the next row from the most peripheral one on, without a mouse. */
-  step(by: 1 | -1): void {
+  step(by: 1 | -1): boolean {
+    if (this.app.state.panel === "review") return false; // there they are the queue's
     const { order } = this.app.scores;
     const { pinned } = this.app.state;
     let k = pinned >= 0 && order[this.#walk] === pinned ? this.#walk : pinned >= 0 ? order.indexOf(pinned) : -1;
     do k += by;
     while (k >= 0 && k < order.length && !this.app.shown(order[k]));
-    if (k < 0 || k >= order.length) return;
+    if (k < 0 || k >= order.length) return true;
     this.#walk = k;
     this.app.set({ pinned: order[k] });
     this.show(order[k], true);
+    return true;
   }
 
   #toMap(at: Pair): Pair {
@@ -151,6 +224,8 @@ export class MapPart implements Part, Gestured {
   }
 
   #under(at: Pair): number {
+    const outside = this.#far.under(at, REACH);
+    if (outside >= 0) return outside;
     this.#places ??= new Places(this.app.data);
     const { state, shown } = this.app;
     const [sx, sy] = scale(state, this.#frame);
@@ -196,17 +271,15 @@ export class MapPart implements Part, Gestured {
     if (gap < 1000 && gap > 60) this.#budget = Math.min(n, Math.max(FEW, Math.floor(this.#budget / 2)));
     else if (gap < 24 && this.#budget < n) this.#budget = Math.min(n, Math.ceil(this.#budget * 1.4));
     this.#lastDraw = now;
-    clearTimeout(this.#settling);
-    if (this.#budget >= n) this.#drawAll();
-    else {
-      this.#points.draw(this.#look(), this.#budget);
-      this.canvas.dataset.drawn = String(this.#budget);
-      this.#settling = window.setTimeout(() => this.#drawAll(), SETTLED);
-    }
+    if (this.#budget >= n) return this.#drawAll();
+    this.#points.draw(this.#look(), this.#budget);
+    this.#partly = true;
+    this.canvas.dataset.drawn = String(this.#budget);
   }
 
   #drawAll(): void {
     const { app } = this;
+    this.#partly = false;
     if (this.#arranged !== app.state.t) this.#points.arrange(app.scores.order);
     this.#arranged = app.state.t;
     this.#points.draw(this.#look());
@@ -237,14 +310,19 @@ export class MapPart implements Part, Gestured {
   outlined(): void {
     const rows = [...new Set([this.app.state.pinned, this.#hovered])].filter((row) => row >= 0);
     const corners = this.#gestures.corners();
-    const empty = !rows.length && !corners.length && !this.#named;
+    const signs = this.#signs();
+    const empty = !rows.length && !corners.length && !this.#named && !signs.length && !this.#far.any && !this.#labels.any;
     if (empty && this.#blank) return; // the browser would put together the whole page again
     this.#blank = empty;
+    this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
     const c = this.#over.getContext("2d")!;
     const { dark } = this.app;
     const ink = dark ? "#fff" : "#111";
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
+    this.#far.draw(c, this.#frame, this.app.state);
+    this.#labels.draw(c, this.#frame, this.app.state);
+    for (const row of signs) this.#sign(c, row);
     for (const row of rows) {
       c.beginPath();
       c.arc(...this.toPixels(row), 8, 0, 7);
@@ -267,6 +345,31 @@ export class MapPart implements Part, Gestured {
       c.setLineDash([]);
     }
     if (this.#named) this.#nameAxes(c, ink);
+  }
+
+  /** Rows that the reader has marked, while there are few enough of them to be seen. */
+  #signs(): number[] {
+    const marks = this.app.marks.size && this.app.marks.size <= MOST_SIGNS ? this.app.marks.all() : [];
+    return marks.filter(({ mark }) => mark).map(({ row }) => this.app.data.row(row)).filter((row) => row >= 0);
+  }
+
+  /** A cross for an outlier, a tick for what is fine, a dot for later: told apart without colours. */
+  #sign(c: CanvasRenderingContext2D, row: number): void {
+    const [x, y] = this.toPixels(row);
+    const { mark } = this.app.marks.of(row);
+    const lines: Record<string, Pair[][]> = {
+      outlier: [[[-5, -5], [5, 5]], [[-5, 5], [5, -5]]],
+      fine: [[[-5, 0], [-1, 5], [6, -5]]],
+      later: [[[-4, 0], [4, 0]]],
+    };
+    const { dark } = this.app;
+    for (const [colour, width] of [[dark ? "#000" : "#fff", 5], [dark ? "#fff" : "#111", 2]] as const) {
+      c.strokeStyle = colour;
+      c.lineWidth = width;
+      c.beginPath();
+      for (const line of lines[mark] ?? []) line.forEach(([dx, dy], k) => c[k ? "lineTo" : "moveTo"](x + dx, y + dy));
+      c.stroke();
+    }
   }
 
   /** Two columns of the data have names and numbers; directions of UMAP mean nothing. */

@@ -1,7 +1,8 @@
 // The points, drawn by the graphics card. t is one number given to it: nothing is computed or sent again when it turns.
 
-import { type Map, palette } from "./colours";
+import { type Map, ODD, palette } from "./colours";
 import type { Data } from "./data";
+import { roomOf, SHADER, shareOf } from "./mixing";
 import { scoreOf } from "./scores";
 
 export interface Look {
@@ -23,13 +24,14 @@ export const SELECTED = 2;
 
 const VERTEX = `#version 300 es
 in vec2 position; in vec2 heads; in float value; in float state;
-uniform float t, size, byScore, limit, chosen, alpha;
+uniform float size, byScore, limit, chosen, alpha;
 uniform vec2 center, scale, range, brush;
 uniform vec3 faint;
 uniform sampler2D colours;
+${SHADER}
 flat out vec4 colour; flat out float wide; flat out float ring;
 void main() {
-  float f = mix(heads.x * heads.x, heads.y * heads.y, t);
+  float f = mixed(heads);
   bool selected = state >= 2.0;
   bool away = mod(state, 2.0) > 0.5 || f < brush.x || f > brush.y;
   bool odd = limit > 0.0 && f < limit;
@@ -60,8 +62,6 @@ void main() {
   } else if (ring > 0.5) c.rgb = ring > 1.5 ? ink : oddInk;
   pixel = vec4(c.rgb * c.a, c.a);
 }`;
-
-const ODD = { light: [0.8, 0.1, 0.25], dark: [1.0, 0.42, 0.42] };
 
 export class Points {
   readonly #gl: WebGL2RenderingContext;
@@ -147,7 +147,9 @@ export class Points {
     gl.clear(gl.COLOR_BUFFER_BIT);
     const one = (name: string, value: number) => gl.uniform1f(this.#where(name), value);
     const two = (name: string, [a, b]: [number, number]) => gl.uniform2f(this.#where(name), a, b);
-    one("t", look.t);
+    one("share", shareOf(data.mixing, look.t));
+    one("room", roomOf(data.mixing, look.t));
+    one("soft", data.mixing.local_weight === null ? 0 : 1);
     one("size", look.size / Math.sqrt(Math.max(share, 0.25)));
     one("byScore", look.byScore ? 1 : 0);
     one("limit", look.limit && scoreOf(look.limit - 0.5));
@@ -159,12 +161,17 @@ export class Points {
     two("brush", look.brush);
     const grey = look.dark ? [0.5, 0.53, 0.58] : [0.55, 0.55, 0.55];
     gl.uniform3f(this.#where("faint"), grey[0], grey[1], grey[2]);
-    const [r, g, b] = look.dark ? ODD.dark : ODD.light;
+    const [r, g, b] = (look.dark ? ODD.dark : ODD.light).map((part) => part / 255);
     gl.uniform3f(this.#where("oddInk"), r, g, b);
     const ink = look.dark ? 1 : 0.05;
     gl.uniform3f(this.#where("ink"), ink, ink, ink);
     if (whole) gl.drawElements(gl.POINTS, data.n, gl.UNSIGNED_INT, 0);
     else gl.drawArrays(gl.POINTS, 0, some);
+  }
+
+  /** Give the graphics card back: a browser lends it to sixteen maps, and takes it from the oldest. */
+  end(): void {
+    this.#gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   #colour(look: Look): void {

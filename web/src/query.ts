@@ -1,7 +1,9 @@
-// What is typed into the search box: words to find anywhere, and conditions on columns, all of which must hold.
-//   red car    name:smith    age>30    price<=9.5    "two words"    "column name":value    -word
+// What is typed into the search box: words to find anywhere, and conditions on columns. All must hold, or all of those
+// on one side of an "or".
+//   red car    name:smith    age>30    price<=9.5    "two words"    "column name":value    -word    a or b    centrality<.1
 
 import type { Column, Data } from "./data";
+import { scoreOf, type Scores } from "./scores";
 
 type Test = (row: number) => boolean;
 const TERM = /(-?)(?:("[^"]*"|[^\s:<>=!"]+)(!=|>=|<=|:|=|>|<))?("[^"]*"|[^\s"]+)/g;
@@ -9,16 +11,27 @@ const TERM = /(-?)(?:("[^"]*"|[^\s:<>=!"]+)(!=|>=|<=|:|=|>|<))?("[^"]*"|[^\s"]+)
 export class QueryError extends Error {}
 
 /** 1 for each row that the query finds, or undefined if it asks for nothing. */
-export function search(query: string, data: Data): Uint8Array | undefined {
-  const tests = [...query.matchAll(TERM)].map(([, no, name, sign, value]) => {
-    const test = name && sign ? condition(bare(name), sign, bare(value), data) : anywhere(bare(value), data);
-    return no ? (row: number) => !test(row) : test;
-  });
-  if (!tests.length) return undefined;
+export function search(query: string, data: Data, scores?: Scores): Uint8Array | undefined {
+  const sides: Test[][] = [[]];
+  if ((query.match(/"/g)?.length ?? 0) % 2) throw new QueryError('A quotation mark " is not closed.');
+  for (const [whole, no, name, sign, value] of query.matchAll(TERM)) {
+    if (/^or$/i.test(whole)) {
+      sides.push([]);
+      continue;
+    }
+    if (!sign && /[^\s:<>=!"](!=|>=|<=|=|>|<)$/.test(value)) throw new QueryError(`A value was wanted after ${value}`);
+    const test = name && sign ? condition(bare(name), sign, bare(value), data, scores) : anywhere(bare(value), data);
+    sides[sides.length - 1].push(no ? (row) => !test(row) : test);
+  }
+  if (sides.length === 1 && !sides[0].length) return undefined;
+  if (sides.some((tests) => !tests.length)) throw new QueryError("There must be something on both sides of “or”.");
   const found = new Uint8Array(data.n);
-  for (let row = 0; row < data.n; row++) found[row] = tests.every((test) => test(row)) ? 1 : 0;
+  for (let row = 0; row < data.n; row++) found[row] = sides.some((tests) => tests.every((test) => test(row))) ? 1 : 0;
   return found;
 }
+
+/** Does what the query finds depend on t? */
+export const turnsWithT = (query: string) => /(^|[\s-])centrality(!=|[<>=])/i.test(query);
 
 const bare = (text: string) => text.replace(/^"|"$/g, "");
 
@@ -44,8 +57,21 @@ function holds(column: Column, word: string): Test {
   return (row) => column.text(row).toLowerCase().includes(small);
 }
 
-function condition(name: string, sign: string, value: string, data: Data): Test {
+/** Scores can be asked for like columns, unless a column has their name. */
+function scored(name: string, data: Data, scores?: Scores): ((row: number) => number) | undefined {
+  if (name === "global") return (row) => scoreOf(data.g[row]);
+  if (name === "local") return (row) => scoreOf(data.l[row]);
+  return name === "centrality" && scores ? (row) => scores.value(row) : undefined;
+}
+
+function condition(name: string, sign: string, value: string, data: Data, scores?: Scores): Test {
   const column = data.columns.find((c) => c.name.toLowerCase() === name.toLowerCase());
+  const score = column ? undefined : scored(name.toLowerCase(), data, scores);
+  if (score) {
+    const wanted = Number(value);
+    if (Number.isNaN(wanted) || sign === ":") throw new QueryError(`A number was wanted, as in ${name}<0.1, not “${name}${sign}${value}”.`);
+    return (row) => compare(score(row), sign, wanted);
+  }
   if (!column) {
     const there = data.columns.slice(0, 6).map((c) => c.name);
     throw new QueryError(`There is no column “${name}”. There are: ${there.join(", ") || "none"}.`);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { type Camera, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "../src/camera";
 
-const frame: Frame = { width: 800, height: 400, square: true };
+const frame: Frame = { width: 800, height: 400, square: true, reach: 1 };
 const there: Camera = { x: 0.2, y: -0.3, zoom: 4 };
 const near = (found: Pair, wanted: Pair) => found.forEach((value, k) => expect(value).toBeCloseTo(wanted[k], 9));
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { QueryError, search } from "../src/query";
+import { QueryError, search, turnsWithT } from "../src/query";
+import { Scores, stepOf } from "../src/scores";
 import { categories, data, dates, numbers, texts } from "./sample";
 
 const people = data(4, {
@@ -72,4 +73,28 @@ test("a query that cannot be meant says what is there or what was wanted", () =>
   expect(() => search("weight>3", data(1))).toThrow("There are: none.");
   expect(() => search("age>old", people)).toThrow("A number was wanted after age>, not “old”.");
   expect(() => search("born<soon", people)).toThrow("A date was wanted after born<, not “soon”.");
+});
+
+test("an or takes either side, and what stands together binds closer", () => {
+  expect(found("bob or basel")).toEqual([1, 2]);
+  expect(found("smith bern OR bob")).toEqual([0, 1]);
+  expect(found("age>40 or -smith")).toEqual([1, 2, 3]);
+});
+
+test("scores can be asked for like columns", () => {
+  const steps = (values: number[]) => Uint16Array.from(values, stepOf);
+  const sample = { ...people, g: steps([0.1, 0.2, 0.9, 0.5]), l: steps([0.9, 0.2, 0.1, 0.5]) };
+  const scores = new Scores(sample);
+  scores.at(0.25); // 0.3, 0.2, 0.7, 0.5
+  const those = (query: string) => [...search(query, sample, scores)!.entries()].filter(([, yes]) => yes).map(([row]) => row);
+  expect(those("centrality<.4")).toEqual([0, 1]);
+  expect(those("global>=0.5 local<.3")).toEqual([2]);
+  expect(["centrality<.4", "a or centrality>1", "-centrality<1", "global<1", "centralityx<1"].map(turnsWithT)).toEqual([true, true, true, false, false]);
+});
+
+test.each([
+  ['"open', "not closed"], ["age>", "A value was wanted after age>"], ["or bob", "both sides"], ["bob or", "both sides"],
+  ["global:high", "A number was wanted"], ["global<x", "A number was wanted"],
+])("a term that cannot be is an error: %s", (query, problem) => {
+  expect(() => search(query, people)).toThrow(problem);
 });

@@ -1,6 +1,7 @@
 // A small table of rows as the page holds it, with everything about it known.
 
 import type { Column, Data } from "../src/data";
+import { summaryOf } from "../src/summary";
 
 /** Rows with these parts; where nothing is said, all lie at the middle of the map and have no columns. */
 export function data(n: number, parts: Partial<Data> = {}): Data {
@@ -8,7 +9,8 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     title: "Sample",
     n,
     t: 0.5,
-    axes: { names: ["PCA 1", "PCA 2"], center: [0, 0], half: [1, 1] },
+    mixing: { local_weight: null, veto: false },
+    axes: { names: ["PCA 1", "PCA 2"], center: [0, 0], half: [1, 1], reach: [1, 1] },
     x: new Float32Array(n),
     y: new Float32Array(n),
     g: new Uint16Array(n),
@@ -16,14 +18,19 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     id: (row) => 100 + row, // not the row itself: they must not be mixed up
     columns: [],
     kind: "",
+    row: (id) => id - 100,
     itemColumn: "",
     asks: false,
+    colour: "f",
+    guilty: [],
+    print: "sample",
+    end: () => undefined,
     ...parts,
   };
 }
 
 export const numbers = (name: string, values: number[]): Column =>
-  ({ name, kind: "number", values: Float32Array.from(values), text: (row) => String(values[row]) });
+  ({ name, kind: "number", values: Float32Array.from(values), summary: () => summaryOf(values), text: (row) => String(values[row]) });
 
 export const dates = (name: string, days: string[]): Column =>
   ({ name, kind: "date", values: Float64Array.from(days, (day) => Date.parse(day)), text: (row) => days[row] });

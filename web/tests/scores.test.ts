@@ -16,7 +16,7 @@ test("steps and scores are each other's way back, and small scores stay apart", 
   expect(scoreOf(1)).toBeLessThan(1e-9);
 });
 
-test.each([0, 0.25, 0.5, 1])("a score at t = %s is (1 - t) global + t local", (t) => {
+test.each([0, 0.25, 0.5, 1])("a clipped score at t = %s is (1 - t) global + t local", (t) => {
   const [g, l] = [[0.9, 0.04, 0.5], [0.1, 0.36, 0.5]];
   const scores = scored(g, l);
   scores.at(t);
@@ -36,9 +36,20 @@ test("the most central row has rank 1, and equal rows share a rank", () => {
   expect([0, 1, 2, 3].map((row) => scores.rank(row))).toEqual([2, 1, 2, 4]);
 });
 
-test("a histogram counts every row once, where its score lies", () => {
-  const bars = scored([0, 0.1, 0.3, 0.6, 0.99, 1], [0, 0, 0, 0, 0, 0]).histogram(4);
-  expect([...bars]).toEqual([2, 1, 1, 2]);
+test("a histogram counts every row once, where the root of its score lies, or only those asked for", () => {
+  const scores = scored([0, 0.06, 0.1, 0.3, 0.6, 1], [0, 0, 0, 0, 0, 0]); // roots 0, 0.24, 0.32, 0.55, 0.77, 1
+  expect([...scores.histogram(4)]).toEqual([2, 1, 1, 2]);
+  expect([...scores.histogram(4, Uint8Array.of(1, 0, 1, 0, 1, 1))]).toEqual([1, 1, 0, 2]);
+});
+
+test("the first and the last few are those of the whole order, of visible rows, and no more than there are", () => {
+  const scores = scored([0.5, 0.1, 0.9, 0.3, 0.1], [0, 0, 0, 0, 0]);
+  expect(scores.ends(3, false)).toEqual([1, 4, 3]); // equal ones as they stand in the data
+  expect(scores.ends(2, true)).toEqual([2, 0]);
+  expect(scores.ends(2, false, Uint8Array.of(1, 0, 1, 1, 0))).toEqual([3, 0]);
+  expect(scores.ends(9, true)).toEqual([2, 0, 3, 1, 4]);
+  expect(scores.ends(3, false, new Uint8Array(5))).toEqual([]);
+  expect(scored([0.2, 0.2, 0.2], [0, 0, 0]).ends(2, false)).toEqual([0, 1]);
 });
 
 test("quantiles are scores of rows", () => {

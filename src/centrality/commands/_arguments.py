@@ -23,6 +23,7 @@ class ScoresResult(TypedDict):
     rows: int
     columns: list[str]
     drift: NotRequired[list[dict[str, object]]]
+    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -37,7 +38,18 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    unreadable_share(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def unreadable_share(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that says how many cells of a column may be unlike any in fitting."""
+    command.add_argument(
+        "--unreadable",
+        type=float,
+        metavar="SHARE",
+        help="of a column's cells that may be no date, a new gap or unseen before the job stops (default .05; 1: all)",
+    )
 
 
 def load_model(arguments: argparse.Namespace) -> "CentralityModel":
@@ -46,6 +58,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
+    where["unreadable"] = arguments.unreadable
     model.settle_in(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 
@@ -55,10 +68,14 @@ def show_scores(result: ScoresResult) -> str:
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
-def require_folder(path: Path) -> None:
-    """Raise if the folder of the output does not exist: before the work, not after it."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+def require_output(output: Path, *inputs: str | Path) -> None:
+    """Raise if the output cannot be written, or would destroy one of the inputs: before the work, not after it."""
+    from centrality._atomic import require_writable
+
+    for read in map(Path, map(str, inputs)):
+        if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
+            raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")
+    require_writable(output)
 
 
 def column_names(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Give a first look: FUSE on a mixture and on handwritten digits, a ranking, two pictures and the explorer page."""
 
 from collections.abc import Callable
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,13 +48,20 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
     _save(plots.images(groups), folder / "digits.png")
     model.save(folder / "digits.safetensors")
     columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
-    view = view_of(model, digits.data, items=digits.images, columns=columns, on="pca", title="Handwritten digits")
+    looks = {"items": digits.images, "columns": columns, "title": "Handwritten digits", "colour": "digit"}
+    view = view_of(model, digits.data, on=_map_of_digits(), **looks)
     page.export(view, folder / "explorer.html")
     say(f"\nPictures: {folder / 'contours.png'}\n          {folder / 'digits.png'}")
     say(f"Explorer: {folder / 'explorer.html'}   (open it in a browser, and turn the dial)")
     say(
         f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
     )
+
+
+def _map_of_digits() -> NDArray[np.float64]:  # (1797, 2)
+    """Return where UMAP puts the digits: it comes with the package, as umap-learn may not be installed."""
+    with as_file(files("centrality.explorer") / "static" / "digits_umap.npy") as path:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
 
 
 def _table(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import require_folder
+from centrality.commands._arguments import require_output
 from centrality.commands._display import paint
 
 HELP = "list the data sets known by name, or write one to a file"
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Result:
         raise InputError(f"There is no data set called {arguments.name!r}; there are: {known}.")
     output = arguments.output or Path(f"{arguments.name}.csv")
     tables.kind_of(output)
-    require_folder(output)
+    require_output(output)
     table = tables.read(arguments.name)
     tables.write(table, output)
     return {"file": str(output), "rows": table.num_rows, "columns": table.column_names}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, ScoresResult, column_names, require_folder, seed, show_scores
+from centrality.commands._arguments import DATA, ScoresResult, column_names, require_output, seed, show_scores
 from centrality.commands._display import aligned
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
     tables.kind_of(arguments.output)
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.data)
     table = tables.read(arguments.data)
     rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))
     model = BY_NAME[arguments.name]()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, require_folder
+from centrality.commands._arguments import load_model, model_and_data, require_output
 from centrality.commands._display import aligned, paint, shows_progress
 from centrality.scores.people import number, share
 
@@ -55,10 +55,10 @@ def run(arguments: argparse.Namespace) -> Result:
     chosen = Rule.chosen(**rule)
     if arguments.output is not None:
         tables.kind_of(arguments.output)
-        require_folder(arguments.output)
+        require_output(arguments.output, arguments.model, arguments.data)
     model = load_model(arguments)
     t = dial(model, arguments.t)
-    inliers = mixed(model, model.calibration_heads(), t) if chosen.needs_inliers else None
+    inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
         heads = heads_of(model, source, progress=shows_progress(arguments))
     scores = mixed(model, heads, t)

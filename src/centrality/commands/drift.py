@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, load_model, require_folder, seed
+from centrality.commands._arguments import count, load_model, require_output, seed, unreadable_share
 from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    unreadable_share(command)
     command.set_defaults(encoder=None, cache=None, corrupt=None)
 
 
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     if arguments.plot is not None:
         optional("matplotlib", "plots")
-        require_folder(arguments.plot)
+        require_output(arguments.plot, arguments.old, arguments.new)
     report = _compared(arguments)
     result: Result = {
         "changed": report.changed,
@@ -99,7 +100,7 @@ def _against_model(arguments: argparse.Namespace) -> tuple["TrainingScores", "ND
     arguments.model = Path(arguments.old)
     model = load_model(arguments)
     with tables.open_rows(arguments.new) as source:
-        heads = heads_of(model, source, progress=shows_progress(arguments))
+        heads = heads_of(model, source, progress=shows_progress(arguments), comparable=True)
     return model.fitted_.known_training_scores(), heads
 
 
@@ -113,7 +114,7 @@ def _against_data(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDA
     from centrality import tables
     from centrality.chain import Chain
     from centrality.fuse import FUSE
-    from centrality.model.interface import over_vectors
+    from centrality.model.blocks import over_vectors
     from centrality.network.scaling import dense
     from centrality.representations.table import Table
     from centrality.scores.drift import TrainingScores
@@ -126,11 +127,15 @@ def _against_data(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDA
     order = np.random.default_rng(arguments.random_state).permutation(old.num_rows)
     half = old.num_rows // 2
     fuse = FUSE(random_state=arguments.random_state, device=arguments.device, progress=shows_progress(arguments))
-    model = fuse if _only_numbers(old) else Chain(Table(), fuse)
+    # Cells that cannot be read may be the very change that is asked for: they count, and do not stop the comparison.
+    most = 1.0 if arguments.unreadable is None else arguments.unreadable
+    model = fuse if _only_numbers(old) else Chain(Table(unreadable=most), fuse)
     model.fit(old.take(np.sort(order[:half])))
     trained_on = Adapter(model, old.column_names).vectors(old.take(order[:half]))
     seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
-    vectors = np.array(dense(Adapter(model, new.column_names).vectors(new)), dtype=np.float64)
+    adapter = Adapter(model, new.column_names)
+    vectors = np.array(dense(adapter.vectors(new)), dtype=np.float64)
+    adapter.report()
     vectors[[row.tobytes() in seen for row in vectors]] = np.nan
     heads = over_vectors(vectors, model.fitted_.heads)
     return TrainingScores.of(model.heads(old.take(order[half:]))), heads

@@ -1,6 +1,7 @@
 """centrality explain: say why rows are odd, in words and numbers."""
 
 import argparse
+import warnings
 from typing import Any, TypedDict
 
 from centrality._checks import InputError
@@ -13,10 +14,9 @@ HELP = "say why rows are odd: which columns lower their centrality, and by how m
 
 
 class Result(TypedDict):
-    """Holds each row's centrality at t and the columns that change it, the worst first."""
+    """Holds each row's centrality at t, that of the typical point next to it, and the columns between them."""
 
     t: float
-    center: float
     rows: list[dict[str, Any]]
 
 
@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial, mixed
+    from centrality.tables.unreadable import DataNote
 
     model = load_model(arguments)
     t = dial(model, arguments.t)
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> Result:
         )
     if arguments.rows is None:
         scores = mixed(model, adapter.heads(adapter.vectors(table), table.num_rows), t)
+        adapter.report()
         rows = np.argsort(scores, kind="stable")[:5].tolist()
     else:
         rows = arguments.rows
@@ -55,13 +57,18 @@ def run(arguments: argparse.Namespace) -> Result:
     vectors = adapter.vectors(chosen)
     heads = adapter.heads(vectors, len(rows))
     found = adapter.reasons(chosen, vectors, heads, [t], top=arguments.top)[0]
-    center = float(model.fitted_.centrality(model.center_[None, :], t)[0])
+    if arguments.rows is not None:
+        for note in adapter.unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+    at_points = model.fitted_.centrality(model.fitted_.typical_points(), t)
+    points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
     return {
         "t": t,
-        "center": center,
         "rows": [
-            {"row": row, "centrality": score, "global": float(h[0]), "local": float(h[1]), "reasons": reasons}
-            for row, score, h, reasons in zip(rows, found.scores, heads, found.as_plain(), strict=True)
+            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons}
+            for row, score, h, point, reasons in zip(
+                rows, found.scores, heads.tolist(), points, found.as_plain(), strict=True
+            )
         ],
     }
 
@@ -82,7 +89,8 @@ def show(result: Result) -> str:
             lines.append("  no column lowers it by more than 0.005")
         lines.append("")
     text = (
-        f"All contributions of a row add up to its centrality minus that of the centre, {share(result['center'])}; "
+        "All contributions of a row add up to its centrality minus that of the typical point next to it, "
+        f"{' or '.join(sorted({share(row['typical_point']) for row in result['rows']}))}; "
         "negative ones make the row less typical."
     )
     return "\n".join([*lines, text])

@@ -6,8 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_folder, seed
+from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_output, seed
 from centrality.commands._display import working
+from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.explorer.view import View
@@ -31,6 +32,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
+    command.add_argument(
+        "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
+    )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
@@ -44,7 +48,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
     if arguments.export is not None:
-        require_folder(arguments.export)
+        require_output(arguments.export, arguments.model, arguments.data)
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
@@ -73,8 +77,11 @@ def _serve(arguments: argparse.Namespace, view: "View") -> str:
 
     from centrality.explorer.server import Explorer
 
-    with Explorer(view, arguments.host, arguments.port) as server:
-        _say(arguments, f"Explorer: {server.url}\nCtrl-C ends it.")
+    kept = arguments.marks or arguments.model.with_name(
+        f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv"
+    )
+    with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
+        _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
             webbrowser.open(server.url)
         with suppress(KeyboardInterrupt):  # which is how a user ends it
@@ -83,7 +90,7 @@ def _serve(arguments: argparse.Namespace, view: "View") -> str:
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:
-    print(text, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+    print(harmless(text), file=sys.stderr if arguments.json else sys.stdout, flush=True)
 
 
 def show(result: Result) -> str:

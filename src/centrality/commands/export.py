@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import require_folder
+from centrality.commands._arguments import require_output
 
 HELP = "write a model as ONNX, to be scored without torch"
 
@@ -28,7 +28,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     if arguments.output.suffix != ".onnx":
         raise InputError(f"The output must end in .onnx, got {arguments.output}.")
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.model)
 
     from centrality.chain import load
     from centrality.model.onnx_graph import OPSET

@@ -11,7 +11,7 @@ from centrality.commands._arguments import (
     column_names,
     count,
     model_path,
-    require_folder,
+    require_output,
     seed,
 )
 from centrality.commands._display import shows_progress
@@ -81,7 +81,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.data)
     if arguments.second_pass:
         _require_second_pass(arguments)
     representation = _representation(arguments)  # a wrong name is said before the data is read

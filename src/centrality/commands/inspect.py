@@ -2,7 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from centrality.model_file import Arrays, Header
 
 HELP = "say what is in a model file"
 
@@ -17,8 +20,20 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import model_file
 
     header, arrays = model_file.read(arguments.model)
+    try:
+        result = _described(header, arrays, arguments.model.stat().st_size)
+        show(result)  # now, where the file's name is known
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise model_file.ModelFileError(
+            f"{arguments.model}: its header is not that of a model that can be described: {error!r}."
+        ) from None
+    return result
+
+
+def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
+    """Return the facts of a model's header, and how large it is."""
     weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
-    facts = {"weights": int(weights), "bytes": arguments.model.stat().st_size}
+    facts = {"weights": int(weights), "bytes": size}
     if header["model"] != "Chain":
         return {**header, **facts}
     described = {"model": "Chain", "format": header["format"], "representation": header["representation"]}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, require_folder, seed
+from centrality.commands._arguments import load_model, model_and_data, require_output, seed
 from centrality.commands._display import working
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality._optional import optional
 
     optional("matplotlib", "plots")
-    require_folder(arguments.output)
+    require_output(arguments.output, arguments.model, arguments.data or "-")
     _require_picture_ending(arguments.output)
     model, rows = load_model(arguments), None
     if arguments.kind == "history":
@@ -95,6 +95,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
     vectors = _without_gaps(dense(adapter.vectors(table)))
+    adapter.report()
     if arguments.kind == "contours":
         figure = _contours(model, vectors)
     elif arguments.kind == "map":
@@ -113,6 +114,7 @@ def _heads_to_draw(adapter: "Adapter", table: "pa.Table", numbers: list[int]) ->
     if beyond:
         raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
     heads = adapter.heads(adapter.vectors(table), table.num_rows)
+    adapter.report()
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
         raise InputError(f"Row {missing[0]} has no score to draw: it could not be represented.")

@@ -1,7 +1,7 @@
 """centrality rank: show the most central and the most peripheral rows in the terminal."""
 
 import argparse
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, load_model, model_and_data
 from centrality.commands._display import paint, shows_progress
@@ -21,6 +21,7 @@ class Result(TypedDict):
     shows: list[str] | None
     central: "list[RankedRow]"
     peripheral: "list[RankedRow]"
+    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -34,14 +35,17 @@ def run(arguments: argparse.Namespace) -> Result:
 
     model = load_model(arguments)
     t = model.t if arguments.t is None else arguments.t
-    rows, best, worst = ranking.rank(model, arguments.data, t, arguments.top, progress=shows_progress(arguments))
-    return {
-        "rows": rows,
+    ranked = ranking.rank(model, arguments.data, t, arguments.top, progress=shows_progress(arguments))
+    result: Result = {
+        "rows": ranked.rows,
         "t": t,
         "shows": _columns_to_print(model),
-        "central": best.rows(),
-        "peripheral": worst.rows(),
+        "central": ranked.best.rows(),
+        "peripheral": ranked.worst.rows(),
     }
+    if ranked.unreadable:
+        result["unreadable"] = ranked.unreadable.cells
+    return result
 
 
 def _columns_to_print(model: "CentralityModel") -> list[str] | None:

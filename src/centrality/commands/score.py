@@ -15,15 +15,16 @@ from centrality.commands._arguments import (
     load_model,
     model_and_data,
     numbers,
-    require_folder,
+    require_output,
     show_scores,
 )
 from centrality.commands._display import shows_progress
+from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.scores.drift import Drift
     from centrality.scoring.job import Job
-    from centrality.scoring.units import Engine, Unit
+    from centrality.scoring.units import Engine, Scored, Unit
 
 WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
@@ -72,13 +73,13 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 
         tables.kind_of(output)
         if not locations.is_remote(output):
-            require_folder(Path(output))
+            require_output(Path(output), arguments.model, arguments.data)
 
     from centrality.scoring.stream import score
 
     job = _job(arguments, progress=shows_progress(arguments) and output != "-")
-    rows = score(job, arguments.data, output)
-    return _with_drift({"scores": output, "rows": rows, "columns": job.names}, job)
+    scored = score(job, arguments.data, output)
+    return _with_drift(_result(output, scored, job.names), job)
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
@@ -90,9 +91,10 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
     watch = None
     if arguments.watch_drift:
         watch = Watch(model.fitted_.known_training_scores(), arguments.drift_window, _warn)
-    inliers = model.calibration_heads() if arguments.p_values else None
-    ts = arguments.t or [model.t]
-    return Job(model, ts, watch, progress, inliers, explain=arguments.explain, resume=arguments.resume)
+    if arguments.p_values:
+        model.calibration_heads()  # if there are none, say so before the work
+    ts, asked = arguments.t or [model.t], arguments
+    return Job(model, ts, watch, progress, asked.p_values, explain=asked.explain, resume=asked.resume)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class ScoreUnit:
     def job(self) -> "Job":
         return _job(self.arguments)
 
-    def __call__(self, unit: "Unit") -> tuple[int, list[str]]:
+    def __call__(self, unit: "Unit") -> tuple["Scored", list[str]]:
         from centrality.scoring.stream import score_unit
 
         return score_unit(self.job, unit), self.job.names
@@ -121,8 +123,7 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
     work, plan = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
     results = units.do_all(work, plan, _engine(arguments, plan), progress=shows_progress(arguments))
-    rows, columns = sum(rows for rows, _ in results), results[0][1]
-    result: ScoresResult = {"scores": folder, "rows": rows, "columns": columns}
+    result = _result(folder, units.Scored.all_of(scored for scored, _ in results), results[0][1])
     return _with_drift(result, work.job) if arguments.watch_drift else result
 
 
@@ -163,6 +164,16 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     return {"scores": folder, "rows": rows, "columns": columns}
 
 
+def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
+    """Say what was done, and which cells could not be read: on stderr, and in the result."""
+    result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
+    for note in scored.unreadable.notes():
+        _warn(f"note: {note}")
+    if scored.unreadable:
+        result["unreadable"] = scored.unreadable.cells
+    return result
+
+
 def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
     """Add what the watch has found, if there was one."""
     if job.watch is not None:
@@ -177,4 +188,4 @@ def _as_plain(drift: "Drift") -> dict[str, object]:
 
 
 def _warn(text: str) -> None:
-    print(f"centrality: {text}", file=sys.stderr, flush=True)
+    print(harmless(f"centrality: {text}"), file=sys.stderr, flush=True)

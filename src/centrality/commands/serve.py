@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,27 +36,49 @@ def arguments(command: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the longest a request may take, waiting included (default: 30)",
     )
+    command.add_argument(
+        "--max-connections", type=count, default=1000, metavar="N", help="the most connections at once (default: 1000)"
+    )
+    command.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="without a token: a name, beside localhost, by which this service is asked",
+    )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    command.set_defaults(cache=None, corrupt=None)
+    command.set_defaults(cache=None, corrupt=None, unreadable=None)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, int]:
     from centrality import service
 
-    limits = service.Limits(arguments.max_bytes, arguments.max_rows, arguments.max_seconds, 4 * arguments.max_rows)
+    limits = service.Limits(
+        body_bytes=arguments.max_bytes,
+        rows=arguments.max_rows,
+        seconds=arguments.max_seconds,
+        rows_waiting=4 * arguments.max_rows,
+        connections=arguments.max_connections,
+    )
     return service.run(
         arguments.model,
-        lambda: _quiet(load_model(arguments)),
+        partial(_load, arguments),
         host=arguments.host,
         port=arguments.port,
         token=_token(arguments.token_file),
         limits=limits,
+        hosts=arguments.allow_host,
     )
 
 
 def show(result: dict[str, int]) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
+
+
+def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
+    """Load the model from this file; the process for large requests does so, too, from a copy."""
+    return _quiet(load_model(argparse.Namespace(**vars(arguments) | {"model": path})))
 
 
 def _quiet(model: "CentralityModel") -> "CentralityModel":

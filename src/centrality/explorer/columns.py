@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from centrality.tables.columns import is_number
 
 MOST_LEVELS = 200  # a column of text with more different values than this is text, not a category
-LEVEL_COLOURS = 8  # so many the page has for levels; the last one is for all others
+LEVEL_COLOURS = 10  # so many the page has for levels; all others share one more
 LONGEST_TEXT = 400  # characters of a text that the page gets to see
 EXACT_IN_FLOAT32 = 2**24  # integers beyond it do not fit float32
 

@@ -17,11 +17,15 @@ class StoredArray(TypedDict):
 
 
 class Axes(TypedDict):
-    """Says what the map shows: the names of its axes, its middle, and half its width and height."""
+    """Says what the map shows: the names of its axes, its middle, and half its width and height.
+
+    `reach` is how many halves away from the middle the farthest rows lie: 1, unless a few lie far from all others.
+    """
 
     names: tuple[str, str]
     center: tuple[float, float]
     half: tuple[float, float]
+    reach: tuple[float, float]
 
 
 class TextColumn(TypedDict):
@@ -93,12 +97,36 @@ class EmbeddedReasons(TypedDict):
     values: StoredArray
 
 
+class EmbeddedNeighbours(TypedDict):
+    """Says which rows have neighbours in the payload: for each the nearest typical row, then the nearest ones."""
+
+    rows: StoredArray
+    near: StoredArray
+
+
+class EmbeddedHeat(TypedDict):
+    """Says which rows have what each pixel or moment contributes: 128 is nothing, at t = 0, then at t = 1."""
+
+    rows: StoredArray
+    width: int
+    height: int
+    values: StoredArray
+
+
+class Mixing(TypedDict):
+    """Says how the page mixes both heads: linearly if there is no weight (see `scores/mixing.py`)."""
+
+    local_weight: float | None
+    veto: bool
+
+
 class Header(TypedDict):
     """Describes a view and says where each of its arrays lies."""
 
     title: str
     n: int
     t: float
+    mixing: Mixing
     axes: Axes
     points: StoredArray
     heads: StoredArray
@@ -108,7 +136,35 @@ class Header(TypedDict):
     rows: NotRequired[StoredArray]
     inliers: NotRequired[StoredArray]
     reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
+    neighbours: NotRequired[EmbeddedNeighbours | Literal["ask"]]
+    heat: NotRequired[EmbeddedHeat]
+    colour: NotRequired[str]  # the column that rows are coloured by to begin with
+    guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
 
 
-# What a feature adds to the score of a row, against the centre: at t = 0 and at t = 1, linear in between.
+# What a feature adds to the score of a row, against a typical point: at t = 0 and at t = 1; in between, part of both.
 Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
+
+
+class Heat(TypedDict):
+    """Holds what each pixel or moment of a row contributes: 128 is nothing, 0 and 255 the most; at t = 0 and t = 1."""
+
+    width: int
+    height: int
+    values: list[int]  # (2, height, width)
+
+
+class Why(TypedDict):
+    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row."""
+
+    reasons: list[Reason]
+    near: list[int]
+    heat: NotRequired[Heat]
+
+
+class Mark(TypedDict):
+    """Holds what a reader has said of a row, by its number in the data."""
+
+    row: int
+    mark: Literal["", "outlier", "fine", "later"]
+    note: str

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class Items:
     curves: NDArray[np.uint8] | None = None  # (n, CURVE_POINTS), each between its own smallest and largest value
     picture: Callable[[int], bytes] | None = None  # a PNG or JPEG file by row number
     column: str = "item"  # what the texts are called
+    shape: tuple[int, int] | None = None  # height and width of grey pictures, or 1 and the length of series
 
     def take(self, rows: NDArray[np.intp]) -> "Items":
         """Return the items of these rows, in this order."""
@@ -64,11 +66,19 @@ def items_of(given: Collection[object], n: int) -> Items:
 
 def _items_of_array(given: NDArray[Any]) -> Items:
     if given.ndim == 2:
-        return Items("series", curves=np.stack([curve(row) for row in given.astype(float)]))
+        curves = np.stack([curve(row) for row in given.astype(float)])
+        return Items("series", curves=curves, shape=(1, given.shape[1]))
     if given.ndim in (3, 4):
+        height, width, *channels = given.shape[1:]
         low, high = float(np.nanmin(given)), float(np.nanmax(given))  # over all pictures, so that they can be compared
-        return Items("picture", picture=lambda row: thumbnail(_grey_levels(given[row], low, high)))
+        picture = partial(_thumbnail_between, given, low, high)
+        return Items("picture", picture=picture, shape=(height, width) if channels in ([], [1]) else None)
     raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {given.shape}.")
+
+
+def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, row: int) -> bytes:
+    """Return a small picture of one of these, whose darkest and lightest are these."""
+    return thumbnail(_grey_levels(pictures[row], low, high))
 
 
 def _is_image(name: str) -> bool:

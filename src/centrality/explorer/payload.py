@@ -16,26 +16,34 @@ from centrality.explorer.columns import Column
 from centrality.explorer.header import (
     CategoryColumn,
     Element,
+    EmbeddedHeat,
+    EmbeddedNeighbours,
     EmbeddedPictures,
     EmbeddedReasons,
     Header,
     NoItems,
     NumberColumn,
     PictureItems,
-    Reason,
     SeriesItems,
     StoredArray,
     TextColumn,
     TextItems,
+    Why,
 )
-from centrality.explorer.view import View, noteworthy_rows
+from centrality.explorer.view import MOST_COLUMNS, View, noteworthy_rows
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
 COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
+SQUEEZED = 3.0  # times the usual range: from there on rows are far
+MARGIN = 1.25  # of the map around the usual range
+FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 REASONS_A_ROW = 8
+MOST_GUILTY = 50  # odd rows that are asked which features make them so
+HEAT_BYTES = 1_000_000  # in an exported file
 
 
 class Buffers:
@@ -59,24 +67,32 @@ class Buffers:
 def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
     buffers = Buffers()
-    center, half = _extent(view)
+    center, half, reach = _extent(view)
     header: Header = {
         "title": view.title,
         "n": len(view),
         "t": view.t,
-        "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half)},
-        "points": buffers.add(_planes(_fixed_point(view.points, center, half), 3)),
+        "mixing": {"local_weight": view.mixing.local_weight, "veto": view.mixing.veto},
+        "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)},
+        "points": buffers.add(_planes(_fixed_point(view.points, center, half * reach), 3)),
         "heads": buffers.add(_planes(_sixteen_bit_roots(view.heads), 2)),
         "columns": [_column(column, buffers) for column in view.columns],
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
+    if view.colour:
+        header["colour"] = view.colour
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
         header["inliers"] = buffers.add(_sixteen_bit_roots(view.inliers).astype(np.uint16))
     if view.reasons is not None:
         header["reasons"] = _reasons(view, buffers) if reasons else "ask"
+        header["guilty"] = guilty_features(view)
+        if reasons and (heat := _heat(view, buffers)) is not None:
+            header["heat"] = heat
+    if view.neighbours is not None:
+        header["neighbours"] = _neighbours(view, buffers) if reasons else "ask"
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
@@ -87,18 +103,31 @@ def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def _extent(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of the map and half its width and height; both share a scale unless each has its own unit."""
+def _extent(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
+
+    Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
+    then the map is as wide as the range from the 1st to the 99th percentile, and a bit.
+    """
     low, high = view.points.min(0), view.points.max(0)
-    half = (high - low) / 2
-    half = half if view.own_scales else np.full(2, half.max())
-    return (low + high) / 2, np.where(half > 0, half, 1.0)
+    usual_low, usual_high = np.quantile(view.points, USUAL, axis=0)
+    half, usual = (high - low) / 2, (usual_high - usual_low) / 2
+    if not view.own_scales:
+        half, usual = np.full(2, half.max()), np.full(2, usual.max())
+    middle = (usual_low + usual_high) / 2
+    farthest = np.maximum(high - middle, middle - low)
+    farthest = farthest if view.own_scales else np.full(2, farthest.max())
+    squeezed = (usual > 0) & (farthest > SQUEEZED * usual)
+    center = np.where(squeezed, middle, (low + high) / 2)
+    half = np.where(squeezed, MARGIN * usual, np.where(half > 0, half, 1.0))
+    reach = np.where(squeezed, np.minimum(farthest / half, FARTHEST), 1.0)
+    return center, half, reach
 
 
 def _fixed_point(
     points: NDArray[np.float64], center: NDArray[np.float64], half: NDArray[np.float64]
 ) -> NDArray[np.uint32]:  # (2, n)
-    """Return positions as integers from 0 to 2**24 - 1 across the map."""
+    """Return positions as integers from 0 to 2**24 - 1, from the one to the other end that rows can have."""
     bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
     steps = ((points - center) / half * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
     return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
@@ -140,15 +169,24 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    rows = noteworthy_rows(view.heads, MOST_PICTURES)
-    files = [items.picture(int(row)) for row in rows]
+    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view.heads, MOST_PICTURES)]
+    rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
+    files = [file for _, file in found if file is not None]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
     embedded: EmbeddedPictures = {
-        "rows": buffers.add(rows.astype(np.uint32)),
+        "rows": buffers.add(rows),
         "ends": buffers.add(ends),
         "files": buffers.add(np.frombuffer(b"".join(files), dtype=np.uint8)),
     }
     return PictureItems(kind="picture", embedded=embedded)
+
+
+def readable_picture(view: View, row: int) -> bytes | None:
+    """Return the file of a row's picture, or None if it is missing or cannot be read."""
+    try:
+        return None if view.items.picture is None else view.items.picture(row)
+    except (OSError, SyntaxError, ValueError):  # as Pillow tells of damaged files
+        return None
 
 
 def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
@@ -171,10 +209,51 @@ def strongest(
     return which, np.take_along_axis(contributions, which[:, :, None], axis=1)
 
 
-def reasons_for(view: View, row: int) -> list[Reason]:
-    """Return the features that weigh most for one row, as the page wants them."""
-    if view.reasons is None:
-        return []
-    which, values = strongest(view.reasons(np.array([row])))
-    pairs = zip(which[0], values[0].tolist(), strict=True)
-    return [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]
+def guilty_features(view: View) -> list[str]:
+    """Name the features that take most from the scores of the most peripheral rows, the worst first."""
+    assert view.reasons is not None
+    odd = np.argsort(view.mixing(view.heads, view.t), kind="stable")[:MOST_GUILTY]
+    taken = (view.reasons(odd) @ [1 - view.t, view.t]).clip(max=0).mean(0)  # (features,)
+    return [view.features[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0]
+
+
+def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
+    assert view.neighbours is not None
+    rows = noteworthy_rows(view.heads, MOST_EXPLAINED)
+    near = view.neighbours(rows)
+    return {"rows": buffers.add(rows.astype(np.uint32)), "near": buffers.add(near.astype(np.uint32))}
+
+
+def _heat(view: View, buffers: Buffers) -> EmbeddedHeat | None:
+    """Store what pixels or moments contribute, for as many odd rows as there is room for."""
+    shape = view.heat_shape
+    if shape is None or view.reasons is None:
+        return None
+    rows = noteworthy_rows(view.heads, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (2 * shape[0] * shape[1]))))
+    values = _warmth(view.reasons(rows))
+    return {"rows": buffers.add(rows.astype(np.uint32)), "width": shape[1], "height": shape[0],
+            "values": buffers.add(values)}  # fmt: skip
+
+
+def _warmth(contributions: NDArray[np.float64]) -> NDArray[np.uint8]:  # (k, features, 2) -> (k, 2, features)
+    """Return contributions as bytes around 128, each row's and each head's largest 127 away from it."""
+    by_head = contributions.swapaxes(1, 2)
+    most = np.abs(by_head).max(2, keepdims=True)
+    return np.asarray((128 + 127 * by_head / np.where(most > 0, most, 1.0)).round(), dtype=np.uint8)
+
+
+def why(view: View, row: int) -> Why:
+    """Say why one row scores as it does, and which rows lie near it, as the page wants it."""
+    answer: Why = {"reasons": [], "near": []}
+    chosen = np.array([row])
+    if view.neighbours is not None:
+        answer["near"] = view.neighbours(chosen)[0].tolist()
+    if view.reasons is not None:
+        contributions = view.reasons(chosen)
+        which, values = strongest(contributions)
+        pairs = zip(which[0], values[0].tolist(), strict=True)
+        answer["reasons"] = [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]
+        if (shape := view.heat_shape) is not None:
+            values_of_heat = _warmth(contributions)[0].ravel().tolist()
+            answer["heat"] = {"width": shape[1], "height": shape[0], "values": values_of_heat}
+    return answer

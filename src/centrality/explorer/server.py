@@ -3,20 +3,29 @@
 It listens on the loopback interface unless told otherwise. The address it prints holds a token, which the first visit
 exchanges for a cookie; without it every answer is a refusal. A name other than this machine's own in the Host header is
 refused too: a page from elsewhere could otherwise point its own name here (DNS rebinding). There are no paths to files,
-only the few addresses in `answer`; pictures are asked for by row number.
+only the few addresses in `answer`; pictures are asked for by row number. What the reader says of rows is kept in the
+one file that the server was given for it. A client that says nothing, or reads nothing,
+is left after a while, and earlier when others come: it holds a thread.
 """
 
 import ipaddress
 import json
 import secrets
 import socket
+import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from centrality.explorer import page
-from centrality.explorer.payload import pack, reasons_for
+from centrality._checks import InputError
+from centrality.explorer import marks, page
+from centrality.explorer.header import Mark
+from centrality.explorer.payload import pack, readable_picture, why
 from centrality.explorer.view import View
 
 HEADERS = {
@@ -28,6 +37,10 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 Answer = tuple[int, str, bytes]  # status, content type, body
+MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
+PATIENCE = 20.0  # seconds that a client may be silent
+MOST_MARKS = 20_000_000  # bytes of marks and notes
+MOST_DIGITS = 9  # of a row's number
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
@@ -36,9 +49,15 @@ class Explorer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, view: View, host: str = "127.0.0.1", port: int = 8000) -> None:
+    def __init__(
+        self, view: View, host: str = "127.0.0.1", port: int = 8000, *, marks_file: Path | None = None
+    ) -> None:
         self.view, self.host, self.token = view, host, secrets.token_urlsafe(24)
+        self.marks_file = marks_file
+        self._marks: list[Mark] = marks.read(marks_file) if marks_file is not None and marks_file.exists() else []
         self.data = pack(view, pictures=False, reasons=False)
+        self._connections: dict[int, socket.socket] = {}  # by their thread's turn, the oldest first
+        self._lock = threading.Lock()
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -49,6 +68,28 @@ class Explorer(ThreadingHTTPServer):
                 "Choose another port with --port; --port 0 takes any that is free."
             ) from None
         self.cookie = f"centrality-{self.server_port}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own; of too many connections, the oldest is closed."""
+        with self._lock:
+            self._connections[id(request)] = request
+            oldest = next(iter(self._connections)) if len(self._connections) > MOST_CONNECTIONS else None
+            stalled = None if oldest is None else self._connections.pop(oldest)
+        if stalled is not None:
+            with suppress(OSError):  # it may have ended by itself
+                stalled.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that has been answered."""
+        with self._lock:
+            self._connections.pop(id(request), None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that left or fell silent: that is theirs to do."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:
@@ -72,30 +113,42 @@ class Explorer(ThreadingHTTPServer):
             "/": lambda: (200, "text/html; charset=utf-8", page.served_page(self.view.title).encode()),
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
             "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.style_sheet().encode()),
+            "/marks": lambda: (200, "application/json", json.dumps(self._marks).encode()),
             "/data": lambda: (200, "application/octet-stream", self.data),
             "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
         }
-        by_row: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "reasons": self._reasons}
+        by_row: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "why": self._why}
         if path in fixed:
             return fixed[path]()
         _, what, number, *more = [*path.split("/"), "", ""]
         row = self._row(number)
         return by_row[what](row) if what in by_row and row is not None and not any(more) else NOT_HERE
 
-    def _picture(self, row: int) -> Answer:
-        if self.view.items.picture is None:
-            return NOT_HERE
+    def keep(self, body: bytes) -> Answer:
+        """Keep the marks that the page sends: all of them, each time, in place of those before."""
         try:
-            file = self.view.items.picture(row)
-        except OSError:
-            return 404, "text/plain", b"The picture of this row cannot be read."
+            given = marks.decoded(body)
+            with self._lock:
+                self._marks = given
+                if self.marks_file is not None:
+                    marks.write(given, self.marks_file)
+        except (InputError, OSError) as error:
+            return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
+        return 204, "text/plain", b""
+
+    def _picture(self, row: int) -> Answer:
+        file = readable_picture(self.view, row)
+        if file is None:
+            return 404, "text/plain", b"There is no picture of this row, or it cannot be read."
         return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
 
-    def _reasons(self, row: int) -> Answer:
-        return 200, "application/json", json.dumps(reasons_for(self.view, row)).encode()
+    def _why(self, row: int) -> Answer:
+        return 200, "application/json", json.dumps(why(self.view, row)).encode()
 
     def _row(self, number: str) -> int | None:
-        return int(number) if number.isascii() and number.isdigit() and int(number) < len(self.view) else None
+        if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS):
+            return None
+        return int(number) if int(number) < len(self.view) else None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -103,19 +156,41 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Explorer
     server_version, sys_version = "centrality", ""
+    timeout = PATIENCE
 
     def do_GET(self) -> None:
-        address = urlsplit(self.path)
-        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        refusal = self._refusal()
+        self._send(*(refusal or self.server.answer(urlsplit(self.path).path)))
+
+    def do_PUT(self) -> None:
+        """Take the marks of the reader; a page from elsewhere cannot send them, as no answer allows it to."""
+        self._send(*(self._refusal() or self._put()))
+
+    def _put(self) -> Answer:
+        length = self.headers.get("Content-Length", "")
+        from_here = self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+        if urlsplit(self.path).path != "/marks" or not from_here:
+            return NOT_HERE
+        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_MARKS):
+            return 413, "text/plain", b"The marks are too many, or their length is not said."
+        return self.server.keep(self.rfile.read(int(length)))
+
+    def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
+        """Return what to answer instead, if this reader may not ask; the token is exchanged for a cookie."""
+        try:
+            address = urlsplit(self.path)
+            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        except ValueError:  # half an address in brackets
+            return 400, "text/plain", b"This is no address."
         if not self.server.is_own_name(host):
-            return self._send(403, "text/plain", b"This name is not one of this machine's: use localhost.")
+            return 403, "text/plain", b"This name is not one of this machine's: use localhost."
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return self._send(303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie})
+            return 303, "text/plain", b"", {"Location": "/", "Set-Cookie": cookie}
         if not self._has_cookie():
-            return self._send(403, "text/plain", b"Open the address that centrality explore printed: it holds a token.")
-        return self._send(*self.server.answer(address.path))
+            return 403, "text/plain", b"Open the address that centrality explore printed: it holds a token."
+        return None
 
     do_HEAD = do_GET  # noqa: N815
 

@@ -14,14 +14,18 @@ from centrality import maps, tables
 from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality.explorer.neighbours import Neighbours, neighbours_of
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
+from centrality.scores.mixing import SOFT, Mixing
 from centrality.scoring.adapter import Adapter
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
+MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
@@ -39,15 +43,25 @@ class View:
     heads: NDArray[np.float64]  # (n, 2) global and local
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     t: float
+    mixing: Mixing = SOFT  # how the page mixes the heads
     columns: tuple[Column, ...] = ()
     items: Items = field(default_factory=Items)
     inliers: NDArray[np.float64] | None = None  # (m, 2) heads of calibration rows, for false discovery rates
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
     reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
+    colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
+    neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def heat_shape(self) -> tuple[int, int] | None:
+        """The height and width of what a row looks like, where each of its pixels or moments is a feature."""
+        shape = self.items.shape
+        fits = shape is not None and shape[0] * shape[1] == len(self.features) <= MOST_HEAT
+        return shape if fits else None
 
 
 @dataclass(frozen=True)
@@ -66,9 +80,10 @@ class ViewOptions(TypedDict, total=False):
 
     items: Collection[object] | None
     columns: Collection[str] | None
-    on: str | Sequence[str]
+    on: str | Sequence[str] | NDArray[Any]
     random_state: int | None
     title: str
+    colour: str
 
 
 def view_of(
@@ -77,16 +92,18 @@ def view_of(
     *,
     items: Collection[object] | None = None,
     columns: Collection[str] | None = None,
-    on: str | Sequence[str] = "auto",
+    on: str | Sequence[str] | NDArray[Any] = "auto",
     random_state: int | None = 0,
     title: str = "",
+    colour: str = "",
 ) -> View:
     """Score and map the rows of X.
 
     items : what rows look like: images, texts, series or a table, one for each row; or the name of a column of X.
     columns : the names of those of X that the page shows, the first 40 by default; or a table of what to show instead.
-    on : "umap", "pca", the names of two columns, or "auto": UMAP, but PCA beyond 200,000 rows or where umap-learn is
-        not installed.
+    on : "umap", "pca", the names of two columns, a map of your own, (n, 2), or "auto": UMAP, but PCA beyond 200,000
+        rows or where umap-learn is not installed.
+    colour : the column that rows are coloured by to begin with.
     """
     scored = _scored(model, X)
     if (n := len(scored.heads)) > MOST_ROWS:
@@ -94,7 +111,13 @@ def view_of(
     known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
     shown_items = _items_to_show(scored, items).take(known)
     shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
-    points, axes, own_scales = _map_positions(model, scored, known, on, random_state)
+    vectors = _vectors_to_map(model, scored.vectors)[known]
+    if isinstance(on, np.ndarray):
+        points, axes, own_scales = _own_map(on, n)[known], ("1", "2"), False
+    else:
+        points, axes, own_scales = _map_positions(vectors, scored.table.take(known), on, random_state)
+    if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
+        raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
     features, reasons = _reasons(model, scored.vectors, known)
     return View(
         title=title or "Centrality",
@@ -103,12 +126,15 @@ def view_of(
         heads=scored.heads[known],
         rows=scored.rows[known],
         t=float(model.t),
+        mixing=model.mixing_,
         columns=shown_columns,
         items=shown_items,
-        inliers=model.fitted_.inliers,
+        inliers=None if model.fitted_.inliers is None else model.fitted_.inliers.heads,
         own_scales=own_scales,
         features=features,
         reasons=reasons,
+        colour=colour,
+        neighbours=neighbours_of(vectors, model.mixing_(scored.heads[known], float(model.t))),
     )
 
 
@@ -155,6 +181,7 @@ def _scored(model: CentralityModel, X: ModelInput) -> ScoredRows:
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = adapter.vectors(table), table.select(adapter.columns)
+        adapter.report()
     heads = over_vectors(vectors, model.fitted_.heads)
     length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
     rows, items = model.rows_of(length), Items()
@@ -188,27 +215,34 @@ def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.floa
     return model.fitted_.scaling.apply(vectors)
 
 
+def _own_map(given: NDArray[Any], n: int) -> NDArray[np.float64]:  # (n, 2)
+    """Return a map that was given; raise if it is none."""
+    if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
+        raise InputError(
+            f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
+        )
+    return given.astype(np.float64)
+
+
 def _map_positions(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], on: str | Sequence[str], seed: int | None
+    vectors: NDArray[np.float32 | np.float64], table: pa.Table, on: str | Sequence[str], seed: int | None
 ) -> tuple[NDArray[np.float64], tuple[str, str], bool]:  # (n, 2)
-    """Return where the known rows lie, what the axes are called, and whether each axis has its own unit."""
-    table = scored.table.take(known)
+    """Return where the rows lie, what the axes are called, and whether each axis has its own unit."""
     names = on.split(",") if isinstance(on, str) and "," in on else on
     if not isinstance(names, str):
         if len(names) != 2:
             raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
         x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
-        if len(x) != len(known) or len(y) != len(known):
+        if len(x) != len(vectors) or len(y) != len(vectors):
             raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
         return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
-    vectors = _vectors_to_map(model, scored.vectors)[known]
     if vectors.shape[1] <= 2:
         points, names_here = maps.embed(vectors, method="pca"), table.column_names
         return points, (names_here[0], names_here[1]) if len(names_here) == 2 else ("1", "2"), False
     method = names
     if method == "auto":
         # Of a handful of rows there are no neighbourhoods to keep.
-        method = "umap" if 15 < len(known) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
+        method = "umap" if 15 < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
     points = maps.embed(vectors, method=method, random_state=seed)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
@@ -237,7 +271,7 @@ def noteworthy_rows(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
     if n <= most:
         return np.arange(n)
     each = max(1, most // (4 * (len(RANKED_AT) + 1)))
-    ranked = [np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1]) for t in RANKED_AT]
+    ranked = [np.argsort(SOFT(heads, t)) for t in RANKED_AT]
     ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
     ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
     chosen = np.unique(np.concatenate(ends))

@@ -1,14 +1,18 @@
-"""Show the page in a notebook, where Python answers its questions."""
+"""Show the page in a notebook, where Python answers its questions and both sides may turn the dial."""
 
+import base64
 import os
-from typing import Any, TypedDict, Unpack
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.explorer import page
-from centrality.explorer.payload import pack, reasons_for
+from centrality.explorer import marks, page
+from centrality.explorer.header import Mark
+from centrality.explorer.payload import pack, readable_picture, why
+from centrality.explorer.picture import picture_of
 from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
 from centrality.model.interface import CentralityModel
 
@@ -17,37 +21,103 @@ traitlets: Any = optional("traitlets", "explore")
 
 
 class Question(TypedDict):
-    """Asks why a row scores as it does; the answer repeats the question's number."""
+    """Asks why a row scores as it does, or for its picture; the answer repeats the question's number."""
 
     question: int
-    row: int
+    row: NotRequired[int]
+    picture: NotRequired[int]
+
+
+class Rows(traitlets.TraitType):
+    """Holds numbers of rows as a sorted array without repeats; any list, set or array of them may be given."""
+
+    info_text = "whole numbers of rows that the widget shows"
+
+    def validate(self, widget: "Widget", value: Any) -> NDArray[np.int64]:
+        """Return the rows; a mask of all rows means those where it is True."""
+        given = np.asarray(sorted(value) if isinstance(value, set) else value)
+        if given.dtype == bool and given.shape == (len(widget.view),):
+            return np.asarray(np.sort(widget.view.rows[given]), dtype=np.int64)
+        if given.size and not np.issubdtype(given.dtype, np.integer):
+            self.error(widget, value)
+        rows = np.unique(given.astype(np.int64).ravel())
+        strange = np.setdiff1d(rows, widget.view.rows)
+        if len(strange):
+            raise InputError(f"selection must be rows that the widget shows, got {strange[:5].tolist()}.")
+        return rows
+
+
+def _to_bytes(rows: NDArray[np.int64], _: object) -> bytes:
+    return rows.astype("<u4").tobytes()
+
+
+def _from_bytes(value: Any, _: object) -> NDArray[np.int64]:  # it comes as a memoryview
+    return np.frombuffer(bytes(value), dtype="<u4").astype(np.int64)
+
+
+def _by_row(value: dict[str, str], _: object) -> dict[int, str]:
+    return {int(row): said for row, said in value.items()}  # JSON has only texts for keys
 
 
 class Widget(AnyWidget):
-    """Shows the explorer in a notebook cell: `selection` holds the rows selected on the map, `export` writes a page."""
+    """Shows the explorer in a notebook cell; its traits can be set, and observed, while the page is open.
+
+    t : where the dial stands. query : what is in the search box.
+    selection : the numbers of the selected rows. hovered : that of the row under the pointer, or -1.
+    marks, notes : what the reader has said of rows, by number: outlier, fine or later, and anything.
+    """
 
     _esm = page.built_file("explorer.js")
     _css = page.built_file("explorer.css")
     _bytes = traitlets.Bytes().tag(sync=True)
-    _selected = traitlets.Bytes().tag(sync=True, from_json=lambda value, _: bytes(value))  # it comes as a memoryview
     height = traitlets.Int(720).tag(sync=True)
+    t = traitlets.Float(0.5, min=0, max=1).tag(sync=True)
+    query = traitlets.Unicode("").tag(sync=True)
+    hovered = traitlets.Int(-1).tag(sync=True)
+    selection = Rows(np.empty(0, dtype=np.int64)).tag(sync=True, to_json=_to_bytes, from_json=_from_bytes)
+    marks = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Enum(marks.MARKS)).tag(
+        sync=True, from_json=_by_row
+    )
+    notes = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
+        sync=True, from_json=_by_row
+    )
 
     def __init__(self, view: View, **options: Any) -> None:
         self.view = view
-        super().__init__(_bytes=pack(view, pictures=True, reasons=False), **options)
+        super().__init__(**{"_bytes": pack(view, pictures=True, reasons=False), "t": view.t, **options})
         self.on_msg(self._answer)
 
-    @property
-    def selection(self) -> NDArray[np.int64]:  # (k,)
-        """Return the numbers of the selected rows, as they stand in the data."""
-        return np.frombuffer(self._selected, dtype="<u4").astype(np.int64)
+    def marked(self, mark: str) -> NDArray[np.int64]:  # (k,)
+        """Return the numbers of the rows marked so: outlier, fine or later."""
+        return marks.rows_marked(mark, self._all_marks())
+
+    def save_marks(self, path: str | os.PathLike[str]) -> None:
+        """Write marks and notes to a CSV file of row, mark and note."""
+        marks.write(self._all_marks(), path)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the page to one file that needs nothing else."""
         page.export(self.view, path)
 
+    def _all_marks(self) -> list[Mark]:
+        rows = sorted({*self.marks, *self.notes})
+        return [{"row": row, "mark": self.marks.get(row, ""), "note": self.notes.get(row, "")} for row in rows]
+
     def _answer(self, _: object, content: Question, __: object) -> None:
-        self.send({"question": content["question"], "reasons": reasons_for(self.view, int(content["row"]))})
+        answer: dict[str, Any] = {"question": content["question"]}
+        if "picture" in content:
+            file = readable_picture(self.view, int(content["picture"]))
+            self.send({**answer, "picture": file is not None}, buffers=[] if file is None else [file])
+        else:
+            self.send({**answer, "why": why(self.view, int(content["row"]))})
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget for a notebook that runs, and a picture for one that was saved."""
+        found = super()._repr_mimebundle_(**options)
+        data, about = found if isinstance(found, tuple) else (found, {})
+        if data is None:
+            return found
+        return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, about
 
 
 def explore(model: CentralityModel, X: ModelInput, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:

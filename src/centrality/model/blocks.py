@@ -13,14 +13,31 @@ from centrality.network.devices import threads, use_one_thread
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Outputs
+from centrality.scores.folds import Folds
 
 
-def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
-    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
+def in_blocks(
+    scorer: Scorer,
+    scaling: Scaling,
+    X: CheckedRows,
+    finish: Callable[[Outputs], Outputs],
+    *,
+    folds: Folds | None = None,
+    as_if_trained_on: bool = False,
+) -> Outputs:
+    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row.
+
+    With `folds`, rows that were trained on are judged by members that have not seen them; `as_if_trained_on`, all are.
+    """
 
     def score(rows: CheckedRows) -> Outputs:
-        z = torch.from_numpy(scaling.apply(dense(rows))).to(scorer.device)
-        return finish(scorer(z).cpu().numpy())
+        z = scaling.scaled(dense(rows))
+        outputs = scorer(torch.from_numpy(z.astype(np.float32)).to(scorer.device)).cpu().numpy()
+        if folds is not None and as_if_trained_on:
+            folds.one_each(outputs, z)
+        elif folds is not None:
+            folds.honest(outputs, *folds.recognised(z))
+        return finish(outputs)
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 
@@ -53,3 +70,14 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
 
 def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, initializer=use_one_thread)
+
+
+def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:
+    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
+    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
+        return work(vectors)
+    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
+    found = work(some)
+    result = np.full((len(vectors), *found.shape[1:]), np.nan)
+    result[there] = found[: there.sum()]
+    return result

@@ -1,8 +1,10 @@
 """Explain why a row is peripheral, and what would make it typical.
 
-Contributions are integrated gradients: walk straight, in scaled units, from the centre to the row and credit each
+Contributions are integrated gradients: walk straight, in scaled units, from a typical point to the row and credit each
 feature with what its own movement changes f by on the way. Of the ways to share a score among features it is one that
-adds up: the contributions of a row sum to f(row, t) - f(centre, t).
+adds up: the contributions of a row sum to f(row, t) - f(typical point, t). That point is the deepest of the typical
+region next to the row: against another one, features that tell the regions apart would be blamed, not those that are
+odd (`model/typical.py`).
 """
 
 from collections.abc import Callable
@@ -12,15 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from centrality._estimator import CheckedRows
-from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, Outputs, blend
+from centrality.scores.calibration import Calibration, Outputs, chord
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
 POINTS = 8192  # points on the ways of a block of rows
-NEIGHBOURS = 10  # rows whose mean is the centre
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
 ROWS_EXPLAINED, ROWS_WALKED = POINTS // (STEPS[0] + 1), POINTS // HALVINGS  # rows in a block
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
@@ -38,7 +37,7 @@ class Field:
     reach: float  # the distance, in scaled units, within which f does most of what it does
     t: float
 
-    def contributions(self, start: NDArray[np.float32], rows: NDArray[np.float32]) -> Matrix:  # (n, p)
+    def contributions(self, start: NDArray[np.float32], rows: NDArray[np.float32]) -> Matrix:  # (n, p), (n, p)
         """Return the contributions of these scaled rows; where f is rugged, a row's way is cut into smaller steps."""
         parts, change = self._walk(start, rows, STEPS[0])
         for steps in STEPS[1:]:
@@ -47,8 +46,8 @@ class Field:
                 return parts
             size = max(1, POINTS // (steps + 1))
             for some in np.split(poor, range(size, len(poor), size)):
-                parts[some], change[some] = self._walk(start, rows[some], steps)
-        return _evened(parts, change)
+                parts[some], change[some] = self._walk(start[some], rows[some], steps)
+        return evened(parts, change)
 
     def _walk(self, start: NDArray[np.float32], rows: NDArray[np.float32], steps: int) -> tuple[Matrix, Matrix]:
         """Return contributions, and the change of f they should add up to, by so many steps.
@@ -60,13 +59,15 @@ class Field:
         outputs, back = self._along(start, step, at)
         members, n, _, k = outputs.shape
         before, after = (ends.reshape(members, -1, k) for ends in (outputs[:, :, :-1], outputs[:, :, 1:]))
-        slopes = self._weighed_by_dial(self.calibration.slopes(before, after)).reshape(members, n, steps, k)
+        slopes = self.calibration.slopes(before, after, self.t).reshape(members, n, steps, k)
         slopes *= 0.5 * np.diff(at, axis=1)[None, :, :, None]
         weights = np.zeros(outputs.shape, dtype=np.float32)
         weights[:, :, :-1] += slopes
         weights[:, :, 1:] += slopes
-        first, last = (self.of_outputs(outputs[:, :, [end]]) for end in (0, -1))
-        return (step * back(weights)).astype(np.float64), (last - first)[:, 0]
+        # What each feature moves, in the units in which heads are mixed, is a share of what f changes by.
+        first, last = (self.in_units(outputs[:, :, [end]])[:, 0] for end in (0, -1))
+        parts = (step * back(weights)).astype(np.float64) * chord(self.calibration.mixing.heads, first, last)[:, None]
+        return parts, self.calibration.mixing.heads(last) - self.calibration.mixing.heads(first)
 
     def uphill(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_]) -> Matrix:
         """Return scaled points, each at least as central as the one before; only `free` columns move.
@@ -95,20 +96,23 @@ class Field:
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
         outputs, _ = self._along(here.astype(np.float32), ahead.astype(np.float32), at)
         f = self.of_outputs(outputs)
-        gain = self._softened().of_outputs(outputs)
+        gain = self._softened().in_units(outputs)
         gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
 
     def _softened(self) -> "Field":
         """Return the same field with soft calibration: what "clip" cuts off has no slope to follow."""
-        return replace(self, calibration=replace(self.calibration, kind="soft"))
+        return replace(self, calibration=self.calibration.softened())
 
     def slope(self, rows: Matrix) -> Matrix:  # (n, p)
         """Return the derivative of f, with soft calibration, by the scaled rows."""
         z = rows.astype(np.float32)
         outputs, back = self._along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
-        slopes = self._weighed_by_dial(self._softened().calibration.slopes(outputs[:, :, 0], outputs[:, :, 0]))
+        soft, here = self._softened(), outputs[:, :, 0]
+        units = soft.in_units(outputs)[:, 0]
+        steep = chord(soft.calibration.mixing.heads, units, units)
+        slopes = soft.calibration.slopes(here, here, self.t) * steep[:, None]
         # A far row's slope may be too small for float32: only its direction is needed.
         largest = np.abs(slopes).max((0, 2), keepdims=True)
         slopes = np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > 0)
@@ -120,26 +124,19 @@ class Field:
         outputs, back = self.scorer.along(start, step, at)
         return outputs.cpu().numpy(), lambda by: back(torch.from_numpy(by).to(device)).cpu().numpy().astype(np.float64)
 
-    def _weighed_by_dial(self, slopes: Matrix) -> Matrix:
-        slopes[..., 0] *= 1 - self.t
-        slopes[..., 1:] *= self.t
-        return slopes
+    def on_line(self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]) -> Matrix:
+        """Return f at the scaled points start + at * step, before it is squeezed into [0, 1]."""  # (n, s)
+        return self.in_units(self._along(start, step, at)[0])
 
     def of_outputs(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
         """Return f where the networks' outputs are these."""
+        return self.calibration.mixing.heads(self.in_units(outputs))
+
+    def in_units(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
+        """Return the same before it is squeezed into [0, 1]."""
         members, n, s, k = outputs.shape
-        return blend(self.calibration.heads_of(outputs.reshape(members, n * s, k)), self.t).reshape(n, s)
-
-
-def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
-    """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
-    n = seen.shape[0]
-    deepest = scaling.scaled(dense(seen[[int(scores.argmax())]]))
-    size = rows_per_block(seen.shape[1])
-    blocks = (scaling.scaled(dense(seen[i : i + size])) - deepest for i in range(0, n, size))
-    distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
-    nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
-    return np.asarray(dense(seen[np.sort(nearest)]).astype(np.float64).mean(0))
+        units = self.calibration.units(self.calibration.raw(outputs.reshape(members, n * s, k)))
+        return self.calibration.mixing.in_units(units, self.t).reshape(n, s)
 
 
 def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
@@ -156,7 +153,7 @@ def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (
     return sums
 
 
-def _evened(parts: Matrix, change: Matrix) -> Matrix:
+def evened(parts: Matrix, change: Matrix) -> Matrix:
     """Share out what is missing to the change, where it is too much, in proportion to the contributions' sizes."""
     left = change - parts.sum(1)
     size = np.abs(parts)

@@ -18,16 +18,19 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import block_by_block, in_blocks
-from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
+from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, evened
 from centrality.model.replay import Memory
+from centrality.model.typical import nearest
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling, dense
+from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Scorer
 from centrality.scores import conformal
-from centrality.scores.calibration import Calibration, Outputs, blend
+from centrality.scores.calibration import Calibration, Outputs
 from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Folds
 from centrality.scores.report import Report
 
+OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
 History = dict[str, list[float]]
 Matrix = NDArray[np.float64]
 
@@ -44,10 +47,24 @@ class Fitted:
     history: History  # the losses of training
     replay: Memory  # a sample of the rows seen, to go on learning from; it never goes into a file
     names: tuple[str, ...] | None = None  # of the columns, where the training rows had names
-    inliers: Matrix | None = None  # (m, 2) heads of the calibration rows
+    folds: Folds | None = None  # None: the networks were trained on all rows, and judge them as they judge any others
+    inliers: conformal.Inliers | None = None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores | None = None  # None, as the next two: the file is from before they were kept
-    center: Matrix | None = None  # (p,) the deepest point, in the user's units
+    typical: Matrix | None = None  # (k, p) the deepest point, and those of further regions, in the user's units
     report: Report | None = None
+    offset_at_t: float | None = None  # the t for which `offset` holds
+    offsets: Matrix | None = None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1
+
+    def offset_for(self, t: float) -> float:
+        """Return the score below which `predict` says outlier at this t."""
+        if self.offset_at_t is None or t == self.offset_at_t:
+            return self.offset
+        if self.offsets is None:
+            raise InputError(
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: its file is "
+                "from before others were kept, or a second pass set the quantiles. Fit it at this t."
+            )
+        return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -78,21 +95,27 @@ class Fitted:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
         return self._finished(rows, self.calibration.raw)
 
+    def raw_of_all(self, rows: CheckedRows) -> Matrix:
+        """Return the same of all members together, whether they have seen the rows or not."""  # (n, 2)
+        return in_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
+
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         return self._finished(rows, self.calibration.heads_of)
 
+    def comparable_heads(self, rows: CheckedRows) -> Matrix:
+        """Return the heads of rows judged as the training rows were, each by the members without its fold."""  # (n, 2)
+        return in_blocks(
+            self.scorer, self.scaling, rows, self.calibration.heads_of, folds=self.folds, as_if_trained_on=True
+        )
+
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
-        return self._finished(rows, lambda outputs: blend(self.calibration.heads_of(outputs), t))
+        return self._finished(rows, lambda outputs: self._mixed(outputs, t))
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
-        """Return the heads mixed at t before they are bent into [0, 1]."""  # (n,)
-        return self._finished(rows, lambda outputs: self.scores_of(self.calibration.raw(outputs), t))
-
-    def scores_of(self, raw: Matrix, t: float) -> Matrix:
-        """Return the scores that these raw ones amount to."""  # (n, 2) -> (n,)
-        return blend(self.calibration.unbounded(raw), t)
+        """Return the same before it is squeezed into [0, 1]."""  # (n,)
+        return self._finished(rows, lambda outputs: self.calibration.scores(self.calibration.raw(outputs), t))
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
         """Return how far each centrality may be off for another draw of networks."""  # (n,)
@@ -102,28 +125,50 @@ class Fitted:
             )
 
         def error(outputs: Outputs) -> Matrix:
-            each = np.stack([blend(heads, t) for heads in self.calibration.heads_of_each(outputs)])
+            each = np.stack([self.calibration.mixing(heads, t) for heads in self.calibration.heads_of_each(outputs)])
             return np.asarray(each.std(0, ddof=1) / np.sqrt(members))
 
-        return self._finished(rows, error)
+        return in_blocks(self.scorer, self.scaling, rows, error)  # of all members, whatever they have seen
 
     def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
-        return in_blocks(self.scorer, self.scaling, rows, finish)
+        return in_blocks(self.scorer, self.scaling, rows, finish, folds=self.folds)
 
     # Why, and what would make a row typical.
 
     def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
-        """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
-        field, start = self._field(t), self.scaling.apply(self._start(baseline))
+        """Return what each column contributes to f(row, t) - f(baseline, t).
+
+        Without a baseline, a row's own is the typical point next to it.
+        """  # (n, p)
+        field, points = self._field(t), self.typical_points() if baseline is None else baseline
+        starts = self.scaling.scaled(points)
 
         def work(block: CheckedRows) -> Matrix:
-            return field.contributions(start, self.scaling.apply(dense(block)))
+            z = self.scaling.scaled(dense(block))
+            parts = field.contributions(starts[nearest(starts, z)].astype(np.float32), z.astype(np.float32))
+            return parts if self.folds is None else self._adding_up(block, parts, t)
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.scorer.device)
 
+    def _adding_up(self, rows: CheckedRows, parts: Matrix, t: float) -> Matrix:
+        """Let the contributions of rows that were trained on add up to what members say that have not seen them.
+
+        The field is that of all members together, which knows these rows better than it should.
+        """
+        assert self.folds is not None
+        found, _ = self.folds.recognised(self.scaling.scaled(dense(rows)))
+        if len(found):
+            some = rows[found]
+            seen = self.calibration.centrality(self.raw_of_all(some), t)
+            parts[found] = evened(parts[found], parts[found].sum(1) + self.centrality(some, t) - seen)
+        return parts
+
+    def _mixed(self, outputs: Outputs, t: float | Sequence[float]) -> Matrix:
+        return self.calibration.centrality(self.calibration.raw(outputs), t)
+
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)
-        field, centre = self._field(t), self.scaling.scaled(self._start(None))
+        field, centre = self._field(t), self.scaling.scaled(self.known_center()[None])
 
         def work(block: CheckedRows) -> Matrix:
             given = dense(block).astype(np.float64)
@@ -136,23 +181,38 @@ class Fitted:
         reach = max(self.noise_scale) * self.width**0.5
         return Field(self.scorer, self.calibration, reach, t)
 
-    def _start(self, baseline: Matrix | None) -> Matrix:
-        return self.known_center()[None] if baseline is None else baseline
-
     def known_center(self) -> Matrix:
         """Return the deepest point; an error if the model's file holds none."""  # (p,)
-        if self.center is None:
+        return np.asarray(self.typical_points()[0])
+
+    def typical_points(self) -> Matrix:
+        """Return the typical points; an error if the model's file holds none."""  # (k, p)
+        if self.typical is None:
             raise InputError("This model's file was written before explanations: fit it again to ask for them.")
-        return self.center
+        return self.typical
+
+    def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
+        """Return which of the typical points is next to each row."""  # (n,)
+        points = self.scaling.scaled(self.typical_points())
+
+        def work(block: CheckedRows) -> NDArray[np.intp]:
+            return nearest(points, self.scaling.scaled(dense(block)))
+
+        return block_by_block(rows, rows_per_block(self.width), work, self.scorer.device)
 
     # What the scores of calibration and training rows say about new ones.
 
-    def calibrated(self, heads: Matrix) -> Fitted:
-        """Return this model with the heads of fresh inliers as the measure for p-values."""
-        return replace(self, inliers=conformal.evenly_spaced(heads[~np.isnan(heads).any(1)]))
+    def calibrated(self, heads: Matrix | None, contamination: float = 0.0) -> Fitted:
+        """Return this model with these heads of fresh rows, or those it has, as the measure for p-values."""
+        heads = self.calibration_rows().heads if heads is None else heads
+        return replace(self, inliers=conformal.Inliers.of(heads, contamination))
 
-    def calibration_heads(self) -> Matrix:
-        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
+    def inlier_scores(self, t: float) -> Matrix:
+        """Return the centralities at t of the calibration rows that count as inliers."""  # (m,) in order
+        return self.calibration_rows().scores(self.calibration.mixing, t)
+
+    def calibration_rows(self) -> conformal.Inliers:
+        """Return the calibration rows; an error if there are none."""
         if self.inliers is None:
             raise InputError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
@@ -171,5 +231,5 @@ class Fitted:
         if not 0 < low < 1:
             raise InputError(f"low must be a share of the rows between 0 and 1, got {low!r}.")
         if self.inliers is not None:
-            return np.asarray(np.quantile(self.inliers, low, axis=0))
+            return self.inliers.quantile(low)
         return np.asarray(np.quantile(self.known_training_scores().quantiles, low, axis=1))

@@ -46,11 +46,12 @@ def frames_when_asked(cls: Model) -> Model:
 
 def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
     @wraps(method)
-    def framed(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def framed(self: Any, *given: Any, **options: Any) -> Any:
         with _arrays_inside() as outermost:
-            result = method(self, X, *args, **options)
+            result = method(self, *given, **options)
         if not outermost or names is None:
             return result
+        X = given[0] if given else options["X"]
         if isinstance(result, Reasons):
             index = getattr(X, "index", None)
             return result if index is None or callable(index) else replace(result, labels=list(index))
@@ -62,7 +63,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
         elif isinstance(names, tuple):
             columns = list(names)
         else:
-            t = options.get("t", options.get("ts", args[0] if args else None))
+            t = options.get("t", options.get("ts", given[1] if len(given) > 1 else None))
             columns = [names] if result.ndim == 1 else [f"{names}_{at:g}" for at in _dials(t, result.shape[1])]
         index = None if self.reading().one_series else getattr(X, "index", None)
         return _contained(container, result, columns, None if callable(index) else index)

@@ -17,19 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
+from centrality.model.blocks import over_vectors
 from centrality.model.explanations import grouped, kinds
-from centrality.model.fitted import Fitted, History
+from centrality.model.fitted import Fitted
 from centrality.model.framed import frames_when_asked
+from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reading import Features, FeatureValues, Reading
-from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
-from centrality.scores.calibration import blend, checked_t, one_t
 from centrality.scores.drift import Drift
 from centrality.scores.drift_windows import DriftReport, compare_windows
+from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
+from centrality.tables.unreadable import Unreadable
 
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
@@ -38,7 +40,7 @@ Matrix = NDArray[np.float64]
 
 
 @frames_when_asked
-class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
+class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     t: float
@@ -64,6 +66,11 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
     def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
 
+    def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
+        """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
+        vectors = self.vectors(X)
+        return vectors, Unreadable(vectors.shape[0])
+
     @abstractmethod
     def reading(self) -> Reading:
         """Say how the model reads a table."""
@@ -71,6 +78,10 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
     @abstractmethod
     def features(self) -> Features | None:
         """Say what explanations speak of; None where the numbers of a vector have no names."""
+
+    def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
+        """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
+        return point
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
@@ -107,39 +118,15 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file."""
 
-    # What was learned, under the names that scikit-learn's users look for.
-
-    @property
-    def network_(self) -> Network:
-        """The trained network."""
-        return self.fitted_.network
-
-    @property
-    def history_(self) -> History:
-        """The losses of training: lists "step", "global" and "local"."""
-        return self.fitted_.history
-
-    @property
-    def noise_scale_(self) -> tuple[float, ...]:
-        """The noise scales used."""
-        return self.fitted_.noise_scale
-
     @property
     def offset_(self) -> float:  # type: ignore[override]
-        """The score below which `predict` says outlier."""
-        return self.fitted_.offset
-
-    @property
-    def center_(self) -> NDArray[np.float64]:
-        """The deepest point, at the model's own t, among the vectors."""
-        if self.fitted_.center is None:
-            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
-        return self.fitted_.center
+        """The score below which `predict` says outlier, at the model's own t."""
+        return self.fitted_.offset_for(float(checked_t(self.t)))
 
     # Scores.
 
     def heads(self, X: ModelRows) -> Matrix:
-        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t)` mixes them."""
+        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t, model.mixing_)` mixes them."""
         return self._of(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
@@ -157,9 +144,9 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
         return self.centrality(X, t=list(ts))
 
     def score_samples(self, X: ModelRows) -> Matrix:
-        """Return the heads mixed at the model's own t before they are bent into [0, 1]: larger means more normal.
+        """Return the centrality at the model's own t before it is squeezed into [0, 1]: larger means more normal.
 
-        Ranks like `centrality` among typical rows; far outliers keep their distances, which ranks them better.
+        It ranks rows as `centrality` does; far outliers keep their distances.
         """
         return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
@@ -178,33 +165,46 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows) -> Self:
+    def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
         """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
 
-        They replace any earlier ones. Of more than 20,000 rows, evenly spaced ones are kept. Outliers among
-        them, as they score low, make p-values larger than they need be, so that fewer outliers are found.
+        They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
+        spaced ones are kept. Outliers among them, as they score low, make p-values larger than they need be, so that
+        fewer outliers are found. If at most a share `contamination` of them are outliers, so many of the least central
+        ones are left out: of a new inlier, P(p <= a) is then at most a + contamination.
         """
-        heads = self.heads(X)  # first: it says so if the model is not fitted
-        self.fitted_ = self.fitted_.calibrated(heads)
+        heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
+        check_is_fitted(self)
+        self.fitted_ = self.fitted_.calibrated(heads, contamination)
+        if heads is not None and not contamination and self.fitted_.training_scores is not None:
+            self.fitted_.training_scores.warn_of_odd(heads)
         return self
 
     def calibration_heads(self) -> Matrix:
-        """Return the heads, (m, 2), of the rows kept by `calibrate` or `holdout`; an error if there are none."""
+        """Return the heads, (m, 2), of the calibration rows; an error if there are none."""
         check_is_fitted(self)
-        return self.fitted_.calibration_heads()
+        return self.fitted_.calibration_rows().heads
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
     ) -> Matrix:
         """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
 
-        Of a new row of their kind, P(p <= a) <= a for every a. With m calibration rows the smallest is 1 / (m + 1).
+        These are rows that the network judging them has not been trained on: right after `fit`, training rows that it
+        was trained without; after `calibrate`, or with `holdout`, rows that no network has seen. Of a new row of their
+        kind, P(p <= a) <= a for every a: exactly in the latter case, and about so in the former. With m calibration
+        rows the smallest is 1 / (m + 1).
         Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
         """
-        inliers, dial = self.calibration_heads(), checked_t(self._dial(t))
+        check_is_fitted(self)
+        dial = checked_t(self._dial(t))
+        inliers = [self.fitted_.inlier_scores(float(at)) for at in np.atleast_1d(dial)]
         heads = self.heads(X)
         rng = None if random_state is None else np.random.default_rng(random_state)
-        columns = [conformal.p_values(blend(inliers, at), blend(heads, at), rng) for at in np.atleast_1d(dial)]
+        columns = [
+            conformal.p_values(known, self.mixing_(heads, float(at)), rng)
+            for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
+        ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
 
     def threshold(
@@ -239,31 +239,33 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
             fdr = 0.05
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
         heads, t = self.heads(X), one_t(self._dial(t))
-        return np.asarray(blend(heads, t) < self._threshold(heads, rule, t))
+        return np.asarray(self.mixing_(heads, t) < self._threshold(heads, rule, t))
 
     def _threshold(self, heads: Matrix, rule: conformal.Rule, t: float) -> float:
-        inliers = blend(self.calibration_heads(), t) if rule.needs_inliers else None
-        return rule.threshold(blend(heads, t), inliers)
+        inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
+        return rule.threshold(self.mixing_(heads, t), inliers)
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        heads = self.heads(X)
+        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
         return self.fitted_.known_training_scores().compare(heads)
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
         window = None if window is None else whole_number("window", window)
-        return compare_windows(self.fitted_.known_training_scores(), self.heads(X), window)
+        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
+        return compare_windows(self.fitted_.known_training_scores(), heads, window)
 
     # Why.
 
     def explain(self, X: ModelRows, t: float | None = None, *, baseline: ModelRows | None = None) -> Matrix:
-        """Say what each feature contributes to a row's centrality, against that of the centre: (n, features).
+        """Say what each feature contributes to a row's centrality, against that of a typical point: (n, features).
 
-        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(centre, t),
-        within 0.001; the centre is the model's own, or the row that `baseline` gives. They are linear in t, so those
-        at 0 and at 1 make all others. The numbers that stand for one column of a `Table` are taken together; a
-        `Series` has its features, texts and images have the numbers of their vectors.
+        Negative: the feature makes the row less typical. The contributions of a row sum to f(row, t) - f(point, t),
+        within 0.001. The point is the deepest one of the typical region next to the row, which is `center_` where
+        there is one region only; or the row that `baseline` gives, such as `center_`. The numbers that stand for one
+        column of a `Table` are taken together; a `Series` has its features, texts and images have the numbers of
+        their vectors.
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
@@ -288,7 +290,8 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
         t, vectors = one_t(self._dial(t)), self.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
-        return self.in_words(t, scores, parts, self.values(X, vectors), top=top, names=names)
+        points = self.fitted_.nearest_typical(vectors)
+        return self.in_words(t, scores, parts, self.values(X, vectors), points, top=top, names=names)
 
     def in_words(
         self,
@@ -296,11 +299,15 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
         scores: Matrix,
         parts: Matrix,
         values: FeatureValues,
+        points: NDArray[np.intp],
         *,
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
+
+        `points` says against which of the typical points each row was explained.
+        """
         features = self._features_with_names()
         names = features.names if names is None else names
         return Reasons.of(
@@ -309,7 +316,8 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=features.typical,
+            typical=[self.values_of(point) for point in self.fitted_.typical_points()],
+            against=points,
             top=whole_number("top", top),
         )
 
@@ -380,14 +388,3 @@ class CentralityModel(ShownInNotebooks, TransformerMixin, CentralityEstimator, A
 
     def _dial(self, t: Any) -> Any:
         return self.t if t is None else t
-
-
-def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
-    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
-        return work(vectors)
-    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
-    found = work(some)
-    result = np.full((len(vectors), *found.shape[1:]), np.nan)
-    result[there] = found[: there.sum()]
-    return result

@@ -1,14 +1,17 @@
 """Show a model in a notebook: what it was fitted on, where outliers begin, its warnings, and a small picture."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
+
 BINS, WIDE, HIGH = 30, 6, 44  # bars of a histogram, and pixels
-COLOURS = {"global": "#2166ac", "local": "#d6604d"}
+COLOURS = {"global": "#296e9b", "local": "#d6604d"}
 
 
 class ShownInNotebooks:
@@ -25,8 +28,11 @@ def _facts(model: Any, fitted: Any) -> str:
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
     about = model.about().get("representation")
     lines |= {"represented by": about} if about else {}
-    lines["outliers below"] = f"{fitted.offset:.4g} (score_samples at t = {model.t:g})"
-    inliers = "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers):,}"
+    with suppress(InputError):  # an old file knows it only at the t of its fit
+        lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
+    inliers = (
+        "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.heads):,}"
+    )
     lines["calibration rows"] = inliers
     warnings = [] if report is None else report.warnings
     cells = "".join(

@@ -20,10 +20,11 @@ from centrality.model.onnx_encoder import nodes_of
 from centrality.network.layers import Copies, Linear, numbers
 from centrality.network.network import Network
 from centrality.network.prior import Value
-from centrality.network.scaling import Scaling
+from centrality.network.scaling import KNEE, Scaling
 from centrality.network.scorer import folded
-from centrality.onnx import KEY
+from centrality.onnx import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
+from centrality.scores.mixing import ROOM
 
 OPSET = 20  # the first with Gelu
 IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
@@ -66,7 +67,7 @@ class Graph:
 
 def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
     """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
-    content = model_of(fitted, t).SerializeToString()
+    content = sealed(model_of(fitted, t).SerializeToString())
     with write_atomically(path) as beside:
         beside.write_bytes(content)
 
@@ -76,16 +77,16 @@ def model_of(fitted: Fitted, t: float) -> Any:
     graph = Graph()
     logits, potentials = _outputs(graph, fitted.network, _scaled(graph, fitted.scaling), fitted.width)
     logit, local = _raw(graph, fitted.calibration, logits, potentials)
-    heads = [_global(graph, fitted.calibration.kind, logit), _local(graph, fitted.calibration, local)]
-    graph.named("heads", graph("Concat", *heads, axis=1))
-    shares = graph("Sub", 1.0, "t"), "t"  # (m,) each
-    graph.named("centrality", graph("Add", *(graph("Mul", h, s) for h, s in zip(heads, shares, strict=True))))
+    heads, centrality = _calibrated(graph, fitted.calibration, logit, local)
+    graph.named("heads", heads)
+    graph.named("centrality", centrality)
     facts = {
         "t": t,
         "features": fitted.width,
         "feature_names": None if fitted.names is None else list(fitted.names),
         "calibration": fitted.calibration.kind,
         "noise_scale": list(fitted.noise_scale),
+        SEALED: "sha256",
     }
     return _finished(graph, fitted.width, facts)
 
@@ -124,6 +125,13 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
         choice = np.arange(len(scaling.center))  # of the columns of u and bent side by side
         choice[scaling.heavy] = len(choice) + np.arange(len(scaling.heavy))
         u = graph("Gather", graph("Concat", u, bent, axis=1), choice, axis=1)
+    if scaling.shrink is not None:
+        size = graph("Abs", u)
+        beyond = graph("Max", graph("Sub", size, KNEE), 0.0)
+        u = graph(
+            "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
+        )
+        u = graph("Mul", u, scaling.shrink)
     u = graph("Min", graph("Max", u, -1e15), 1e15)
     return graph.as_float32(u)
 
@@ -193,6 +201,38 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
             potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
         potentials = _bend_top(graph, potentials)
     return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
+
+
+def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str) -> tuple[str, str]:
+    """Write the heads, (n, 2), and their mixture, (n, m), at each t."""
+    mixing = calibration.mixing
+    if mixing.local_weight is None:
+        linear = [_global(graph, calibration.kind, logit), _local(graph, calibration, local)]
+        shares = graph("Sub", 1.0, "t"), "t"  # (m,) each
+        mixed = graph("Add", *(graph("Mul", head, share) for head, share in zip(linear, shares, strict=True)))
+        return graph("Concat", *linear, axis=1), mixed
+    of_global, of_local = (
+        _rescaled(graph, raw, half[None]) for raw, half in zip((logit, local), calibration.halves, strict=True)
+    )
+    heads = _squeezed(graph, graph("Concat", of_global, of_local, axis=1))
+    weighed = graph("Mul", "t", mixing.local_weight)
+    rest = graph("Sub", 1.0, "t")
+    share = graph("Div", weighed, graph("Add", rest, weighed))
+    if mixing.veto:
+        room = graph("Div", ROOM, graph("Max", rest, 1e-300))
+        of_local = graph("Min", of_local, graph("Add", of_global, room))
+    mixed = graph("Add", graph("Mul", graph("Sub", 1.0, share), of_global), graph("Mul", share, of_local))
+    return heads, _squeezed(graph, mixed)
+
+
+def _squeezed(graph: Graph, units: str) -> str:
+    """Write `mixing.squeezed`: the real line onto (0, 1)."""
+    size = graph("Min", graph("Abs", units), 1e100)
+    below = graph("Div", 0.5, graph("Add", 1.0, size))
+    cubes = graph("Mul", graph("Mul", size, size), size)
+    root = graph("Pow", graph("Add", 1.0, cubes), 1 / 3)
+    above = graph("Add", 0.5, graph("Mul", 0.5, graph("Div", size, root)))
+    return graph("Where", graph("Greater", units, 0.0), above, below)
 
 
 def _global(graph: Graph, kind: str, logit: str) -> str:

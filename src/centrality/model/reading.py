@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality.tables.unreadable import MOST
+
 FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
 
 
@@ -20,12 +22,12 @@ class Reading:
     types: dict[str, pa.DataType] = field(default_factory=dict)
     one_series: bool = False  # all rows together are one series, scored by its windows
     rows_at_once: int = 4096  # how many rows are best read together
+    unreadable: float = MOST  # the share of rows in which a column may fail to be read
 
 
 @dataclass(frozen=True)
 class Features:
-    """Say what explanations speak of: names, what is typical of each, and which one each number stands for."""
+    """Say what explanations speak of: names, and which one each number stands for."""
 
     names: list[str]
-    typical: Sequence[object] | NDArray[np.generic]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own

@@ -4,18 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
-from centrality.model.explanations import centre_of
-from centrality.model.fitted import Fitted, History
+from centrality.model.explanations import Field
+from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
+from centrality.model.typical import typical_points
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, blend
+from centrality.scores.calibration import Calibration
+from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Split
 from centrality.scores.report import examine
+
+Matrix = NDArray[np.float64]
+HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 
 @dataclass(frozen=True)
@@ -28,37 +35,71 @@ class Trained:
     history: History
     replay: Memory
     names: Sequence[str] | None  # of the columns
+    split: Split | None = None  # None: all members have learned from all rows
 
 
 def settled(
-    trained: Trained, seen: CheckedRows, *, calibration: str, t: float, share_of_outliers: float, level_is_open: bool
+    trained: Trained,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    *,
+    calibration: str,
+    t: float,
+    share_of_outliers: float,
+    clean: bool,
+    level_is_open: bool,
 ) -> Fitted:
-    """Return the fitted model, its quantiles set by the rows `seen`.
+    """Return the fitted model, its quantiles set by what members say of rows that they have not seen.
 
-    `level_is_open`: comparisons say nothing about the level of g, so the median row is given 1/2. The paper's schedule
-    leaves g where training ended.
+    These are the rows `judged` of X.
+
+    `level_is_open`: comparisons say nothing about the level of g, nor scores about that of a potential. So members are
+    put on one level, and the median row is given g = 0. The paper's schedule leaves both where training ended.
     """
+    seen = X if len(judged) == X.shape[0] else X[judged]
     by_row = in_blocks(Scorer(trained.network), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
-    outputs = np.moveaxis(by_row, 1, 0)  # (members, n, 1 + k)
+    outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     if level_is_open:
-        level = np.median(outputs[:, :, 0], axis=1)
-        outputs[:, :, 0] -= level[:, None]
-        trained.network.shift_logit(-level)
-    fixed = Calibration.fit(calibration, outputs)
+        _level(trained.network, outputs, np.median(outputs, axis=1))
+    if trained.split is not None:
+        trained.split.folds.honest(outputs, np.arange(outputs.shape[1]), trained.split.own[judged])
+    if level_is_open:
+        common = np.zeros((len(outputs), outputs.shape[2]))
+        common[:, 0] = np.median(outputs[:, :, 0].mean(0))
+        _level(trained.network, outputs, common)
+    fixed = Calibration.fit(calibration, outputs, clean=clean)
     raw = fixed.raw(outputs)
-    heads = fixed.heads(raw)
+    heads, scores = fixed.heads(raw), fixed.scores(raw, t)
+    by_t = (fixed.scores(raw, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
+    field = Field(Scorer(trained.network), fixed.softened(), reach=1.0, t=1.0)
     return Fitted(
         network=trained.network,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=float(np.quantile(blend(fixed.unbounded(raw), t), share_of_outliers)),
+        offset=_quantile(scores, share_of_outliers),
+        offset_at_t=float(t),
+        offsets=np.array([_quantile(each, share_of_outliers) for each in by_t]),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
+        folds=None if trained.split is None else trained.split.folds,
+        inliers=None if trained.split is None else Inliers.of(heads),
         training_scores=TrainingScores.of(heads),
-        center=centre_of(seen, blend(heads, t), trained.scaling),
+        typical=typical_points(seen, scores, fixed.units(raw)[:, 1], field, trained.scaling),
     )
+
+
+def _quantile(scores: Matrix, share: float) -> float:
+    """Return the score below which this share of new rows lies, so far as these tell."""
+    return float(np.quantile(scores, share, method="weibull"))
+
+
+def _level(network: Network, outputs: Matrix, level: Matrix) -> None:
+    """Take these levels, (members, 1 + k), from what the networks say, now and ever after."""
+    outputs -= level[:, None]
+    network.shift_logit(-level[:, 0])
+    network.shift_potentials(-level[:, 1:])
 
 
 def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float]) -> Fitted:
@@ -76,5 +117,16 @@ def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequen
         nothing=nothing,
         names=fitted.names,
         center=fitted.scaling.center,
+        scaled=fitted.scaling.scaled,
+        by_heart=_by_heart(fitted, X),
     )
     return replace(fitted, report=report)
+
+
+def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
+    """Say how much more typical members find rows that they have seen than those that have not, by the local head."""
+    if fitted.folds is None or not len(fitted.folds.known):
+        return 0.0
+    some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
+    units = [fitted.calibration.units(raw)[:, 1] for raw in (fitted.raw_of_all(some), fitted.raw(some))]
+    return float(np.median(units[0] - units[1]))

@@ -1,6 +1,7 @@
 """Choose where to compute, and with how many threads."""
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -29,6 +30,10 @@ def find_device(name: str) -> torch.device:
         raise InputError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
     return device
 
+
+# A forked child has none of its parent's threads, but OpenMP waits for them for ever: it computes with its own alone.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 Undo = Callable[[], object]
 

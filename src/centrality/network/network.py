@@ -70,6 +70,11 @@ class Network(nn.Module):
         """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
         self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
 
+    @torch.no_grad()
+    def shift_potentials(self, by: NDArray[np.float64]) -> None:
+        """Move every member's potentials by constants, which no score can tell."""  # (members, k)
+        self.local_head.bias.add_(torch.from_numpy(by).to(self.local_head.bias))
+
     def potentials(self, z: Tensor) -> Tensor:
         """Return l, the smoothed log-density up to a constant, at every noise scale."""  # -> (members, n, k)
         learned: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
@@ -114,5 +119,5 @@ def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
             network.prior = prior_for_weights(of_prior, width=layout.width, scales=layout.potentials)
         network.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
-        raise InputError(f"the weights do not fit the network: {error}") from None
+        raise InputError(f"the weights do not fit the network: {str(error)[:400]}") from None
     return network.eval()

@@ -1,9 +1,14 @@
-"""Bring the user's columns to the network: centred, scaled, and bent where their tails are heavy.
+"""Bring the user's columns to the network: centred, scaled, and bent far out.
+
+Rows that may hold outliers are scaled by their middle: centred on the median, divided by the deviation of the column
+with its tails drawn in (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides what the
+others look like. Clean rows are scaled by their moments: far values are no dirt there.
 
 Large data is never copied as one: dense, integer and sparse rows are converted block by block.
 """
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,17 +23,24 @@ from centrality._estimator import CheckedRows, SparseRows
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
 HEAVY = 6.0  # a column's tails are heavy if its kurtosis is above this; a normal one has 3, a double exponential 6
-BENT, BENT_IF_CLEAN = 1.0, 3.0  # deviations from which such a column is bent; far values of clean rows are no dirt
+BENT_IF_CLEAN = 3.0  # deviations from which such a column is bent
 BLOCK_VALUES = 1 << 18  # values per block in passes over all rows: 2 MiB in float64
+MOST_VALUES = 1 << 22  # where rows are so wide that few of them are more than that: 32 MiB
 SAMPLE_VALUES = 1 << 19  # values that tell whether tails are heavy
 FEWEST = 1024  # rows held, however wide they are
+TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
+SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails were drawn in there
+KNEE = 10.0  # spreads beyond which a column is bent
+RARE = 0.2  # a column that is constant between its tails counts as if this share of the rows differed
+UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
 @dataclass(frozen=True)
 class Scaling:
     """Scale the columns: z = u = (x - center) * weight; where tails are heavy, z = (asinh(u) - shift) * gain.
 
-    A constant column has weight 0.
+    With `shrink`, z = shrink * u up to the knee, and beyond it a logarithm goes on from there. A constant column has
+    weight 0.
     """
 
     center: NDArray[np.float64]  # (p,)
@@ -36,6 +48,7 @@ class Scaling:
     heavy: NDArray[np.int64]  # (h,) numbers of the columns with heavy tails
     shift: NDArray[np.float64]  # (h,)
     gain: NDArray[np.float64]  # (h,)
+    shrink: NDArray[np.float64] | None = None  # (p,) None: not bent beyond the knee
 
     @classmethod
     def fit(cls, X: CheckedRows, kind: str, *, clean: bool = False) -> "Scaling":
@@ -58,17 +71,35 @@ class Scaling:
         standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
         if kind == "standard":
             return standard
-        heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN if clean else BENT)
+        if not clean:
+            return cls._robust(_sample(X), deviation)
+        heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN)
         if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
             # One scale for all keeps distances and angles what they were.
             common = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), 0.0)
             return cls(mean, _inverse(common), none.astype(np.int64), none, none)
         return heavy
 
+    @classmethod
+    def _robust(cls, sample: NDArray[np.float64], deviation: NDArray[np.float64]) -> "Scaling":
+        """Return the scaling by the middle of the columns; `deviation` tells which of them are constant."""
+        low, median, high = np.quantile(sample, [TAILS[0], 0.5, TAILS[1]], axis=0)
+        spread = np.clip(sample, low, high).std(0) / SPREAD_OF_NORMAL
+        rare = (spread <= 1e-9 * deviation) & (deviation > 0)
+        differing = np.abs(sample - median)[:, rare] > 0
+        share = np.maximum(differing.mean(0), 1 / len(sample))
+        spread[rare] = deviation[rare] * np.sqrt(np.maximum(RARE / share, 1.0))
+        spread[deviation == 0] = 0.0
+        none = np.empty(0)
+        weight = _inverse(_in_like_units(spread))
+        bent = cls(median, weight, none.astype(np.int64), none, none, np.ones_like(spread))
+        # Where many values lie beyond the knee, the column must not weigh more than others; few of them change nothing.
+        shrink = np.minimum(1.0, _inverse(np.clip(bent.scaled(sample), -KNEE, KNEE).std(0)))
+        return cls(median, weight, none.astype(np.int64), none, none, np.where(shrink > 0, shrink, 1.0))
+
     def _with_heavy_tails(self, X: CheckedRows, bent_from: float) -> "Scaling":
         """Pass columns with heavy tails through asinh: a few huge values would make all others look alike."""
-        step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
-        u = (dense(X[::step]).astype(np.float64) - self.center) * self.weight
+        u = (_sample(X) - self.center) * self.weight
         spread = np.square(u).mean(0)
         kurtosis = np.divide(
             np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0
@@ -84,11 +115,20 @@ class Scaling:
         # In float64 first: a float32 column around 1e6 would lose its small differences.
         return self.scaled(block).astype(np.float32)
 
+    def blocks(self, X: CheckedRows) -> Iterator[NDArray[np.float64]]:
+        """Yield the rows of X in scaled units, a block after the other."""
+        size = rows_per_block(X.shape[1])
+        return (self.scaled(dense(X[start : start + size])) for start in range(0, X.shape[0], size))
+
     def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""
         scaled: NDArray[np.float64] = (block - self.center) * self.weight
         if len(self.heavy):
             scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
+        if self.shrink is not None:
+            far = np.abs(scaled) > KNEE
+            scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
+            scaled *= self.shrink
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
         return np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
 
@@ -102,13 +142,36 @@ class Scaling:
         """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
         free = self.varying()
         moved = points.copy()
+        if self.shrink is not None:
+            moved /= self.shrink
+            far = np.abs(moved) > KNEE
+            moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
         bent = self.heavy[free[self.heavy]]
         gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
         moved[:, :, bent] = np.sinh(points[:, :, bent] / gain + shift)
-        moved -= moved[:, :1].copy()
-        moved[:, :, free] /= self.weight[free]
-        moved[:, :, ~free] = 0.0
-        return given[:, None] + moved
+        found = np.repeat(given[:, None], points.shape[1], axis=1)
+        found[:, :, free] = self.center[free] + moved[:, :, free] / self.weight[free]
+        return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
+
+
+def _sample(X: Any) -> NDArray[np.float64]:
+    """Return rows of X, all or evenly spaced ones: enough to know a column's quantiles."""
+    step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
+    return dense(X[::step]).astype(np.float64)
+
+
+def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one spread for all columns where theirs are alike, which keeps distances and angles what they were.
+
+    Columns whose spreads are far apart keep their own; in between, the one turns into the other.
+    """
+    varies = spread > 0
+    logs = np.log(spread[varies])
+    apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
+    common = 0.5 * np.log(np.square(spread[varies]).mean())
+    found = np.zeros_like(spread)
+    found[varies] = np.exp(apart * logs + (1 - apart) * common)
+    return found
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,7 +185,7 @@ def dense(block: CheckedRows) -> NDArray[Any]:
 
 def rows_per_block(width: int) -> int:
     """Return how many rows of this width make a block that stays small in memory."""
-    return min(max(BLOCK_VALUES // max(width, 1), 256), 8192)
+    return min(max(BLOCK_VALUES // max(width, 1), min(256, MOST_VALUES // max(width, 1)), 8), 8192)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite

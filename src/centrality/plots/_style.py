@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]  # of numbers of any type, or of labels
 
-COLOUR_MAP = "viridis"  # perceptually even, and safe for the colour-blind
+COLOUR_MAP = "viridis"  # even to the eye, safe for the colour-blind; yellow is central here and in the explorer
 INK, POINT_COLOUR = "#222222", "#ffffff"
-FIRST, SECOND, OUTLIER = "#2166ac", "#d6604d", "#b2182b"
-LINE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito's
+FIRST, SECOND, OUTLIER = "#296e9b", "#d6604d", "#c2183c"  # OUTLIER as the explorer has it
+# Ten classes, any two at least ten units of CIEDE2000 apart with every kind of colour vision; as in web/src/colours.ts.
+CLASS_COLOURS = (
+    "#296e9b", "#c25900", "#009e73", "#cc79a7", "#56b4e9", "#6625ff", "#8d4d33", "#aba512", "#dccf00", "#f7bbd7",
+)  # fmt: skip
+LINE_COLOURS = CLASS_COLOURS[:6]
 LINE_STYLES = ("-", "--", ":", "-.")
 DPI = 200  # sharp in print and on screens of two pixels a point
 

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from centrality._optional import optional
-from centrality.plots._style import COLOUR_MAP, INK, POINT_COLOUR, Array, new_wide_figure, title
+from centrality.plots._style import CLASS_COLOURS, COLOUR_MAP, INK, POINT_COLOUR, Array, new_wide_figure, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-# Okabe and Ito's colours, which the colour-blind tell apart, and two greys.
-CLASS_COLOURS = (
-    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#999999", "#666633",
-)  # fmt: skip
 FEW_CLASSES = 4
 
 

@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from centrality._checks import InputTypeError
-from centrality._estimator import RowsLike
+from centrality._estimator import RowsLike, without_mask
 from centrality.model_file import Arrays
 from centrality.tables.columns import TableError, first_few, require
+from centrality.tables.unreadable import DataNote as DataNote
+from centrality.tables.unreadable import Unreadable
 
 ItemsLike: TypeAlias = RowsLike | Sequence[object]  # a table, or a list of texts, of images or of series
 Options: TypeAlias = Mapping[str, Any]  # those of the command line, by name
 State: TypeAlias = dict[str, Any]  # values that JSON can hold
-
-
-class DataNote(UserWarning):
-    """Tells the owner of the data something about them; the rows are scored all the same."""
 
 
 class Representation(TransformerMixin, BaseEstimator):
@@ -44,6 +42,11 @@ class Representation(TransformerMixin, BaseEstimator):
     def types(self) -> dict[str, pa.DataType]:
         """Say in which types the columns should be read from text files."""
         return {}
+
+    def examined(self, X: ItemsLike) -> tuple[NDArray[Any], Unreadable]:
+        """Return what `transform` does, and which cells could not be read; nothing is warned of or refused."""
+        vectors = np.asarray(self.transform(X))
+        return vectors, Unreadable(len(vectors))
 
     def describe(self) -> dict[str, str]:
         """Say in words what becomes of each column."""
@@ -99,7 +102,7 @@ def as_arrow(X: ItemsLike) -> pa.Table:
         return pa.Table.from_batches([X])
     if is_frame(X):
         return _frame_as_arrow(X)
-    array = np.asarray(X)
+    array = np.asarray(without_mask(X))
     if array.ndim != 2:
         raise TableError(
             f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "

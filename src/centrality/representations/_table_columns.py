@@ -3,6 +3,9 @@
 Each encoder gives its column a block of numbers that is centred on the training rows and has a total variance of
 about one, so that every column weighs alike, however many numbers stand for it. What it learned is a few JSON
 values and arrays: encoding a saved model's rows runs the same code on them.
+
+A cell that cannot be read, or holds what never occurred in fitting, is told apart from typical ones: an encoder says
+which cells are so, and where they lie, `FAR` deviations off.
 """
 
 import warnings
@@ -16,8 +19,10 @@ from numpy.typing import NDArray
 
 from centrality._optional import optional
 from centrality.model_file import Arrays
-from centrality.representations._base import DataNote, State
-from centrality.tables.columns import TableError, first_few
+from centrality.representations._base import State
+from centrality.representations._dates import read_dates
+from centrality.tables.columns import TableError
+from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +30,19 @@ if TYPE_CHECKING:
 RARE = 0.005  # categories below this share of the rows are taken together
 COMPONENTS = 30  # numbers that stand for a column of words
 OTHER, MISSING = "(other)", "(missing)"
+FAR = 6.0  # deviations: where a cell lies that is like none in fitting
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
+Mask = NDArray[np.bool_]  # (n,)
+
+
+@dataclass
+class Cells:
+    """Holds a column's cells as numbers, where there are gaps, and which are like none in fitting, by fault."""
+
+    block: Block
+    gaps: Mask
+    faults: dict[str, Mask]
 
 
 class ColumnEncoder(Protocol):
@@ -36,8 +52,11 @@ class ColumnEncoder(Protocol):
     def kind(self) -> str:
         """Name the kind of column, as it is saved."""
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
-        """Return the numbers that stand for the values; `name` is the column's, for messages."""
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        """Return the numbers that stand for the values, and which cells are faulty; `name` is for messages."""
+
+    def far_off(self) -> NDArray[np.float64]:
+        """Return the numbers that stand for a value like none in fitting."""
 
     def typical(self, z: NDArray[np.floating]) -> object:
         """Return the value that these numbers stand for; None where that cannot be told."""
@@ -56,8 +75,11 @@ class LeftOut:
     why: str
     kind = "left out"
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
-        return np.empty((len(values), 0))
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
+
+    def far_off(self) -> NDArray[np.float64]:
+        return np.empty(0)
 
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
@@ -93,15 +115,16 @@ class Numbers:
             return LeftOut(f"every value is {present[0]:g}")
         return cls(float(present.mean()), deviation or 1.0, missing)
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         x = _floats(name, values)
         gaps = np.isnan(x)
         z = np.where(gaps, 0.0, (x - self.mean) / self.deviation)
         if self.missing:
-            return np.column_stack([z, gaps - self.missing])
-        if gaps.any():
-            _warn(f"Column {name!r}: values are missing, which none was in fitting; they are taken as the mean.")
-        return z[:, None]
+            return Cells(np.column_stack([z, gaps - self.missing]), gaps, {})
+        return Cells(z[:, None], gaps, {NEW_GAP: gaps})
+
+    def far_off(self) -> NDArray[np.float64]:
+        return np.array([FAR, 1 - self.missing] if self.missing else [FAR])
 
     def typical(self, z: NDArray[np.floating]) -> float | None:
         """Return the number that these stand for; None for a gap."""
@@ -121,6 +144,7 @@ class Categories:
 
     levels: list[str]
     shares: list[float]
+    rare: list[str] | None = None  # those that share a column; None: the file is from before they were kept
     kind = "categories"
 
     @classmethod
@@ -134,26 +158,35 @@ class Categories:
         if len(rare) > 1:
             counts[OTHER] = sum(counts.pop(level) for level in rare)
         levels = sorted(counts)
-        return cls(levels, [counts[level] / total for level in levels])
+        return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [])
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
-        texts = _texts(values).fill_null(MISSING)
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        given = _texts(values)
+        texts = given.fill_null(MISSING)
         codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
-        unseen = self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
-        if codes.null_count and OTHER not in self.levels:
-            new = texts.filter(pc.is_null(codes)).unique().to_pylist()
-            _warn(
-                f"Column {name!r}: {first_few(sorted(new), 3)} did not occur in fitting; "
-                f"such rows are taken as the rarest category, {self.levels[unseen]!r}."
-            )
+        gaps, unseen = _mask(pc.is_null(given)), _mask(pc.is_null(codes))
+        if OTHER in self.levels:  # a file from before the rare ones were kept cannot tell them from unseen ones
+            known = texts if self.rare is None else pa.array(self.rare, pa.string())
+            unseen &= ~_mask(pc.is_in(texts, known))
         shares = np.array(self.shares)
         block = np.tile(-shares, (len(texts), 1))
-        block[np.arange(len(texts)), codes.fill_null(unseen).to_numpy()] += 1
-        return np.asarray(block / np.sqrt((shares * (1 - shares)).sum()))
+        block[np.arange(len(texts)), codes.fill_null(self._rarest()).to_numpy()] += 1
+        return Cells(block / self._deviation(), gaps, {NEW_GAP: unseen & gaps, NEW_VALUE: unseen & ~gaps})
+
+    def far_off(self) -> NDArray[np.float64]:
+        """Return what lies where the rarest category does, but further off."""
+        z = np.eye(len(self.levels))[self._rarest()] - np.array(self.shares)
+        return np.asarray(FAR * z / np.linalg.norm(z))
+
+    def _rarest(self) -> int:
+        return self.levels.index(OTHER) if OTHER in self.levels else int(np.argmin(self.shares))
+
+    def _deviation(self) -> float:
+        shares = np.array(self.shares)
+        return float(np.sqrt((shares * (1 - shares)).sum()))
 
     def typical(self, z: NDArray[np.floating]) -> str:
-        shares = np.array(self.shares)
-        return self.levels[int(np.argmax(z * np.sqrt((shares * (1 - shares)).sum()) + shares))]
+        return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
@@ -179,7 +212,7 @@ class Dates:
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray, format: str | None) -> "Dates | LeftOut":
-        dates = _dates(values, format)
+        dates, _ = read_dates(values, format)
         present = dates.dropna()
         if present.empty:
             return LeftOut("every value is missing")
@@ -192,17 +225,36 @@ class Dates:
         encoder.deviations = features.std(ddof=0).tolist()
         return encoder
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
-        dates = _dates(values, self.format)
-        deviations = np.array(self.deviations)
-        varies = deviations > 1e-12
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        dates, wrong = read_dates(values, self.format)
+        deviations, varies = np.array(self.deviations), self._varies()
         z = np.zeros((len(dates), len(deviations)))
-        features = self._features(dates).to_numpy(dtype=np.float64)
+        features = self._features(self._in_known_zone(dates)).to_numpy(dtype=np.float64)
         np.divide(features - self.means, deviations * np.sqrt(max(varies.sum(), 1)), out=z, where=varies)
-        z[dates.isna().to_numpy()] = 0.0
+        absent = dates.isna().to_numpy()
+        z[absent] = 0.0
+        faults = {NO_DATE: wrong}
         if self.missing:
-            z = np.column_stack([z, dates.isna().to_numpy() - self.missing])
-        return z
+            z = np.column_stack([z, absent - self.missing])
+        else:
+            faults[NEW_GAP] = absent & ~wrong
+        return Cells(z, absent & ~wrong, faults)
+
+    def far_off(self) -> NDArray[np.float64]:
+        varies = self._varies()
+        z = varies * FAR / np.sqrt(max(varies.sum(), 1))
+        return np.append(z, 1 - self.missing) if self.missing else z
+
+    def _varies(self) -> Mask:
+        return np.asarray(np.array(self.deviations) > 1e-12)
+
+    def _in_known_zone(self, dates: "pd.Series") -> "pd.Series":
+        """Return the dates with a time zone if those of the fit had one, else without; without one means UTC."""
+        pd = optional("pandas", "table")
+        with_zone = pd.Timestamp(self.witness[0]).tz is not None
+        if with_zone == (dates.dt.tz is not None):
+            return dates
+        return dates.dt.tz_localize("UTC") if with_zone else dates.dt.tz_convert("UTC").dt.tz_localize(None)
 
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
@@ -238,6 +290,7 @@ class Words:
     center: NDArray[np.float64]
     factor: float
     distinct: int  # how many different texts there were
+    missing: float | None = None  # the share of rows without one; None: the file is from before it was kept
     kind = "words"
     _vectorizer: Any = field(default=None, repr=False, compare=False)
 
@@ -255,14 +308,30 @@ class Words:
         identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
         components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
         words = cls(
-            vocabulary, vectorizer.idf_, components, np.zeros(len(components)), 1.0, pc.count_distinct(texts).as_py()
+            vocabulary,
+            vectorizer.idf_,
+            components,
+            np.zeros(len(components)),
+            1.0,
+            pc.count_distinct(texts).as_py(),
+            texts.null_count / len(texts),
         )
         raw = words._projected(texts)
         words.center, words.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
         return words
 
-    def encode(self, name: str, values: pa.ChunkedArray) -> Block:
-        return np.asarray((self._projected(_texts(values)) - self.center) / self.factor)
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        texts = _texts(values)
+        projected, gaps = self._projected(texts), _mask(pc.is_null(texts))
+        faults = {}
+        if self.missing is not None:
+            faults[NEW_VALUE] = (projected == 0).all(1) & ~gaps & _mask(pc.not_equal(texts.fill_null(""), ""))
+        if self.missing == 0:
+            faults[NEW_GAP] = gaps
+        return Cells((projected - self.center) / self.factor, gaps, faults)
+
+    def far_off(self) -> NDArray[np.float64]:
+        return np.asarray(FAR * np.eye(len(self.components))[0])
 
     def _projected(self, texts: pa.Array) -> Block:
         """Return the weights of the texts' n-grams, projected onto the components."""
@@ -320,15 +389,5 @@ def _texts(values: pa.ChunkedArray) -> pa.Array:
     return values.cast(pa.string()).combine_chunks()
 
 
-def _dates(values: pa.ChunkedArray, format: str | None) -> "pd.Series":
-    """Return the values as dates; text that is no date in this format becomes a gap."""
-    pd = optional("pandas", "table")
-    if format is None:
-        return values.cast(pa.timestamp("us", tz=getattr(values.type, "tz", None))).to_pandas()
-    series = pd.Series(_texts(values).to_pylist(), dtype="str")
-    return pd.to_datetime(series, format=format, errors="coerce", utc="%z" in format)  # offsets may differ by season
-
-
-def _warn(text: str) -> None:
-    """Tell the caller of `transform` something about the data."""
-    warnings.warn(text, DataNote, stacklevel=4)
+def _mask(values: pa.Array) -> Mask:
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)

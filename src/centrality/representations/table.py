@@ -1,5 +1,6 @@
 """Represent mixed tables: numbers, booleans, dates, categories, free text and gaps, as comparable numbers."""
 
+import warnings
 from typing import Self
 
 import numpy as np
@@ -13,8 +14,9 @@ from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
-from centrality.representations._base import ItemsLike, Representation, State, as_arrow
+from centrality.representations._base import DataNote, ItemsLike, Representation, State, as_arrow
 from centrality.tables.columns import TableError, is_number, require
+from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 
@@ -26,9 +28,14 @@ class Table(Representation):
     category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
     information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
 
+    A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
+    unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
+    `DataNote` says how many there are. A column with too many of them is an error.
+
     Parameters
     ----------
     cardinality : text with more different values than this is no category.
+    unreadable : the share of the rows in which a column may fail so; beyond it, `transform` raises. 1 never does.
 
     Attributes
     ----------
@@ -47,8 +54,9 @@ class Table(Representation):
     spellings = ("table",)
     scaled = True
 
-    def __init__(self, *, cardinality: int = 40) -> None:
+    def __init__(self, *, cardinality: int = 40, unreadable: float = MOST) -> None:
         self.cardinality = cardinality
+        self.unreadable = unreadable
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
         """Decide what each column is, and learn its scale or its categories."""
@@ -56,32 +64,57 @@ class Table(Representation):
         optional("skrub", "table")
         with unchanged_on_failure(self):
             whole_number("cardinality", self.cardinality)
+            checked_share(self.unreadable)
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
             self._encoders = {name: self._choose_encoder(name, table[name]) for name in table.column_names}
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
+            self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
             if not self.get_feature_names_out().size:
                 raise TableError(f"Nothing in this table varies: {self.describe()}.")
         return self
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, q)
         """Return the rows as numbers, about one unit of variance a column."""
+        vectors, unreadable = self.examined(X)
+        unreadable.require_few(checked_share(self.unreadable))
+        for note in unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+        return vectors
+
+    def examined(self, X: ItemsLike) -> tuple[NDArray[np.float32], Unreadable]:
         check_is_fitted(self)
         table = as_arrow(X)
         require(table.column_names, self.columns_ or [])
-        blocks = [self._encode(name, table[name]) for name in self.columns_ or []]
-        return np.concatenate(blocks, axis=1).astype(np.float32)
+        encoded = self._encoded(table)
+        too_many = self._gaps(encoded) > self._most_gaps
+        counts: dict[str, dict[str, int]] = {}
+        for name, cells in encoded.items():
+            faults = cells.faults | {NEW_GAP: cells.faults.get(NEW_GAP, False) | (cells.gaps & too_many)}
+            cells.block[np.logical_or.reduce(list(faults.values()))] = self._encoders[name].far_off()
+            if found := {fault: int(where.sum()) for fault, where in faults.items() if where.any()}:
+                counts[name] = found
+        vectors = np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32)
+        return vectors, Unreadable(table.num_rows, counts)
 
-    def _encode(self, name: str, values: pa.ChunkedArray) -> columns.Block:
-        """Return the numbers that stand for one column."""
+    def _encoded(self, table: pa.Table) -> dict[str, columns.Cells]:
+        """Return the cells of the columns that are read, by the columns' names."""
+        return {name: self._encode(name, table[name]) for name in self._columns_read()}
+
+    def _encode(self, name: str, values: pa.ChunkedArray) -> columns.Cells:
         encoder = self._encoders[name]
         try:
-            return np.asarray(encoder.encode(name, values))
+            return encoder.encode(name, values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise TableError(
                 f"Column {name!r} ({encoder.describe()}) cannot be read from {values.type}: {error}"
             ) from None
+
+    @staticmethod
+    def _gaps(encoded: dict[str, columns.Cells]) -> NDArray[np.int64]:  # (n,)
+        """Count the columns in which each row has no value."""
+        return np.asarray(np.sum([cells.gaps for cells in encoded.values()], axis=0, dtype=np.int64))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         check_is_fitted(self)
@@ -108,12 +141,8 @@ class Table(Representation):
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
     def types(self) -> dict[str, pa.DataType]:
-        kinds = {"numbers": pa.float64(), "categories": pa.string(), "words": pa.string()}
-        return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds} | {
-            name: pa.string()
-            for name, e in self._encoders.items()
-            if isinstance(e, columns.Dates) and e.format is not None
-        }
+        kinds = dict.fromkeys(("categories", "dates", "words"), pa.string()) | {"numbers": pa.float64()}
+        return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -123,7 +152,7 @@ class Table(Representation):
             for number, (_, learned) in enumerate(parts.values())
             for key, array in learned.items()
         }
-        return {"columns": {name: plain for name, (plain, _) in parts.items()}}, arrays
+        return {"columns": {name: plain for name, (plain, _) in parts.items()}, "most_gaps": self._most_gaps}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
@@ -133,6 +162,8 @@ class Table(Representation):
             self._encoders[name] = columns.from_state(plain, learned)
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
+        # A file from before gaps were counted: then only a row with nothing in it has too many.
+        self._most_gaps = int(state.get("most_gaps", len(self.columns_) - 1))
         return self
 
     def _columns_read(self) -> list[str]:

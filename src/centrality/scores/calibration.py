@@ -1,15 +1,15 @@
-"""Calibrate the two raw heads to [0, 1], and mix them by the dial t.
+"""Calibrate the two raw heads to [0, 1].
 
-The global logit passes through a sigmoid; the local potential is rescaled between its 1st and 99th
-percentiles on the training rows. "clip" stops there and clips, as the paper does: every point below the
-1st percentile gets 0, so the oddest points tie. "soft" agrees in the bulk and bends into a tail that
-falls like 1/distance at either end: never 0, never 1, always strictly increasing.
+"clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
+99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
+tie. "soft" puts both heads into units of the upper half of the training rows, in which they are also mixed
+(`scores/mixing.py`), and squeezes these units into (0, 1): the median row has 1/2, and no two rows tie.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality.scores.mixing import LINEAR, LOCAL_WEIGHT, SOFT, SOFT_IF_CLEAN, Mixing
 
 CALIBRATIONS = ("soft", "clip")
+OLD_SOFT = "soft, linear"  # what files of version 0.1 call "soft": bent where it nears 0 and 1, and mixed linearly
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)
-LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
-BEND = 0.02  # local: "soft" is the identity on [BEND, 1 - BEND]
-LOGIT_BEND = 6.0  # global: "soft" is the sigmoid up to |g| = 6, that is on [0.0025, 0.9975]
+BEND = 0.02  # `soft_clip` is the identity on [BEND, 1 - BEND]
+LOGIT_BEND = 6.0  # `soft_sigmoid` is the sigmoid up to |g| = 6, that is on [0.0025, 0.9975]
 
 # (members, n, 1 + k): each network's global logit and k potentials of n rows, in float32 or float64.
 Outputs: TypeAlias = NDArray[Any]
@@ -37,14 +38,17 @@ class Calibration:
     potentials: NDArray[np.float64]  # (members, k, 2) low and high of each noise scale's potential
     ends: NDArray[np.float64]  # (2, 2) low and high of the raw global score, and of the raw local one
     halves: NDArray[np.float64]  # (2, 2) their medians and 95th percentiles
+    mixing: Mixing
 
     @classmethod
-    def fit(cls, kind: str, outputs: Outputs) -> Calibration:
-        """Return the calibration that the networks' outputs on training rows call for."""
+    def fit(cls, kind: str, outputs: Outputs, *, clean: bool = False) -> Calibration:
+        """Return the calibration that the networks' outputs on training rows, `clean` or not, call for."""
         checked_calibration(kind)
         potentials = np.moveaxis(np.quantile(outputs[:, :, 1:].astype(np.float64), QUANTILES, axis=1), 0, 2)
         raw = raw_scores(outputs, Rescaling.of(potentials[:, :, None]))
-        return cls(kind, potentials, np.quantile(raw, QUANTILES, axis=0).T, np.quantile(raw, UPPER_HALF, axis=0).T)
+        ends, halves = (np.quantile(raw, levels, axis=0).T for levels in (QUANTILES, UPPER_HALF))
+        soft = SOFT_IF_CLEAN if clean else SOFT
+        return cls(kind, potentials, ends, halves, soft if kind == "soft" else LINEAR)
 
     @cached_property
     def _rescale_potentials(self) -> Rescaling:
@@ -56,8 +60,7 @@ class Calibration:
 
     @cached_property
     def _in_upper_halves(self) -> Rescaling:
-        half = Rescaling.of(self.halves)
-        return Rescaling(half.low, half.per_unit * (1 / LOCAL_WEIGHT, 1.0))
+        return Rescaling.of(self.halves)
 
     def raw(self, outputs: Outputs) -> NDArray[np.float64]:  # (n, 2)
         """Return the raw global and local scores that the networks' outputs amount to."""
@@ -73,44 +76,70 @@ class Calibration:
         by_member = (average(own[None], rescale) for own, rescale in zip(outputs, rescalings, strict=True))
         return np.stack([self.heads(raw) for raw in by_member])
 
-    def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
-        """Return raw scores calibrated to [0, 1]."""
+    def units(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
+        """Return raw scores in the units in which heads are mixed.
+
+        Those of "soft" are the upper half of the training rows, which outliers among them do not move: 0 at their
+        median, 1 at the 95th percentile, and no ends. Those of the others are [0, 1].
+        """
+        if self.kind == "soft":
+            return self._in_upper_halves(raw)
         local, heads = self._rescale_local(raw[:, 1]), np.empty_like(raw)
         if self.kind == "clip":
-            heads[:, 0], heads[:, 1] = _sigmoid(raw[:, 0]), local.clip(0.0, 1.0)
+            heads[:, 0], heads[:, 1] = sigmoid(raw[:, 0]), local.clip(0.0, 1.0)
         else:
             heads[:, 0], heads[:, 1] = soft_sigmoid(raw[:, 0]), soft_clip(local)
         return heads
 
-    def slopes(self, before: Outputs, after: Outputs) -> NDArray[np.float64]:  # (members, n, 1 + k)
-        """Say how steeply each output moves its calibrated head from `before` to `after`.
+    def heads(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
+        """Return raw scores calibrated to [0, 1]."""
+        return self.mixing.heads(self.units(raw))
 
-        These are slopes of chords: slope times change, summed over a head's outputs, is what the head changes by,
+    def centrality(self, raw: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
+        """Return the heads mixed at t."""  # (n, 2) -> (n,), or (n, len(t)) for several
+        return self.mixing.of_units(self.units(raw), t)
+
+    def scores(self, raw: NDArray[np.float64], t: float) -> NDArray[np.float64]:  # (n, 2) -> (n,)
+        """Return the same before it is squeezed into [0, 1], so that far outliers keep their distances."""
+        if self.kind == OLD_SOFT:
+            half = self._in_upper_halves(raw) * (1 / LOCAL_WEIGHT, 1.0)
+            return LINEAR(half, t)
+        return self.mixing.in_units(self.units(raw), t)
+
+    def softened(self) -> Calibration:
+        """Return the soft calibration by the same quantiles: what "clip" cuts off has no slope to follow."""
+        return self if self.mixing.local_weight is not None else replace(self, kind="soft", mixing=SOFT)
+
+    def slopes(self, before: Outputs, after: Outputs, t: float) -> NDArray[np.float64]:  # (members, n, 1 + k)
+        """Say how steeply each output moves the mixture at t, in units, from `before` to `after`.
+
+        These are slopes of chords: slope times change, summed over the outputs, is what the mixture changes by,
         exactly, however the calibration bends or breaks in between. Where nothing changes they are derivatives.
         """
-        by_raw = _chord(self.heads, self.raw(before), self.raw(after))  # (n, 2)
+        ends = [self.raw(outputs) for outputs in (before, after)]
+        by_raw = chord(self.units, *ends) * self._parts_in_mixture([self.units(raw) for raw in ends], t)  # (n, 2)
         members = len(before)
         slopes = np.empty(before.shape)
         slopes[:, :, 0] = by_raw[:, 0] / members
         slopes[:, :, 1:] = by_raw[:, 1:] / members
         if self.potentials[..., 0].size > 1:  # a lone potential is not rescaled: see `raw_scores`
-            ends = [outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after)]
-            shares = _shares(*(bend_top(self._rescale_potentials(local)) for local in ends))
-            shares *= _chord(lambda local: bend_top(self._rescale_potentials(local)), *ends)
+            local = [outputs[:, :, 1:].swapaxes(1, 2) for outputs in (before, after)]
+            shares = _shares(_weights, *(bend_top(self._rescale_potentials(each)) for each in local))
+            shares *= chord(lambda each: bend_top(self._rescale_potentials(each)), *local)
             slopes[:, :, 1:] *= shares.swapaxes(1, 2)
         return slopes
 
-    def unbounded(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, 2) -> (n, 2)
-        """Return raw scores in units of the upper half of the training rows: 0 at their median, no lower bound.
-
-        In [0, 1] there is little room below the oddest training rows, so among points beyond them a mixture follows
-        the head that has more of it. Here neither head is compressed, and outliers among the training rows do not move
-        the units, the upper half of those rows. Beyond those rows the global head can only say "far", so there the
-        local one counts more (LOCAL_WEIGHT). "clip" has clipped, as the paper does.
-        """
-        if self.kind == "clip":
-            return self.heads(raw)
-        return self._in_upper_halves(raw)
+    def _parts_in_mixture(self, ends: list[NDArray[np.float64]], t: float) -> NDArray[np.float64]:  # (n, 2)
+        """Say what part of each head's change, in units, the mixture takes over; a vetoed local head has none."""
+        share, room = self.mixing.share(t), self.mixing.room(t)
+        parts = np.empty_like(ends[0])
+        parts[:] = 1 - share, share
+        if np.isfinite(room):
+            limits = [np.stack([units[:, 0] + room, units[:, 1]])[None] for units in ends]  # (1, 2, n)
+            of_limit, of_local = _shares(_lowest, *limits)[0]
+            parts[:, 0] += share * of_limit
+            parts[:, 1] = share * of_local
+        return parts
 
 
 @dataclass(frozen=True)
@@ -159,49 +188,10 @@ def average(outputs: Outputs, rescale: Rescaling) -> NDArray[np.float64]:  # (n,
     return raw
 
 
-def blend(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-    """Mix the heads, (1 - t) * global + t * local: (n,) for one t, (n, len(t)) for several.
-
-    >>> blend(np.array([[0.2, 0.6]]), 0.25)
-    array([0.3])
-    >>> blend(np.array([[0.2, 0.6]]), [0, 1])
-    array([[0.2, 0.6]])
-    """
-    if type(t) is not float or not 0 <= t <= 1:  # a request loop passes one number, which needs no conversion
-        dial = checked_t(t)
-        if dial.ndim == 1:
-            return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
-        t = float(dial)
-    return np.asarray((1 - t) * heads[:, 0] + t * heads[:, 1])
-
-
 def checked_calibration(kind: str) -> None:
     """Refuse a calibration that does not exist."""
     if kind not in CALIBRATIONS:
         raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
-
-
-def checked_t(t: object) -> NDArray[np.float64]:
-    """Return `t` as a float array of no or one dimension; an error unless every value is in [0, 1]."""
-    if type(t) is float and 0 <= t <= 1:
-        return np.array(t)
-    try:
-        dial = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError):
-        dial = np.array(np.nan)
-    if dial.ndim > 1 or dial.size == 0 or not ((dial >= 0) & (dial <= 1)).all():
-        raise InputError(f"t must lie between 0 (global) and 1 (local), a number or a list of them, got {t!r}.")
-    return dial
-
-
-def one_t(t: object) -> float:
-    """Return `t` as one number; an error if it is a list."""
-    if type(t) is float and 0 <= t <= 1:
-        return t
-    dial = checked_t(t)
-    if dial.ndim:
-        raise InputError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
-    return float(dial)
 
 
 def soft_clip(u: NDArray[np.float64], bend: float = BEND) -> NDArray[np.float64]:
@@ -219,11 +209,11 @@ def soft_sigmoid(g: NDArray[np.float64], bend: float = LOGIT_BEND) -> NDArray[np
     """Apply the sigmoid on [-bend, bend], and beyond a tail of the same slope that never rounds to 0 or 1."""
 
     def tail(odd: NDArray[np.float64]) -> NDArray[np.float64]:
-        edge = _sigmoid(-bend)
+        edge = sigmoid(-bend)
         low = edge / (1 + (1 - edge) * (np.abs(odd) - bend))
         return np.asarray(np.where(odd > 0, 1 - low, low))
 
-    return _bent(np.asarray(_sigmoid(g)), np.abs(g) > bend, tail, g)
+    return _bent(np.asarray(sigmoid(g)), np.abs(g) > bend, tail, g)
 
 
 def _bent(
@@ -240,7 +230,7 @@ def _bent(
     return bent
 
 
-def _chord(
+def chord(
     function: Callable[[NDArray[np.float64]], NDArray[np.float64]], a: Outputs, b: Outputs
 ) -> NDArray[np.float64]:
     """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
@@ -267,13 +257,17 @@ def _without_ends(values: NDArray[np.float64]) -> NDArray[np.float64]:  # (membe
     return values[:, 1:-1]
 
 
-def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:  # (members, k, n)
-    """Say how much each of k values contributes to the change of their trimmed mean from `before` to `after`.
+def _shares(
+    weights: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+) -> NDArray[np.float64]:  # (members, k, n)
+    """Say how much each of k values contributes to the change of their weighted sum from `before` to `after`.
 
     That is the mean of its weights at both ends; what is missing to the true change, where values overtake one
     another on the way, goes to those that changed.
     """
-    half = [_weights(values) for values in (before, after)]
+    half = [weights(values) for values in (before, after)]
     shares = 0.5 * (half[0] + half[1])
     change = after - before
     missing = ((half[1] * after) - (half[0] * before) - shares * change).sum(1, keepdims=True)
@@ -291,5 +285,12 @@ def _weights(values: NDArray[np.float64]) -> NDArray[np.float64]:  # (members, k
     return np.where((ranks > 0) & (ranks < k - 1), 1 / (k - 2), 0.0)
 
 
-def _sigmoid(g: Any) -> Any:
-    return 0.5 * (1 + np.tanh(0.5 * g))  # no overflow at either end
+def _lowest(values: NDArray[np.float64]) -> NDArray[np.float64]:  # (1, 2, n)
+    """Return 1 for the lower of two values, else 0: the weights of their minimum."""
+    first = values[:, :1] < values[:, 1:]
+    return np.concatenate([first, ~first], axis=1).astype(np.float64)
+
+
+def sigmoid(g: Any) -> Any:
+    """Return 1 / (1 + exp(-g)), without overflow at either end."""
+    return 0.5 * (1 + np.tanh(0.5 * g))

@@ -6,6 +6,10 @@ data and however good or bad the model. Only the training rows must not serve as
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
 the same p-values. Breaking ties at random instead makes them exactly uniform.
+
+Outliers among the calibration rows make p-values larger than they need be, so that outliers are missed. Where at most a
+share e of them are outliers, the e least central ones can be left out (`Inliers`): P(p <= a) is then at most
+a + e (1 - a), and a if those left out were the outliers.
 """
 
 import warnings
@@ -18,11 +22,36 @@ from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError, positive
 from centrality._estimator import CheckedRows
+from centrality.scores.mixing import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
 Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
+
+
+@dataclass(frozen=True)
+class Inliers:
+    """Hold the heads of calibration rows, at most a share `contamination` of which are outliers."""
+
+    heads: NDArray[np.float64]  # (m, 2)
+    contamination: float = 0.0
+
+    @classmethod
+    def of(cls, heads: NDArray[np.float64], contamination: float = 0.0) -> Self:
+        """Keep evenly spaced ones of these heads; rows without any are left out."""
+        if contamination:
+            _share("contamination", contamination)
+        return cls(evenly_spaced(heads[~np.isnan(heads).any(1)]), contamination)
+
+    def scores(self, mixing: Mixing, t: float) -> Scores:
+        """Return the centralities at t of those rows that count as inliers: all but the least central."""
+        scores = np.sort(mixing(self.heads, t))
+        return scores[int(self.contamination * len(scores)) :]
+
+    def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
+        """Return a quantile of each head of the inliers among them."""
+        return np.asarray(np.quantile(self.heads, self.contamination + level * (1 - self.contamination), axis=0))
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:

@@ -4,6 +4,7 @@ Each head is compared by Kolmogorov and Smirnov's two-sample test, and by an eff
 number of rows: Cliff's delta, the chance that a new row is more central than a training row minus the reverse.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from centrality._checks import InputError
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
+
+ODD, SUSPICIOUS = 0.01, 3.0  # what is odd among training rows; how many times as many calibration rows may be
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,23 @@ class TrainingScores:
             raise InputError(f"Drift needs at least 2 new rows, got {len(heads)}.")
         found = [self._head(kept, new) for kept, new in zip(self.quantiles, heads.T, strict=True)]
         return Drift(len(heads), *found)
+
+    def warn_of_odd(self, heads: NDArray[np.float64]) -> None:  # (m, 2)
+        """Warn if more of these calibration rows are odd than of the training rows, beyond chance."""
+        from scipy.stats import binom  # 40 MiB that scoring alone does not need
+
+        levels = np.linspace(0, 1, self.quantiles.shape[1])
+        bounds = [np.interp(ODD, levels, kept) for kept in self.quantiles]
+        heads = heads[~np.isnan(heads).any(1)]
+        for name, odd in zip(("global", "local"), (heads < bounds).sum(0), strict=True):
+            if odd > SUSPICIOUS * ODD * len(heads) and binom.sf(odd - 1, len(heads), ODD) < ALPHA:
+                warnings.warn(
+                    f"{odd / len(heads):.1%} of the calibration rows have a {name} centrality that only {ODD:.0%} of "
+                    "the training rows fall below: are there outliers among them? They would hide others. Remove "
+                    "them, or state how many there may be: calibrate(X, contamination=0.05).",
+                    stacklevel=3,
+                )
+                return
 
     def _head(self, kept: NDArray[np.float64], new: NDArray[np.float64]) -> HeadDrift:
         from scipy.stats import kstwo  # 40 MiB that scoring alone does not need

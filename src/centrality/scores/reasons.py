@@ -48,15 +48,19 @@ class Reasons:
         *,
         names: Sequence[str],
         values: Sequence[Sequence[object]] | NDArray[np.generic],
-        typical: Sequence[object] | NDArray[np.generic],
+        typical: Sequence[Sequence[object] | NDArray[np.generic]],
+        against: NDArray[np.intp],
         top: int,
     ) -> "Reasons":
-        """Choose the `top` reasons of each row; `values` and `typical` are column by column."""
+        """Choose the `top` reasons of each row; `values`, and each of the `typical` points, are column by column.
+
+        `against` says with which of the points each row is compared.
+        """
         order = np.argsort(contributions, axis=1, kind="stable")[:, :top]
         worst = np.take_along_axis(contributions, order, axis=1) <= -LEAST  # NaN is no reason
         rows = [
             [
-                Reason(str(names[j]), float(contributions[i, j]), _item(values[j][i]), _item(typical[j]))
+                Reason(str(names[j]), float(contributions[i, j]), _item(values[j][i]), _item(typical[against[i]][j]))
                 for j in chosen[bad].tolist()
             ]
             for i, (chosen, bad) in enumerate(zip(order, worst, strict=True))

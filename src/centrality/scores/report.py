@@ -24,8 +24,12 @@ FLAT = 0.01  # a head whose middle half lies closer together tells few rows apar
 TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmoid's ends
 NOISE, TOLD_APART_ENOUGH = 3.0, 0.75  # with noise of 3 deviations, 80% can be told apart even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
+WILD, WILD_CELLS = 0.999, 0.002  # a share of a column's variance that is that of so few cells (or of one)
+FAR = 10.0  # times the median distance from the middle, in scaled units
+BY_HEART = 2.0
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
 
+Scale: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # from rows to scaled ones
 Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to their heads, (n, 2)
 
 
@@ -45,6 +49,9 @@ class Report:
     saturated: float  # share of the rows at the ends of the global scale
     influence: dict[str, dict[str, float]]  # head: the columns that move it the most, and their shares
     off_zero: dict[str, float] = field(default_factory=dict)  # columns whose mean is many deviations off, and how many
+    wild: dict[str, int] = field(default_factory=dict)  # columns whose variance is that of a few cells, and how many
+    far_but_dense: int = 0  # rows far from all others that the local head finds typical
+    by_heart: float = 0.0  # how much more typical networks find rows that they have seen, in units of the upper half
 
     @property
     def learned(self) -> dict[str, bool]:
@@ -88,6 +95,17 @@ class Report:
                     f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different "
                     "rows. Use calibration='soft', and an encoder that keeps rows apart."
                 )
+        if self.far_but_dense:
+            found.append(
+                f"{self.far_but_dense} rows lie far from all others, and the local head finds them typical: they may "
+                "lie close together. Use t = 0.5, where the global head has a say, or look at them."
+            )
+        if self.by_heart > BY_HEART:
+            found.append(
+                f"Networks find rows that they have seen {self.by_heart:.1f} units more typical than others (a unit "
+                "is the upper half of the rows). Scores and thresholds come from networks that have not seen them. An "
+                "ONNX file cannot tell: score new rows with it."
+            )
         if self.saturated > 0.2:
             found.append(
                 f"The global head is saturated for {self.saturated:.0%} of the rows: their scores are close to 0 or 1. "
@@ -110,6 +128,12 @@ class Report:
                 f"Column {name} reaches the network {far:.2g} deviations away from zero, where float32 keeps little of "
                 f"how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is promised. "
                 "Use scaling='auto'."
+            )
+        if self.wild:
+            name, cells = next(iter(self.wild.items()))
+            found.append(
+                f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands "
+                "for a missing one? Other rows are scored without them; correct them, or leave these rows out."
             )
         if self.copies > 0.2:
             found.append(
@@ -180,10 +204,12 @@ def examine(
     nothing: dict[str, float],
     names: Sequence[str] | None,
     center: NDArray[np.float64] | None = None,
+    scaled: Scale | None = None,
+    by_heart: float = 0.0,
 ) -> Report:
     """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
-    `center` (p,) is what its scaling takes from them.
+    `center` (p,) is what its scaling takes from them, `scaled` how it scales them.
     """
     rows = X.shape[0]
     X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
@@ -204,6 +230,9 @@ def examine(
         saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
         influence=_influence(X, deviation, score, names),
         off_zero={} if center is None else _off_zero(X, deviation, center, names),
+        wild=_wild(X, names),
+        far_but_dense=0 if scaled is None else _far_but_dense(X, heads, scaled),
+        by_heart=by_heart,
     )
 
 
@@ -288,6 +317,27 @@ def _off_zero(
     labels = _labels(names, len(mean))
     farthest = [j for j in np.argsort(-away, kind="stable")[:SHOWN] if away[j] > OFF_ZERO]
     return {labels[j]: float(away[j]) for j in farthest}
+
+
+def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
+    """Return the columns whose variance is that of a few cells, and how many cells that are."""
+    few = _few(X, 5000)
+    squares = np.square(few - np.median(few, axis=0))
+    most = max(1, int(WILD_CELLS * len(few)))
+    largest = np.sort(squares, axis=0)[::-1][: most + 1]
+    total = squares.sum(0)
+    share = np.divide(largest[:most].sum(0), total, out=np.zeros_like(total), where=total > 0)
+    labels = _labels(names, few.shape[1])
+    # A column that differs in so few cells only is rare, not wild: the next cell must differ too.
+    found = np.flatnonzero((share > WILD) & (largest[-1] > 0))
+    return {labels[j]: int((squares[:, j] > 100 * largest[-1, j]).sum()) for j in found[:SHOWN]}
+
+
+def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
+    few = _few(X, 5000)
+    local = heads[np.linspace(0, len(heads) - 1, len(few)).astype(np.intp), 1]
+    distance = np.linalg.norm(scaled(few), axis=1)
+    return int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())
 
 
 def _labels(names: Sequence[str] | None, p: int) -> list[str]:

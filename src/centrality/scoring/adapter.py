@@ -1,5 +1,6 @@
 """Stand between a model and rows of any kind: files, frames, requests, pages and clusters all use this adapter."""
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import CheckedRows, require_finite
-from centrality.model.interface import CentralityModel, over_vectors
-from centrality.scores.calibration import blend
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.scores.reasons import Reasons
+from centrality.tables.unreadable import DataNote, Unreadable
 
 Matrix = NDArray[np.float64]
 
@@ -30,6 +32,7 @@ class Adapter:
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
+        self.unreadable, self._most = Unreadable(), reading.unreadable  # what it has come upon; what it may
         self.explains = not reading.one_series and model.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:
@@ -39,15 +42,32 @@ class Adapter:
         """Return the rows as the fitted model takes them; all NaN where a row could not be represented."""
         table = table.select(self.columns)
         if not self.of_numbers:
-            vectors: CheckedRows = self.model.vectors(table)
+            vectors, unreadable = self.model.examined(table)
+            self.unreadable += unreadable
             return vectors
         matrix = tables.numbers(table)
         require_finite(matrix, self.columns)
         return matrix
 
+    def require_readable(self, *, after: int = 0) -> None:
+        """Raise if a column could not be read in too many of the rows so far, once there are so many of them."""
+        if self.unreadable.rows >= after:
+            self.unreadable.require_few(self._most)
+
+    def report(self) -> Unreadable:
+        """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
+        self.require_readable()
+        for note in self.unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+        return self.unreadable
+
     def heads(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return global and local centrality of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.heads), rows)
+
+    def comparable_heads(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
+        """Return the heads as those of the training rows were found, to be compared with these."""
+        return self.model.by_moment(over_vectors(vectors, self.fitted.comparable_heads), rows)
 
     def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
@@ -57,16 +77,14 @@ class Adapter:
         self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float], *, top: int = 3
     ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
-        # Contributions are linear in t: those at the two ends make all others.
-        computed_at = ts if len(ts) == 1 else (0.0, 1.0)
-        computed = [over_vectors(vectors, partial(self._explain, t)) for t in computed_at]
         values = self.model.values(table.select(self.columns), vectors)
-        parts = computed if len(ts) == 1 else [(1 - t) * computed[0] + t * computed[1] for t in ts]
         names = self.columns if self.of_numbers else None
-        return [
-            self.model.in_words(t, blend(heads, t), part, values, top=top, names=names)
-            for t, part in zip(ts, parts, strict=True)
-        ]
+        found = []
+        for t in ts:
+            parts, points = over_vectors(vectors, partial(self._explain, t)), self.fitted.nearest_typical(vectors)
+            scores = self.model.mixing_(heads, t)
+            found.append(self.model.in_words(t, scores, parts, values, points, top=top, names=names))
+        return found
 
     def _explain(self, t: float, vectors: CheckedRows) -> Matrix:  # (n, p)
         """Return what each number of a vector contributes to its row's centrality."""

@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import blend
 from centrality.scores.conformal import p_values
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
+from centrality.tables import locations
 
 Heads = NDArray[np.float64]
 Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
@@ -30,27 +30,31 @@ class Job:
     ts: list[float]
     watch: Watch | None = None
     progress: bool = False
-    inliers: Heads | None = None  # those of the calibration rows, if p-values are wanted
+    p_values: bool = False
     explain: bool = False
     resume: bool = False  # units that are done already are left as they are
 
     @property
     def names(self) -> list[str]:
         """Name the columns it adds."""
-        return units.added_columns(self.ts, p_values=self.inliers is not None, explain=self.explain)
+        return units.added_columns(self.ts, p_values=self.p_values, explain=self.explain)
+
+    def note(self, source: str | None) -> str:
+        """Return what is noted at the end of a Parquet file: which model made which columns, of which file's rows."""
+        rows = None if source is None else locations.fingerprint(source)
+        return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
 
     @cached_property
-    def note(self) -> str:
-        """Return what is noted at the end of a Parquet file: which model made which columns."""
-        return json.dumps({"model": _digest(self.model), "columns": self.names})
+    def _digest(self) -> str:
+        return _digest(self.model)
 
     def score_columns(self, heads: Heads) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows of these heads."""
-        if self.watch is not None:
-            self.watch.add(heads)
-        scores = [blend(heads, t) for t in self.ts]
-        if self.inliers is not None:
-            scores += [p_values(blend(self.inliers, t), blend(heads, t)) for t in self.ts]
+        mixing = self.model.mixing_
+        scores = [mixing(heads, t) for t in self.ts]
+        if self.p_values:
+            known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
+            scores += [p_values(inliers, scored) for inliers, scored in zip(known, scores, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
@@ -58,6 +62,8 @@ class Job:
         vectors = adapter.vectors(table)
         heads = adapter.heads(vectors, table.num_rows)
         columns = self.score_columns(heads)
+        if self.watch is not None:
+            self.watch.add(adapter.comparable_heads(vectors, table.num_rows))
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, heads, self.ts), strict=True):
                 columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)

@@ -11,11 +11,12 @@ from tqdm import tqdm
 
 from centrality import tables
 from centrality.model.interface import CentralityModel
-from centrality.scores.calibration import blend, checked_t
+from centrality.scores.mixing import Mixing, checked_t
 from centrality.scores.people import number
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
+from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
@@ -31,6 +32,7 @@ RankedRow = TypedDict(
         "centrality": float,
         "global": float,
         "local": float,
+        "profile": list[float],  # its centrality along the dial, at PROFILE
         "holds": dict[str, object],
         "reasons": NotRequired[list[dict[str, Any]]],
     },
@@ -43,13 +45,21 @@ class Ranked:
 
     table: pa.Table  # with columns _row, _score, _global, _local at its end
     reasons: Reasons | None  # None: what the model reads has no features with names
+    mixing: Mixing
 
     def rows(self) -> list[RankedRow]:
         """Return the rows in plain values."""
         contents = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
         rows: list[RankedRow] = [
-            {"row": n["_row"], "centrality": n["_score"], "global": n["_global"], "local": n["_local"], "holds": h}
+            {
+                "row": n["_row"],
+                "centrality": n["_score"],
+                "global": n["_global"],
+                "local": n["_local"],
+                "profile": self.mixing(np.array([[n["_global"], n["_local"]]]), PROFILE)[0].tolist(),
+                "holds": h,
+            }
             for n, h in zip(numbers, contents, strict=True)
         ]
         if self.reasons is not None:
@@ -58,18 +68,24 @@ class Ranked:
         return rows
 
 
-def rank(
-    model: CentralityModel, data: str, t: float, top: int, *, progress: bool = False
-) -> tuple[int, Ranked, Ranked]:
-    """Return the number of rows, the `top` most central ones and the `top` most peripheral ones."""
+@dataclass(frozen=True)
+class Ranking:
+    """Holds both ends of a ranking of so many rows, and which of all their cells could not be read."""
+
+    rows: int
+    best: Ranked
+    worst: Ranked
+    unreadable: Unreadable
+
+
+def rank(model: CentralityModel, data: str, t: float, top: int, *, progress: bool = False) -> Ranking:
+    """Return the `top` most central rows and the `top` most peripheral ones."""
     checked_t(t)
     with tables.open_rows(data) as source:
         return _rank_source(model, source, t, top, progress=progress)
 
 
-def _rank_source(
-    model: CentralityModel, source: tables.Source, t: float, top: int, *, progress: bool
-) -> tuple[int, Ranked, Ranked]:
+def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int, *, progress: bool) -> Ranking:
     """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
     adapter = Adapter(model, source.schema.names)
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
@@ -81,9 +97,10 @@ def _rank_source(
     bar = tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring")
     for table in read_ahead(batches):
         heads = adapter.heads(adapter.vectors(table), table.num_rows)
+        adapter.require_readable(after=ENOUGH_ROWS)
         order = np.arange(count, count + table.num_rows)
         count += table.num_rows
-        columns = {"_row": order, "_score": blend(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
+        columns = {"_row": order, "_score": model.mixing_(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
         apart = event_length(model, table.num_rows) if adapter.one_series else 1
@@ -93,15 +110,16 @@ def _rank_source(
     bar.close()
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t)
+    unreadable = adapter.report()
+    return Ranking(count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t), unreadable)
 
 
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
     """Add to ranked rows what lowers their centrality, if the model can say."""
     if not adapter.explains or table.num_rows == 0:
-        return Ranked(table, None)
+        return Ranked(table, None, adapter.model.mixing_)
     heads = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
-    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0])
+    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0], adapter.model.mixing_)
 
 
 def event_length(model: CentralityModel, moments: int) -> int:
@@ -137,9 +155,9 @@ def _one_for_each_event(order: NDArray[np.intp], apart: int, top: int) -> NDArra
 
 def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
-    profile = blend(np.array([[row["global"], row["local"]]]), PROFILE)[0]
+    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
     holds = excerpt(_telling(row) if why else row["holds"], only)
-    line = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(profile)}  {holds}".rstrip()
+    line = f"{scores}  {holds}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
     return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
 

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality.scores.calibration import checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.tables import formats, locations
 from centrality.tables.parquet import NOTE
+from centrality.tables.unreadable import ENOUGH_ROWS
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def score(job: Job, data: str | Path, output: str | Path) -> int:
-    """Add the scores to the rows of `data` and write them to `output`, completely or not at all; return how many.
+def score(job: Job, data: str | Path, output: str | Path) -> units.Scored:
+    """Add the scores to the rows of `data` and write them to `output`, completely or not at all.
 
     `output` may be "-": then they go to stdout, as they come.
     """
@@ -35,19 +36,19 @@ def score(job: Job, data: str | Path, output: str | Path) -> int:
         return _score_source(job, source, output)
 
 
-def score_unit(job: Job, unit: units.Unit) -> int:
-    """Score one unit of work into its file, completely or not at all; return the number of rows."""
+def score_unit(job: Job, unit: units.Unit) -> units.Scored:
+    """Score one unit of work into its file, completely or not at all."""
     checked_t(job.ts)
-    if job.resume and units.is_done(unit, job.note):
+    if job.resume and units.is_done(unit, job.note(unit.source)):
         assert unit.rows is not None  # it was compared with the rows that are there
-        return unit.rows
+        return units.Scored(unit.rows)
     if not locations.is_remote(unit.target):
         Path(unit.target).parent.mkdir(parents=True, exist_ok=True)
     with unit.open() as source:
         return _score_source(job, source, unit.target)
 
 
-def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
+def _score_source(job: Job, source: tables.Source, output: str | Path) -> units.Scored:
     """Score an open source, as records of text where it and the output allow that, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
     if job.explain and not adapter.explains:
@@ -71,9 +72,10 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> int:
             rows = _score_records(job, source, adapter, file)
         else:
             rows = _score_batches(job, source, adapter, file, kind=kind, stream=str(output) == "-")
+        adapter.require_readable()
     if job.watch is not None:
         job.watch.end()
-    return rows
+    return units.Scored(rows, adapter.unreadable)
 
 
 def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:
@@ -84,6 +86,7 @@ def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: Bina
     with _bar(job, source) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
             file.write(b"".join(source.extended_records(records, job.new_columns(adapter, table))))
+            adapter.require_readable(after=ENOUGH_ROWS)
             file.flush()
             rows += table.num_rows
             bar.update(table.num_rows)
@@ -103,8 +106,13 @@ def _score_batches(
         writing: Future[None] | None = None
         for table in batches if live or adapter.one_series else read_ahead(batches):
             scored = with_scores(job, adapter, table)
+            adapter.require_readable(after=ENOUGH_ROWS)
             if sink is None:
-                note = {NOTE: job.note} if formats.FORMATS[kind].keeps_note else None
+                note = (
+                    {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
+                    if formats.FORMATS[kind].keeps_note
+                    else None
+                )
                 sink = formats.make_sink(kind, file, scored.schema.with_metadata(note), stream=stream)
             if writing is not None:
                 writing.result()  # at most one batch waits to be written: memory stays bounded

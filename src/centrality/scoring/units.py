@@ -10,13 +10,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from centrality import tables
 from centrality._atomic import remove_leftovers
+from centrality._checks import InputError
 from centrality.tables import locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
+from centrality.tables.unreadable import Unreadable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,6 +45,19 @@ class Unit:
     def open(self) -> tables.Source:
         """Open its rows."""
         return tables.open_rows(self.source) if self.file is None else self.file.open(self.groups)
+
+
+class Scored(NamedTuple):
+    """Says how many rows were scored, and which of their cells could not be read."""
+
+    rows: int
+    unreadable: Unreadable = Unreadable()
+
+    @classmethod
+    def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
+        """Return what several scorings come to together."""
+        rows, unreadable = zip(*parts, strict=True)
+        return cls(sum(rows), sum(unreadable, Unreadable()))
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
@@ -82,11 +97,19 @@ def plan(data: str | Path, folder: str | Path | None, split: int | None = None) 
                 raise tables.TableError(
                     f"{data}: .parquet files were wanted for a folder of scores, but it holds none."
                 )
-            return [Unit(str(data), _target(data, data, folder), source.rows)]
+            return _not_onto_itself([Unit(str(data), _target(data, data, folder), source.rows)])
         units = of_files(source.files, lambda file: _target(data, file, folder), split)
     if folder is not None:
         _require_apart(data, folder)
         _require_no_other_parts(folder, units)
+    return _not_onto_itself(units)
+
+
+def _not_onto_itself(units: list[Unit]) -> list[Unit]:
+    """Return the units; raise if the scores of one would take the place of its rows."""
+    for unit in units:
+        if unit.target and Path(unit.target).exists() and Path(unit.target).samefile(unit.source):
+            raise tables.TableError(f"{unit.target} would be overwritten, but its rows are read: name another folder.")
     return units
 
 
@@ -100,7 +123,10 @@ def of_files(
 def added_columns(ts: Sequence[float], *, p_values: bool, explain: bool) -> list[str]:
     """Name the columns added: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
     kinds = ["centrality", *(["p_value"] * p_values), *(["reasons"] * explain)]
-    return [f"{kind}_{t:g}" for kind in kinds for t in ts]
+    names = [f"{kind}_{t:g}" for kind in kinds for t in ts]
+    if len(set(names)) < len(names):
+        raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(ts)])}.")
+    return names
 
 
 def is_done(unit: Unit, note: str) -> bool:

@@ -10,6 +10,8 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
@@ -22,6 +24,7 @@ from centrality.scoring.answers import Answer, Failure, Success
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+PATIENCE = 1.0  # seconds that a worker without a caller has to end in order
 MOST_DEATHS = 3  # so many workers may die over one item: then the item is to blame
 ENVIRONMENT = {
     # One thread each: there is a worker for every core.
@@ -90,7 +93,8 @@ class Worker(Generic[Item, Result]):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "centrality.scoring.workers", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # nothing is ever written: when we are gone, however we went, they see its end
+            process_group=0,  # Ctrl-C is ours to hear; we tell them
             stdout=subprocess.DEVNULL,  # that stream carries the caller's own output
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
@@ -113,8 +117,7 @@ class Worker(Generic[Item, Result]):
         try:
             answer: Answer[Result] = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
-            self.process.wait()
-            self.pipe.close()
+            self.end()
             return None
         return answer
 
@@ -130,6 +133,8 @@ class Worker(Generic[Item, Result]):
     def end(self) -> None:
         """Let it go, as there is nothing more to do: it sees the end of the pipe."""
         self.pipe.close()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
         self.process.wait()
 
     def stop(self) -> None:
@@ -141,6 +146,7 @@ class Worker(Generic[Item, Result]):
 def main(handle: int) -> None:
     """Be the worker process: receive the work, then items, and answer each, until the pipe ends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
+    threading.Thread(target=end_with_caller, daemon=True).start()
     pipe = Connection(handle)
     try:
         work = pickle.loads(pipe.recv_bytes())
@@ -153,6 +159,15 @@ def main(handle: int) -> None:
             pipe.send_bytes(content)
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
+
+
+def end_with_caller() -> None:
+    """Wait until the process that started this one is gone, then end: at once, if that can be in order."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(PATIENCE)
+    os._exit(1)
 
 
 def outcome(work: Callable[[Item], Result], item: Item) -> Answer[Result]:

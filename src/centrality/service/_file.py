@@ -22,7 +22,7 @@ Fingerprint: TypeAlias = tuple[int, ...] | None  # tells versions of the file ap
 class ModelFile:
     """Keeps the model to score with, `current`, up to date; a request stays with the one it began with."""
 
-    def __init__(self, path: Path, load: Callable[[], CentralityModel], metrics: Metrics) -> None:
+    def __init__(self, path: Path, load: Callable[[Path], CentralityModel], metrics: Metrics) -> None:
         self.path, self._load, self._metrics = path, load, metrics
         self._fingerprint, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
@@ -30,11 +30,11 @@ class ModelFile:
     def _load_version(self) -> tuple[Fingerprint, ServedModel]:
         """Load the model, again if its file is replaced meanwhile, and return the fingerprint of that file with it."""
         while True:
-            fingerprint, model = self._read_fingerprint(), self._load()
-            version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]
+            fingerprint, model = self._read_fingerprint(), self._load(self.path)
+            content = self.path.read_bytes()
             if self._read_fingerprint() == fingerprint:
                 break
-        served = served_model(model, version)
+        served = served_model(model, hashlib.sha256(content).hexdigest()[:16], content)
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms

@@ -5,8 +5,9 @@ from html import escape
 from typing import Any, TypeAlias
 
 from centrality import __version__
+from centrality.service._answers import JSON
 from centrality.service._limits import Limits
-from centrality.service._requests import ARROW, JSON
+from centrality.service._requests import ARROW
 
 Schema: TypeAlias = dict[str, Any]  # a part of an OpenAPI document: JSON
 
@@ -95,7 +96,9 @@ def _score(limits: Limits) -> Schema:
                 "content": {JSON: {"schema": {"$ref": "#/components/schemas/Scores"}}, ARROW: binary},
             },
             "401": refusal("no token, or another one"),
-            "413": refusal(f"more than {limits.body_bytes:,} bytes"),
+            "403": refusal("without a token: a Host that is not this machine"),
+            "408": refusal("the body came too slowly"),
+            "413": refusal(f"more than {limits.body_bytes:,} bytes, or {limits.decoded_bytes:,} decoded"),
             "415": refusal("neither JSON nor Arrow"),
             "422": refusal(f"rows that cannot be scored, or more than {limits.rows:,}"),
             "500": refusal("a bug of the service, which its log tells of"),

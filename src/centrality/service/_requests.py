@@ -11,48 +11,62 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality.scores.calibration import blend, checked_t
+from centrality.scores.mixing import checked_t
 from centrality.scoring.job import Job
-from centrality.service._arrow import table_of
-from centrality.service._limits import RequestError
+from centrality.service._answers import JSON
+from centrality.service._arrow import require_rows, table_of
+from centrality.service._limits import Limits, RequestError
 from centrality.service._rows import JsonRows, Rows, count
 from centrality.service._served import ServedModel
 
-JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
+ARROW = "application/vnd.apache.arrow.stream"
 OPTIONS = ("t", "p_values", "explain")
 MOST_T = 101  # values of t in a request
 NUMBERS_A_ROW = 16  # in an answer, for each row that a request may have
+# Memory for what these marks of JSON stand for: a list; an object; one more value; half a text.
+BYTES_OF_MARKS = {b"[": 64, b"{": 240, b",": 32, b'"': 28}
+MOST_BYTES_OF_ONE = 1 + max(BYTES_OF_MARKS.values())
 
 Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request spells them, to be checked
 
 
 @dataclass
 class ScoreRequest:
-    """Holds what one request asks for."""
+    """Holds what one request asks for; its rows are still as they came."""
 
-    rows: Rows
+    given: Any  # a table or a list
+    take: Callable[[Any], Rows]
     ts: list[float]
     p_values: bool
     explain: bool
     arrow: bool
 
+    def rows(self) -> Rows:
+        """Return the rows as they wait to be scored."""
+        return self.take(self.given)
 
-def read(served: ServedModel, kind: str, query: bytes, body: bytes, most_rows: int) -> ScoreRequest:
-    """Read a request; raise a RequestError that says what was wanted if it cannot be read."""
+
+def read(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> tuple[ScoreRequest, Rows]:
+    """Read a request and its rows; raise a RequestError that says what was wanted if it cannot be read."""
+    request = parse(served, kind, query, body, limits)
+    return request, request.rows()
+
+
+def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> ScoreRequest:
+    """Read what a request asks for, which takes no more memory than the limits allow, but not its rows."""
     options = _from_query(query) if query else {}
     take: Callable[[Any], Rows]
     if kind == ARROW:
-        given, take = table_of(body), served.from_arrow
+        given, take = table_of(body, served.columns, limits), served.from_arrow
     elif kind == JSON:
-        given, in_body = _from_json(body)
+        given, in_body = _from_json(body, limits.decoded_bytes)
         options, take = options | in_body, served.from_json
     else:
         raise RequestError(415, f"Content-Type must be {JSON} or {ARROW}, got {kind or 'none'}.")
     n = count(given)
     if n == 0:
         raise RequestError(422, "Rows were wanted, got none.")
-    if n > most_rows:
-        raise RequestError(422, f"At most {most_rows:,} rows a request, got {n:,}: send them in several requests.")
+    require_rows(n, limits.rows)
     ts, p_values, explain = (
         _values_of_t(options.get("t"), served.t),
         _flag(options, "p_values"),
@@ -61,10 +75,10 @@ def read(served: ServedModel, kind: str, query: bytes, body: bytes, most_rows: i
     if explain and len(ts) > 1:
         raise RequestError(422, f"explain wants one t, got {len(ts)}.")
     numbers = n * (len(ts) * (1 + p_values) + explain * served.fitted.width)
-    if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * most_rows:
-        most = f"{MOST_T} values of t and {NUMBERS_A_ROW * most_rows:,} numbers"
+    if len(ts) > MOST_T or numbers > NUMBERS_A_ROW * limits.rows:
+        most = f"{MOST_T} values of t and {NUMBERS_A_ROW * limits.rows:,} numbers"
         raise RequestError(422, f"An answer has at most {most}, this one would have {len(ts):,} and {numbers:,}.")
-    return ScoreRequest(take(given), ts, p_values, explain, kind == ARROW)
+    return ScoreRequest(given, take, ts, p_values, explain, kind == ARROW)
 
 
 def answer(
@@ -75,9 +89,9 @@ def answer(
 ) -> bytes:
     """Return the scores as columns, named as `centrality score` names them."""
     if request.p_values:
-        columns = Job(served.model, request.ts, inliers=served.fitted.calibration_heads()).score_columns(heads)
+        columns = Job(served.model, request.ts, p_values=True).score_columns(heads)
     else:
-        columns = {f"centrality_{t:g}": blend(heads, t) for t in request.ts}
+        columns = {f"centrality_{t:g}": served.model.mixing_(heads, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
@@ -90,8 +104,11 @@ def answer(
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _from_json(body: bytes) -> tuple[JsonRows, Options]:
+def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
     """Return the rows and the options of a request in JSON."""
+    decoded = _decoded_bytes(body) if len(body) > most_bytes // MOST_BYTES_OF_ONE else 0
+    if decoded > most_bytes:
+        raise RequestError(413, f"The body would take {decoded:,} bytes decoded, {most_bytes:,} at most: send several.")
     try:
         request = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -103,6 +120,11 @@ def _from_json(body: bytes) -> tuple[JsonRows, Options]:
     if unknown:
         raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(OPTIONS)}.")
     return rows, request
+
+
+def _decoded_bytes(body: bytes) -> int:
+    """Return about how much memory JSON takes when it has become Python's objects."""
+    return len(body) + sum(size * body.count(mark) for mark, size in BYTES_OF_MARKS.items())
 
 
 def _from_query(query: bytes) -> Options:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._estimator import require_finite
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
 from centrality.scoring.adapter import Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
@@ -31,9 +32,13 @@ JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a te
 class ServedModel:
     """Does what all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
+    is_quick = False  # a few rows take less than a millisecond
+
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         self.model, self.version = model, version  # which tells one version of the model's file from another
+        self.content = content  # of the file: the other process gets the same version, whatever lies there by then
         self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
+        self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
         model.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
@@ -78,7 +83,7 @@ class ServedModel:
             "noise_scale": list(self.fitted.noise_scale),
             "calibration": self.fitted.calibration.kind,
             "p_values": self.fitted.inliers is not None,
-            "explain": self.fitted.center is not None and not self.reading.one_series,
+            "explain": self.fitted.typical is not None and not self.reading.one_series,
             **self.model.about(),
         }
 
@@ -86,9 +91,10 @@ class ServedModel:
 class ModelOfNumbers(ServedModel):
     """Takes rows of numbers, in the order of the columns or under their names."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
-        super().__init__(model, version)
-        self.width = self.fitted.width
+    is_quick = True
+
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
+        super().__init__(model, version, content)
         self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
 
     def heads(self) -> Scoring:
@@ -99,7 +105,7 @@ class ModelOfNumbers(ServedModel):
 
     def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):
-            columns = self.columns or list(rows[0])
+            columns = self.columns or self.fitted.features  # x0, x1, ...: the order of names says nothing
             rows = [self._ordered(row, columns, i) for i, row in enumerate(rows)]
         try:
             kinds = set(map(type, chain.from_iterable(rows)))
@@ -148,8 +154,8 @@ class ModelOfNumbers(ServedModel):
 class ModelWithRepresentation(ServedModel):
     """Takes rows of whatever the model's representation reads."""
 
-    def __init__(self, model: CentralityModel, version: str) -> None:
-        super().__init__(model, version)
+    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
+        super().__init__(model, version, content)
         reading = self.reading
         self._heads = Scoring(
             self._heads_of, ("heads", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
@@ -215,10 +221,10 @@ class ModelWithRepresentation(ServedModel):
         return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
 
 
-def served_model(model: CentralityModel, version: str) -> ServedModel:
+def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
     """Return the model as the service uses it."""
     kind = ModelOfNumbers if model.reading().kind == "numbers" else ModelWithRepresentation
-    return kind(model, version)
+    return kind(model, version, content)
 
 
 def _short(value: object) -> str:

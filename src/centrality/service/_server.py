@@ -1,25 +1,56 @@
 """Run the server: listen on a socket, serve by uvicorn, and finish what was accepted before the end."""
 
-import ipaddress
+import asyncio
+import math
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from centrality._checks import InputError
-from centrality.model.interface import CentralityModel
 from centrality.service._app import App
+from centrality.service._back_room import BackRoom, Load
+from centrality.service._connections import Connection, Door
 from centrality.service._file import ModelFile
+from centrality.service._hosts import is_loopback
 from centrality.service._limits import Limits
 from centrality.service._metrics import Metrics
 
 
 class Server(uvicorn.Server):
     """Serves as uvicorn does, except that a signal ends it in order: it is no error to be told to stop."""
+
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take the signal to stop: from now on every answer is the last of its connection."""
+        self._door.draining = True
+        super().handle_exit(sig, frame)
+
+    async def main_loop(self) -> None:
+        """Serve until a signal comes, and look after the connections meanwhile and until the end."""
+        self._watching = asyncio.create_task(self._door.watch())
+        await super().main_loop()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let nobody in any more, answer those who are in, and end."""
+        await asyncio.sleep(0.02)  # those whom the system has let in are taken over
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
+        await self._door.drain()
+        await super().shutdown(sockets)
+        self._watching.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -33,28 +64,43 @@ class Server(uvicorn.Server):
 
 
 def run(
-    path: Path, load: Callable[[], CentralityModel], *, host: str, port: int, token: str | None, limits: Limits
+    path: Path,
+    load: Load,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    limits: Limits,
+    hosts: Collection[str] = (),
 ) -> dict[str, int]:
     """Serve until told to stop, and return how many requests and rows there were."""
     require_token(host, token)
     with _listen(host, port) as listener:
         metrics = Metrics()
-        app = App(ModelFile(path, load, metrics), metrics, limits, token)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            ws="none",
-            lifespan="on",
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=30,
-        )
+        room = BackRoom(load, limits, metrics.scored_together) if hasattr(socket, "AF_UNIX") else None
+        app = App(ModelFile(path, load, metrics), metrics, limits, token, hosts=[host, *hosts], back_room=room)
         name, port = listener.getsockname()[:2]
         shown = f"[{name}]" if ":" in name else name
         print(f"centrality: serving {path} at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr, flush=True)
-        Server(config).run(sockets=[listener])
+        door = Door(limits, app.secret)
+        Server(_config(app, door, limits), door).run(sockets=[listener])
     return {"requests": metrics.total("centrality_requests_total"), "rows": metrics.total("centrality_rows_total")}
+
+
+def _config(app: App, door: Door, limits: Limits) -> uvicorn.Config:
+    protocol: Any = partial(Connection, door)
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=math.ceil(limits.seconds),
+    )
 
 
 def require_token(host: str, token: str | None) -> None:
@@ -64,14 +110,6 @@ def require_token(host: str, token: str | None) -> None:
             f"A token was wanted for {host}, which others can reach: put one into the environment variable "
             "CENTRALITY_TOKEN or into a file, --token-file FILE. Without one, serve on 127.0.0.1 only."
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach the host."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ from centrality.datasets import bundled_sets, published
 from centrality.tables.columns import TableError, first_few, numbers
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
+UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes that may come of however few; beyond, how many of each packed one
+
 
 class ArraySource(Source):
     """Reads the rows of a .npy or .npz file; columns are called x0, x1, ..."""
@@ -20,24 +22,27 @@ class ArraySource(Source):
     def __init__(self, path: Path) -> None:
         self.name, self.kind = str(path), path.suffix.lower()
         try:
-            array = self._array(path)
-        except TableError:
+            self._rows = self._array(path)
+        except (TableError, FileNotFoundError):
             raise
-        except (ValueError, EOFError, OSError, BadZipFile) as error:
+        except Exception as error:  # noqa: BLE001  (numpy evaluates what stands in a header, and raises what that does)
             raise TableError(f"{path} cannot be read as {self.kind}: {error}") from None
-        if array.ndim == 1:
-            array = array[:, None]
-        if array.ndim != 2 or array.dtype.kind not in "biuf":
-            raise TableError(f"{path}: a two-dimensional array of numbers was wanted, got {array.dtype} {array.shape}.")
-        self._rows, self.rows = array, len(array)
-        kind = pa.from_numpy_dtype(array.dtype)
-        self.schema = pa.schema([(f"x{j}", kind) for j in range(array.shape[1])])
+        shape, dtype = self._rows.shape, self._rows.dtype
+        if len(shape) not in (1, 2) or dtype.kind not in "biuf" or shape[-1] == 0:
+            raise TableError(f"{path}: a two-dimensional array of numbers was wanted, got {dtype} {shape}.")
+        self.rows, width = shape[0], shape[1] if len(shape) == 2 else 1
+        try:
+            kind = pa.from_numpy_dtype(dtype.newbyteorder("="))
+        except pa.ArrowException as error:  # such as numbers of 128 bits
+            raise TableError(f"{path} cannot be read as {self.kind}: {error}") from None
+        self.schema = pa.schema([(f"x{j}", kind) for j in range(width)])
         self._require_rows()
 
-    def _array(self, path: Path) -> NDArray[Any]:
+    def _array(self, path: Path) -> "NDArray[Any] | StoredArray":
         if self.kind == ".npy":
-            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # never: a pickle can run code
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return StoredArray.open(path)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # never: a pickle can run code
+            _require_honest(archive.zip, path)
             if "X" in archive.files:
                 return np.asarray(archive["X"])
             matrices = [name for name in archive.files if archive[name].ndim == 2]
@@ -49,9 +54,51 @@ class ArraySource(Source):
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         places = [int(name[1:]) for name in names]
         for start in range(0, len(self._rows), BATCH):
-            block = self._rows[start : start + BATCH]
+            block = np.asarray(self._rows[start : start + BATCH])
+            block = block.astype(block.dtype.newbyteorder("="), copy=False).reshape(len(block), -1)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(np.ascontiguousarray(block[:, j])) for j in places], names=list(names)
+            )
+
+
+class StoredArray:
+    """Reads rows of a .npy file, which is not mapped into memory: one that is cut meanwhile would end the process."""
+
+    def __init__(self, path: Path, begins: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape, self.dtype, self._path, self._begins = shape, dtype, path, begins
+
+    @classmethod
+    def open(cls, path: Path) -> "StoredArray | NDArray[Any]":
+        """Read the header; columns after each other, as Fortran has them, are read at once."""
+        with path.open("rb") as file:
+            mapped = np.lib.format.open_memmap(path, mode="r")  # checks header and length; no value is touched
+            shape, dtype, begins = mapped.shape, mapped.dtype, int(mapped.offset)
+            is_by_rows = mapped.flags.c_contiguous
+            del mapped
+            return cls(path, begins, shape, dtype) if is_by_rows else np.load(file, allow_pickle=False)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(len(self))
+        a_row = int(np.prod(self.shape[1:], dtype=np.int64))
+        with self._path.open("rb") as file:
+            file.seek(self._begins + start * a_row * self.dtype.itemsize)
+            content = file.read((stop - start) * a_row * self.dtype.itemsize)
+        values = np.frombuffer(content[: len(content) // self.dtype.itemsize * self.dtype.itemsize], self.dtype)
+        if len(values) != (stop - start) * a_row:
+            raise EOFError(f"it was cut to {len(content):,} bytes from row {start:,} on while it was read")
+        return values.reshape(stop - start, *self.shape[1:])
+
+
+def _require_honest(archive: ZipFile, path: Path) -> None:
+    """Raise if unpacking would fill memory with what hardly takes room on disk."""
+    for entry in archive.infolist():
+        if entry.file_size > max(UNPACKED, MOST_PACKED * entry.compress_size):
+            raise TableError(
+                f"{path}: {entry.filename} would be {entry.file_size:,} bytes, {entry.compress_size:,} packed: at most "
+                f"{MOST_PACKED} times as many were wanted. Save it unpacked, as .npy."
             )
 
 

@@ -1,4 +1,7 @@
-"""Arrow's own format: an IPC file (also called Feather), memory-mapped, or an IPC stream."""
+"""Arrow's own format: an IPC file (also called Feather), or an IPC stream.
+
+Files are read, not mapped into memory: one that is cut meanwhile would end the process.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -6,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import dataset
 
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, repeated, require_distinct
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
 FILE_BEGINS = b"ARROW1"
@@ -23,17 +27,20 @@ class ArrowSource(Source):
         self.name = name
         try:
             self._open(file)
-        except (pa.ArrowException, OSError) as error:
+            self.schema = self._reader.schema.remove_metadata()
+            self._require_rows()
+        except TableError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, MemoryError, SystemError) as error:  # names may be no text
             raise TableError(f"{name} cannot be read as an Arrow file or stream: {error}") from None
-        self.schema = self._reader.schema.remove_metadata()
-        self._require_rows()
 
     def _open(self, file: Any) -> None:
-        if isinstance(file, pa.MemoryMappedFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
+        if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
             self._reader = pa.ipc.open_file(file)
-            self.rows = sum(batch.num_rows for batch in self._stored())
+            require_distinct(repeated(self._reader.schema.names), self.name)
+            self.rows = dataset.dataset(self.name, format="ipc").count_rows()  # which reads no values
             return
-        if isinstance(file, pa.MemoryMappedFile):
+        if isinstance(file, pa.OSFile):
             file.seek(0)
         self._reader = pa.ipc.open_stream(file)
 
@@ -45,6 +52,7 @@ class ArrowSource(Source):
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for stored in self._reader if self.rows is None else self._stored():
+            stored.validate(full=True)  # else what leads out of a buffer would be followed
             for start in range(0, stored.num_rows, BATCH):
                 yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
 
@@ -63,7 +71,7 @@ class ArrowSink(Sink):
 
 
 def _open(path: Path) -> ArrowSource:
-    return ArrowSource(str(path), pa.memory_map(str(path)))
+    return ArrowSource(str(path), pa.OSFile(str(path)))
 
 
 ARROW = Format(_open, ArrowSink, partial(ArrowSink, stream=True))

@@ -12,6 +12,8 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
     """
     if "UTF8" in message or "UTF-8" in message:
         return f"not UTF-8 throughout: {message}. {how_to_convert()}"
+    if "straddl" in message:  # what Arrow says if the text ends inside a quoted field
+        return f"a quotation mark opens a field that never ends, somewhere after row {rows_before}"
     message = re.sub(r"Row #(\d+)", lambda row: f"row {int(row[1]) + rows_before}", message)
     message = re.sub(r"In CSV column #(\d+)", lambda column: f"column {names[int(column[1])]!r}", message)
     message = re.sub(r"Column\(/(.*?)\)", r"column '\1'", message)

@@ -1,6 +1,7 @@
 """Columns of Arrow tables: choosing them by name, and reading them as numbers."""
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,12 +33,24 @@ def require(there: Sequence[str], columns: Sequence[str]) -> None:
 
     >>> require(["length", "width"], ["length"])
     """
-    known = set(there)
+    known = Counter(there)
+    require_distinct([name for name in columns if known[name] > 1], "The table")
     missing = [name for name in columns if name not in known]
     if missing:
         near = difflib.get_close_matches(missing[0], there, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise TableError(f"Missing column: {', '.join(map(repr, missing))}.{hint} There are: {first_few(there)}.")
+
+
+def require_distinct(names: Sequence[str], where: str) -> None:
+    """Raise if a column is named that comes twice: nobody could say which of the two is meant."""
+    if names:
+        raise TableError(f"{where}: column names must differ, but {names[0]!r} comes twice.")
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that come more than once."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def numbers(table: Any) -> NDArray[Any]:  # (n, p)

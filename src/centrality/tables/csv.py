@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections import Counter
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -11,18 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, first_few, repeated, require_distinct
 from centrality.tables.records import record_ends, split_records
 from centrality.tables.source import Format, Sink, Types
 from centrality.tables.text import Dialect, in_arrows_memory, open_text
+from centrality.tables.unreadable import DataNote
 
 SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
-LEADING_ZERO = r"^[+-]?0\d"
+LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
 class CsvDialect(Dialect):
-    """Parses CSV or TSV. A column of whole numbers is text if one of them would lose its leading zeros."""
+    """Parses CSV or TSV. A column of whole numbers is text if one would lose its leading zeros or is hexadecimal."""
 
     def __init__(self, name: str, kind: str = ".csv", separator: str = ",") -> None:
         super().__init__(name)
@@ -37,10 +38,25 @@ class CsvDialect(Dialect):
         block = block.lstrip(b"\r\n")
         end = next(record_ends(block, self.mark.encode()), len(block))
         self._names = self._fields(block[:end].rstrip(b"\r\n"))
-        twice = sorted(name for name, times in Counter(self._names).items() if times > 1)
-        if twice:
-            raise TableError(f"{self.name}: column names must differ, but {twice[0]!r} comes twice.")
+        require_distinct(repeated(self._names), self.name)
+        self._require_names()
         return block[end:]
+
+    def _require_names(self) -> None:
+        """Raise if the first line holds measured numbers, and so is a row; say so if it may be one."""
+        if not self._names or not all(map(_is_number, self._names)):
+            return
+        if not all(name.strip().isdecimal() for name in self._names):  # years are names, 0.25 and -1 are not
+            raise TableError(
+                f"{self.name}: names of columns were wanted in the first line, got numbers: "
+                f"{self.mark.join(self._names[:8])}. Put a line of names above them."
+            )
+        warnings.warn(
+            f"{self.name}: the first line holds only whole numbers ({first_few(self._names, 4)}); it is taken for the "
+            "names of the columns, not for a row.",
+            DataNote,
+            stacklevel=2,
+        )
 
     def split(self, block: bytes) -> list[bytes]:
         return split_records(block, self.mark.encode())
@@ -131,7 +147,7 @@ class CsvDialect(Dialect):
 
 
 def count_leading_zeros(block: bytes, separator: str) -> int:
-    """Count the fields that begin with a zero before another digit, after a sign or not.
+    """Count the fields that begin with a zero before another digit or an x, after a sign or not.
 
     What looks so inside a quoted text is counted too.
     """
@@ -141,6 +157,7 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
         part = text[start : start + SCANNED + 3]
         begins = (part == ord(separator)) | (part == ord("\n")) | (part == ord("\r")) | (part == ord('"'))
         zero, digit = part == ord("0"), part - np.uint8(ord("0")) < 10  # below zero, unsigned bytes are large
+        digit |= (part == ord("x")) | (part == ord("X"))
         padded = zero[:-1] & digit[1:]
         signed = (part == ord("-")) | (part == ord("+"))
         count += int(np.count_nonzero(begins[:-3] & (padded[1:-1] | signed[1:-2] & padded[2:])))
@@ -153,6 +170,14 @@ def _count_padded(table: pa.Table) -> int:
 
     texts = [table[field.name] for field in table.schema if pa.types.is_string(field.type)]
     return sum(compute.sum(compute.match_substring_regex(text, LEADING_ZERO)).as_py() or 0 for text in texts)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class CsvSink(Sink):

@@ -7,6 +7,7 @@ A new format is a file beside this one that makes a `Format` (reading: a `Source
 import gzip
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -19,7 +20,7 @@ from centrality.datasets import bundled_sets, published
 from centrality.tables import locations
 from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
 from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, first_few
 from centrality.tables.csv import CSV, TSV, CsvDialect
 from centrality.tables.images import IMAGE_SUFFIXES, ImageFolder
 from centrality.tables.jsonl import JSONL, JsonDialect
@@ -27,6 +28,7 @@ from centrality.tables.parquet import PARQUET, open_files
 from centrality.tables.records import BYTE_ORDER_MARK
 from centrality.tables.source import Format, Sink, Source
 from centrality.tables.text import TextSource
+from centrality.tables.unreadable import DataNote
 
 FORMATS: dict[str, Format] = {
     ".csv": CSV,
@@ -103,7 +105,8 @@ def open_output(path: str | Path) -> Iterator[Any]:
     kind_of(path)
     with locations.write_atomically(path) as beside, beside.open("wb") as file:
         if locations.name_of(path).suffix.lower() == ".gz":
-            with gzip.open(file, "wb", compresslevel=6) as packed:
+            # Without a name and a time: the same rows give the same bytes.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                 yield packed
         else:
             yield file
@@ -133,8 +136,20 @@ def _open_on_store(address: str) -> Source:
     return open_files(address, [address])
 
 
+def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
+    """Warn of tables in other formats, and of links to nowhere, beside the Parquet files of a folder."""
+    others = locations.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), ".gz"))
+    others += locations.broken_links(folder)
+    if others:
+        warnings.warn(
+            f"{folder}: only its .parquet files are read, not {first_few(others, 3)}.", DataNote, stacklevel=2
+        )
+
+
 def _open_folder(folder: str | os.PathLike[str]) -> Source:
     if names := locations.files_below(folder, (".parquet",)):
+        if not locations.is_remote(folder):
+            _say_what_is_left_out(folder)
         return open_files(str(folder), [locations.join(folder, name) for name in names])
     images = locations.files_below(folder, IMAGE_SUFFIXES)
     if not images or locations.is_remote(folder):

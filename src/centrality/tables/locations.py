@@ -7,13 +7,16 @@ address made from it.
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os import SEEK_END
 from pathlib import Path, PurePosixPath
 from typing import Any
+from zlib import crc32
 
 from centrality import _atomic
 from centrality._checks import InputError
 
 AFTER_SCHEME = "://"
+LAST_BYTES = 1 << 16  # of a file, which tell it from another: those of Parquet describe all columns
 ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
 
 
@@ -71,6 +74,13 @@ def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
     return [str(name) for name in sorted(names) if not any(part[0] in "._" for part in name.parts)]
 
 
+def broken_links(folder: Any) -> list[str]:
+    """List the links below a folder of this machine that lead nowhere."""
+    path = filesystem_and_path(folder)[1]
+    links = (file for file in Path(path).rglob("*") if file.is_symlink() and not file.exists())
+    return sorted(str(link.relative_to(path)) for link in links)
+
+
 def modified_at(place: Any) -> float | None:
     """Return when the file was last written, in seconds; None if there is none."""
     filesystem, path = filesystem_and_path(place)
@@ -78,6 +88,18 @@ def modified_at(place: Any) -> float | None:
         return Path(path).stat().st_mtime if Path(path).is_file() else None
     info = filesystem.get_file_info(path)
     return (info.mtime_ns or 0) / 1e9 if info.is_file else None
+
+
+def fingerprint(place: Any) -> str:
+    """Return what tells a file from others that stood or will stand at its place: size, time, and its last bytes."""
+    filesystem, path = filesystem_and_path(place)
+    if filesystem is not None:
+        info = filesystem.get_file_info(path)
+        return f"{info.size} bytes of {info.mtime_ns}"
+    with Path(path).open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - LAST_BYTES))
+        return f"{size} bytes of {Path(path).stat().st_mtime_ns} ending in {crc32(file.read()):08x}"
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 BLOCK = 4 << 20  # bytes parsed together: some ten thousand rows
 PIECES = 16  # of a pipe's 64 kB, at most so many together: a busy stream is parsed in blocks of 1 MB
 VERY_LONG = 16 * BLOCK  # bytes without a record's end: then it is looked for again only when there are twice as many
+LONGEST = 256 << 20  # bytes of a record; more are a quotation mark that nobody closed, or no text
+UNCLOSED = "; a quotation mark at the beginning of a field may lack its other one"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -45,7 +47,13 @@ class Blocks:
                 yield together[:end]
             waiting = [together[end:]]
             looked_from = 0 if end or len(together) < VERY_LONG else 2 * len(together)
+            if not end and len(together) > LONGEST:
+                raise ValueError(
+                    f"no record ends within {LONGEST >> 20} MB" + (UNCLOSED if b'"' in together else "; is it text?")
+                )
         rest = b"".join(waiting)
+        if self.separator is not None and _is_open(rest, self.separator):
+            raise ValueError("a quotation mark opens a field that never ends")
         if rest.strip(b"\r\n" if self.separator is not None else None):
             yield rest
 
@@ -102,7 +110,15 @@ def record_ends(text: bytes, separator: bytes) -> Iterator[int]:
 @cache
 def _quoted_field_or_line_break(separator: bytes) -> re.Pattern[bytes]:
     begins = rb"(?:(?<=[\r\n" + re.escape(separator) + rb"])|\A)"
-    return re.compile(begins + rb'"[^"]*(?:""[^"]*)*(?:"|\Z)|\r\n?|\n')
+    return re.compile(begins + rb'"[^"]*(?:""[^"]*)*("|\Z)|\r\n?|\n')
+
+
+def _is_open(text: bytes, separator: bytes) -> bool:
+    """Say whether the text ends inside a quoted field; it begins with a record."""
+    if b'"' not in text or (len(marks := _marks(text)) % 2 == 0 and _open_and_close_in_turn(text, marks, separator)):
+        return False
+    *_, last = _quoted_field_or_line_break(separator).finditer(text)
+    return last.end() == len(text) and text[last.start()] == ord('"') and last[1] == b""
 
 
 def _marks(text: bytes) -> NDArray[np.intp]:

@@ -1,5 +1,6 @@
 """What every format has: rows to read (`Source`), a place to write them (`Sink`), and both by its ending (`Format`)."""
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from zipfile import BadZipFile
 
 import pyarrow as pa
 
-from centrality.tables.columns import TableError, require
+from centrality.tables.columns import TableError, repeated, require, require_distinct
 
 BATCH = 32_768  # rows read together, where the format lets us choose
 
@@ -56,7 +57,7 @@ class Source:
                     yield batch
         except TableError:
             raise
-        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile) as error:
+        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError) as error:
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def table(self) -> pa.Table:
@@ -89,6 +90,7 @@ class Source:
         raise NotImplementedError
 
     def _require_rows(self) -> None:
+        require_distinct(repeated(self.schema.names), self.name)
         if self.rows == 0 or len(self.schema) == 0:
             raise TableError(f"{self.name} is empty: it has {self.rows or 0} rows and {len(self.schema)} columns.")
 

@@ -8,6 +8,7 @@ output byte for byte.
 import gzip
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,8 +46,13 @@ class Dialect:
         """Parse the block in the types that its values suggest."""
         try:
             table = self._infer(block)
+            table.schema.names  # noqa: B018  (Arrow decodes them now: they may be no text)
         except pa.ArrowInvalid as error:
             raise TableError(self._complaint(error)) from None
+        except UnicodeDecodeError as error:
+            raise TableError(
+                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.how_to_convert()}"
+            ) from None
         self.rows += table.num_rows
         return table
 
@@ -55,9 +61,27 @@ class Dialect:
         try:
             table = self._parse(block, schema, strict=strict)
         except pa.ArrowInvalid as error:
-            raise TableError(self._complaint(error)) from None
+            table = self._with_truth_values(block, schema, strict=strict)
+            if table is None:
+                raise TableError(self._complaint(error)) from None
         self.rows += table.num_rows
         return table
+
+    def _with_truth_values(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table | None:
+        """Parse columns of true and false as the numbers 1 and 0, as `fit` does; None if there are none, or others."""
+        try:
+            guessed = self._infer(block).schema
+            truths = [
+                field.name
+                for field in schema
+                if pa.types.is_floating(field.type)
+                and field.name in guessed.names
+                and pa.types.is_boolean(guessed.field(field.name).type)
+            ]
+            loose = with_types(schema, dict.fromkeys(truths, pa.bool_()))
+            return self._parse(block, loose, strict=strict).cast(schema) if truths else None
+        except pa.ArrowInvalid:
+            return None
 
     def split(self, block: bytes) -> list[bytes]:
         """Return the block's records."""
@@ -118,7 +142,7 @@ class TextSource(Source):
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from blocks
-        except (EOFError, OSError) as error:  # gzip cut short
+        except (EOFError, OSError, ValueError, zlib.error) as error:  # gzip cut short, or damaged
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def close(self) -> None:
@@ -213,6 +237,8 @@ def _as_if_parsed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray
         return column
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), kind)])
+    if pa.types.is_boolean(column.type) and pa.types.is_float64(kind):
+        return column.cast(kind)
     if pa.types.is_integer(column.type) and pa.types.is_float64(kind):
         return column.cast(kind, safe=False)  # both round to the nearest number
     return None

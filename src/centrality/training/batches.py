@@ -34,7 +34,7 @@ class BatchSizes:
         """Share out the user's batch size: a quarter first candidates, a quarter second ones, and all of it noised."""
         batch_size, scales = task.plan.batch_size, len(task.plan.noise_scales)
         # Half as many candidates as noised rows: each of them is compared several times.
-        candidates = max(1, min(batch_size // 4, task.scheme.candidates(len(task.rows))))
+        candidates = max(1, min(batch_size // 4, task.scheme.candidates(task.fewest_positions())))
         return cls(
             members=task.network.members,
             candidates=candidates,
@@ -75,8 +75,8 @@ class BatchSampler:
 
     def __init__(self, task: Task, sizes: BatchSizes) -> None:
         self._task, self._sizes = task, sizes
-        self._pairs = [_Queue(self._endless_pairs()) for _ in range(sizes.members)]
-        self._noised = [_Queue(self._endless_noised_rows()) for _ in range(sizes.members)]
+        self._pairs = [_Queue(self._endless_pairs(member)) for member in range(sizes.members)]
+        self._noised = [_Queue(self._endless_noised_rows(member)) for member in range(sizes.members)]
 
     def steps_at_once(self, budget: int) -> int:
         """Return for how many of the budget's steps to draw at once."""
@@ -109,24 +109,26 @@ class BatchSampler:
     def _on_device(self, positions: NDArray[Any]) -> Tensor:
         return torch.from_numpy(positions).to(self._task.device)
 
-    def _endless_pairs(self) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
+    def _endless_pairs(self, member: int) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
         """Yield candidates and the anchors they are compared before, from one partition of the rows after another."""
         task = self._task
+        most = task.fewest_anchors()  # members must have equally many
         while True:
-            partition = Partition(len(task.rows), task.scheme, task.rng)
+            allowed = task.positions(member)
+            partition = Partition(len(allowed), task.scheme, task.rng)
             for matching in partition.matchings(self._sizes.candidates):
                 for start in range(0, len(matching), BATCHES_CUT_AT_ONCE):
                     batches = matching[start : start + BATCHES_CUT_AT_ONCE]
                     anchors = task.comparison.fixed_anchors(task.plan.anchors, task.rng)
                     if anchors is None:
-                        anchors = partition.draw_anchors(task.plan.anchors, len(batches))
-                    yield batches, np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
+                        anchors = allowed[partition.draw_anchors(task.plan.anchors, len(batches))[:, :most]]
+                    yield allowed[batches], np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
 
-    def _endless_noised_rows(self) -> Iterator[Arrays]:  # (batches, r)
+    def _endless_noised_rows(self, member: int) -> Iterator[Arrays]:  # (batches, r)
         """Yield full batches from one shuffle of the rows after another; a batch may span several."""
         size, waiting = self._sizes.noised, np.empty(0, dtype=np.intp)
         while True:
-            waiting = np.concatenate([waiting, self._task.rng.permutation(len(self._task.rows))])
+            waiting = np.concatenate([waiting, self._task.rng.permutation(self._task.positions(member))])
             full = len(waiting) - len(waiting) % size
             if full:
                 yield (waiting[:full].reshape(-1, size),)

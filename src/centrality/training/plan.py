@@ -1,15 +1,25 @@
 """What is to be trained, and how: the user's choices, and with them all that a schedule works with."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality._checks import positive, whole_number
 from centrality.network.network import Network
+from centrality.scores.folds import FOLDS
 from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
-from centrality.training.schemes import SCHEMES, Scheme
+from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
+
+STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
+MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
+FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
+ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
 
 
 @dataclass(frozen=True)
@@ -26,10 +36,49 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
+    left_out: tuple[int, ...] | None = None  # the fold that each member must not learn from; None: they learn from all
 
     def rows_used(self) -> int | None:
         """Return how many rows the budget of steps can look at, None if there is no limit: to hold more is in vain."""
         return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Plan":
+        """Return what these settings of FUSE ask for; noise scales and folds, which depend on the rows, come later."""
+        epochs, steps = settings["epochs"], settings["max_steps"]
+        if steps is None and epochs is None:
+            steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS
+        return cls(
+            noise_scales=(),
+            scheme=checked_scheme(settings["scheme"]),
+            anchors=whole_number("anchors", settings["anchors"], at_most=MOST_TOGETHER),
+            resamples=whole_number("resamples", settings["resamples"]),
+            epochs=None if epochs is None else whole_number("epochs", epochs),
+            max_steps=None if steps is None else whole_number("max_steps", steps),
+            batch_size=whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER),
+            learning_rate=positive("learning_rate", settings["learning_rate"]),
+            weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
+            progress=settings["progress"],
+        )
+
+    def gentle(self, noise_scales: tuple[float, ...], share: float) -> "Plan":
+        """Return the plan to learn on from new rows, which are this share of all: nothing known is to be shaken."""
+        steps = max(FEWEST_STEPS, round(share * (self.max_steps or STEPS)))
+        rate = min(self.learning_rate, GENTLE_RATE)
+        return replace(self, noise_scales=noise_scales, epochs=None, max_steps=steps, learning_rate=rate)
+
+
+def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
+    """Return how many networks FUSE trains on n rows of p columns.
+
+    Where rows are few, networks would know them by heart: five, each trained without a fifth of them, can judge all.
+    Copies of a user's encoder would be trained one after another, and clean rows are learned for long: one must do.
+    """
+    if settings["ensemble"] != "auto":
+        return whole_number("ensemble", settings["ensemble"])
+    if settings["epochs"] is not None or settings["novelty"] or settings["encoder"] is not None:
+        return 1
+    return FOLDS if n < ROWS_PER_COLUMN * p or n < FEW_ROWS else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +91,18 @@ class Task:
     plan: Plan
     rng: np.random.Generator  # draws rows
     generator: torch.Generator  # draws noise
+
+    def positions(self, member: int) -> NDArray[np.intp]:
+        """Return the positions of the rows held that this member may learn from."""
+        return self.rows.without(None if self.plan.left_out is None else self.plan.left_out[member])
+
+    def fewest_positions(self) -> int:
+        """Return how many rows the member with the fewest may learn from."""
+        return min(len(self.positions(member)) for member in range(self.network.members))
+
+    def fewest_anchors(self) -> int:
+        """Return how many anchors the member with the fewest has; of more rows there may be fewer of them."""
+        return min(self.scheme.anchors(len(self.positions(member))) for member in range(self.network.members))
 
     @property
     def device(self) -> torch.device:

@@ -7,16 +7,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.scores.folds import FOLDS, FOLDS_FOR_ONE, Split, to_be_split
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
+GRAIN_ROWS = 1000  # rows that say how large scaled numbers are
 
 
 class Rows:
     """The rows that training works on, scaled, as one float32 tensor on one device.
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
-    drawn at random, and `renew` draws others.
+    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then.
     """
 
     def __init__(
@@ -28,10 +31,13 @@ class Rows:
         *,
         room: int,
         most: int | None = None,
+        folds: NDArray[np.int64] | None = None,
     ) -> None:
+        self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
         self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
-        self.size = min(self.total, max(room // self.width, FEWEST_ROWS_HELD), most or self.total)
+        self.size = min(held_at_once(self.total, self.width, room), most or self.total)
+        self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
         self.renew()
@@ -46,11 +52,17 @@ class Rows:
     def renew(self) -> None:
         """Put other random rows in place of those held; where all are held, they stay, in their order."""
         if not self.holds_all:  # sorted: memory is read from one end to the other
-            self.numbers = np.sort(self._rng.integers(self.total, size=self.size))
+            self.numbers = np.sort(self._drawable[self._rng.integers(len(self._drawable), size=self.size)])
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = torch.from_numpy(self.scaling.apply(self.given(at)))
+
+    def without(self, fold: int | None) -> NDArray[np.intp]:
+        """Return the positions of the rows held that do not belong to this fold."""
+        if fold is None or self._folds is None:
+            return np.arange(self.size)
+        return np.flatnonzero(self._folds[self.numbers] != fold)
 
     def given(self, numbers: Any) -> NDArray[Any]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
@@ -59,6 +71,24 @@ class Rows:
     def as_given(self) -> NDArray[np.float32]:
         """Return the rows held, in the user's units."""
         return self.given(slice(None) if self.holds_all else self.numbers).astype(np.float32)
+
+
+def held_at_once(n: int, width: int, room: int) -> int:
+    """Return how many of n rows fit into room for so many values."""
+    return min(n, max(room // width, FEWEST_ROWS_HELD))
+
+
+def split_for(X: CheckedRows, scaling: Scaling, members: int, room: int, *, one_prior: bool) -> Split | None:
+    """Say which rows each member is to leave out; None if all must be learned from, being few.
+
+    Each leaves out others, unless they share a prior, which must not have seen them either, or do not hold all rows.
+    """
+    n, width = X.shape
+    alike = members == 1 or one_prior or held_at_once(n, width, room) < n
+    count = FOLDS_FOR_ONE if alike else FOLDS
+    left_out = tuple(0 if alike else k % count for k in range(members))
+    sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS)]))
+    return Split.of(scaling.blocks(X), to_be_split(count, left_out, sample))
 
 
 def take(rows: Tensor, index: Tensor) -> Tensor:  # (n, p), (...,) -> (..., p)

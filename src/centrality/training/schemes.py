@@ -27,6 +27,10 @@ class Scheme:
         """Return how many of n rows are first candidates; as many are second ones."""
         return n // 3 if self.split else n
 
+    def anchors(self, n: int) -> int:
+        """Return how many of n rows are anchors."""
+        return n - 2 * (n // 3) if self.split else n
+
     def shifts(self, n: int) -> range:
         """Return the matchings of n rows: by how much the second candidates are shifted against the first ones."""
         least = 0 if self.split else 1  # unsplit, the same rows are first and second: none is to meet itself

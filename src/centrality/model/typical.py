@@ -1,0 +1,83 @@
+"""Find the typical points: the deepest point of all training rows, and one of each further region of typical rows.
+
+Two points belong to one region if the local head has no valley on the straight way between them. An explanation starts
+from the typical point next to the row.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._estimator import CheckedRows
+from centrality.model.explanations import Field
+from centrality.network.scaling import Scaling, dense, rows_per_block
+
+Matrix = NDArray[np.float64]
+
+NEIGHBOURS = 10  # rows whose mean is a typical point, so that no row is kept
+SAMPLE = 4000  # rows looked at for further regions
+MOST = 16  # regions
+PERIPHERAL = 0.2  # the share of the rows, the least dense, that no region is made from
+VALLEY = 0.5  # how deep a valley is, in units of the upper half of the training rows
+STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # on the way between two points
+
+
+def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Field, scaling: Scaling) -> Matrix:
+    """Return (k, p) typical points in the user's units; the first is the deepest by `scores`, others are by `local`.
+
+    `field` is that of the local head.
+    """
+    centre = centre_of(seen, scores, scaling)
+    few = np.linspace(0, seen.shape[0] - 1, min(seen.shape[0], SAMPLE)).astype(np.intp)
+    few = few[local[few] >= np.quantile(local[few], PERIPHERAL)]
+    some, height = seen[few], local[few]
+    z = scaling.scaled(dense(some))
+    group = _far_apart(z, int(height.argmax()))
+    deepest = (np.flatnonzero(group == k) for k in range(group.max() + 1))
+    found = [centre_of(some[rows], height[rows], scaling) for rows in deepest if len(rows) >= NEIGHBOURS]
+    points = [centre]
+    for point in sorted(found, key=lambda point: -float(_heights(field, scaling, point, point)[0])):
+        if all(_valley(field, scaling, point, known) for known in points):
+            points.append(point)
+    return np.stack(points)
+
+
+def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
+    """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
+    n = seen.shape[0]
+    deepest = scaling.scaled(dense(seen[[int(scores.argmax())]]))
+    size = rows_per_block(seen.shape[1])
+    blocks = (scaling.scaled(dense(seen[i : i + size])) - deepest for i in range(0, n, size))
+    distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
+    nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
+    return np.asarray(dense(seen[np.sort(nearest)]).astype(np.float64).mean(0))
+
+
+def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
+    """Return which of the points, all scaled, is next to each row."""
+    distances = [np.einsum("ij,ij->i", rows - point, rows - point) for point in points]
+    return np.asarray(np.stack(distances).argmin(0))
+
+
+def _far_apart(z: Matrix, first: int) -> NDArray[np.intp]:
+    """Group rows around MOST of them that lie far from one another: each is the one farthest from those before."""
+    chosen, distance = [first], np.full(len(z), np.inf)
+    group = np.zeros(len(z), dtype=np.intp)
+    while True:
+        off = z - z[chosen[-1]]
+        nearer = np.einsum("ij,ij->i", off, off)
+        group[nearer < distance] = len(chosen) - 1
+        distance = np.minimum(distance, nearer)
+        if len(chosen) == MOST or not distance.any():
+            return group
+        chosen.append(int(distance.argmax()))
+
+
+def _valley(field: Field, scaling: Scaling, a: Matrix, b: Matrix) -> bool:
+    heights = _heights(field, scaling, a, b)
+    return bool(heights.min() < min(heights[0], heights[-1]) - VALLEY)
+
+
+def _heights(field: Field, scaling: Scaling, a: Matrix, b: Matrix) -> Matrix:
+    """Return what the field says on the way from a to b, in units."""
+    ends = scaling.apply(np.stack([a, b]))
+    return np.asarray(field.on_line(ends[:1], ends[1:] - ends[:1], STOPS[None])[0])

@@ -1,0 +1,81 @@
+"""Read the bodies of requests: no more of them at a time than there is room for, and none that hardly comes."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from centrality.service._limits import Limits, RequestError
+from centrality.service._scorer import LARGE_BODY
+
+Message: TypeAlias = MutableMapping[str, Any]  # as ASGI has it
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+
+
+class Bodies:
+    """Lets large bodies in while there is room for them; of those that wait, the smallest comes first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.room = limits.bodies_bytes
+        self._order = itertools.count()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # a heap: size, order of coming
+
+    @asynccontextmanager
+    async def read(self, first: Message, declared: int | None, receive: Receive) -> AsyncIterator[list[bytes]]:
+        """Give the pieces of a body that began with `first`, and hold room for it until they are done with."""
+        size = min(self.limits.body_bytes, self.limits.body_bytes if declared is None else declared)
+        if size <= LARGE_BODY:
+            yield await self._pieces(first, receive)
+            return
+        await self._enter(size)
+        try:
+            yield await self._pieces(first, receive)
+        finally:
+            self.room += size
+            self._admit()
+
+    async def _enter(self, size: int) -> None:
+        """Wait until there is room for so many bytes, and take it."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (size, next(self._order), turn))
+        self._admit()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was let in just before it gave up
+                self.room += size
+            turn.cancel()
+            self._admit()
+            raise
+
+    def _admit(self) -> None:
+        """Let in those for whom there is room."""
+        while self._waiting and (self._waiting[0][2].done() or self._waiting[0][0] <= self.room):
+            size, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                self.room -= size
+                turn.set_result(None)
+
+    async def _pieces(self, first: Message, receive: Receive) -> list[bytes]:
+        """Read all of a body; raise if it is larger than allowed, but only when all of it has come."""
+        begun, most = asyncio.get_running_loop().time(), self.limits.body_bytes
+        message, pieces, size = first, [first.get("body", b"")], len(first.get("body", b""))
+        while message.get("more_body"):
+            try:
+                async with asyncio.timeout_at(begun + self.limits.body_grace + size / self.limits.body_rate):
+                    message = await receive()
+            except TimeoutError:
+                raise RequestError(408, f"The body came too slowly: {size:,} bytes in all this time.") from None
+            size += len(message.get("body", b""))
+            if size <= most:
+                pieces.append(message.get("body", b""))
+            else:
+                pieces.clear()  # read on, and keep nothing: a client that is still sending does not listen
+        if message["type"] == "http.disconnect":
+            raise RequestError(400, "The connection ended before the body did.")
+        if size > most:
+            raise RequestError(413, f"At most {most:,} bytes a request, got {size:,}: send several.")
+        return pieces

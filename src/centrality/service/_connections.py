@@ -1,0 +1,175 @@
+"""Keep connections within bounds, so that no client can take the place of the others.
+
+uvicorn answers any number of connections for as long as they like. Here a request's head has its time and its size, an
+answer must be read, and those who are connected when the service is told to stop are answered before it does.
+"""
+
+import asyncio
+import hmac
+import itertools
+import sys
+from collections import Counter
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from centrality.service._limits import Limits
+
+SWEEP_SECONDS = 1.0
+HEAD_SLICE = 8 << 10  # bytes that are parsed together while a head is coming
+OLDEST = 256  # connections that are looked at to find one that makes room
+FILES_BESIDE = 100  # open files that are no connections: libraries, the model, a socket to the other process
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class Connection(HttpToolsProtocol):
+    """Speaks HTTP with one client as uvicorn does, and knows what the client is doing."""
+
+    def __init__(self, door: "Door", **settings: Any) -> None:
+        super().__init__(**settings)
+        self.door = door
+        self.peer = ""
+        self.known = False  # a request has come that may be answered
+        self.waiting_since: float | None = None  # for the rest of a request's head
+        self._beside_body = 0  # bytes of the request, after those of its head when that is complete
+        self._unsent, self._idle_sweeps = 0, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.peer = self.client[0] if self.client else ""
+        self.waiting_since = self.loop.time()
+        self.door.let_in(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.door.open.pop(self, None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        while len(data) > HEAD_SLICE and self.is_idle and not self.transport.is_closing():
+            self._take(data[:HEAD_SLICE])  # thousands of headers are not even read
+            data = data[HEAD_SLICE:]
+        if not self.transport.is_closing():
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Take in a part of what came, of which no more than a bounded part may be anything else than a body."""
+        self._beside_body = max(0, self._beside_body) + len(data)
+        super().data_received(data)
+        if self._beside_body > self.door.limits.head_bytes:
+            self.refuse(LONG)
+        elif self.waiting_since is None and self.cycle.response_complete:
+            self.waiting_since = self.loop.time()  # for a next request, or the end of a body that nobody reads
+
+    def on_body(self, body: bytes) -> None:
+        self._beside_body -= len(body)
+        super().on_body(body)
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.waiting_since, self._beside_body = None, 0
+        if not self.known:
+            self.known = self.door.knows(self.headers)
+        if self.door.draining:
+            self.cycle.keep_alive = False
+
+    def resume_writing(self) -> None:
+        self._idle_sweeps = 0  # the client reads
+        super().resume_writing()
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def refuse(self, answer: bytes) -> None:
+        """Say why, and hang up; where an earlier answer is not read yet, without a word."""
+        if self.transport.is_closing():
+            return
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.write(answer)
+            self.transport.close()
+
+    def require_reader(self) -> None:
+        """Hang up on a client that leaves its answer lying; called once a sweep."""
+        unsent = self.transport.get_write_buffer_size()
+        if not unsent or unsent < self._unsent:
+            self._idle_sweeps = 0
+        elif unsent == self._unsent:
+            self._idle_sweeps += 1
+        self._unsent = unsent
+        if self._idle_sweeps >= self.door.limits.unread_seconds:
+            self.transport.abort()
+
+
+class Door:
+    """Counts the connections: lets in as many as there may be, and shows those out that only take up room."""
+
+    def __init__(self, limits: Limits, secret: bytes | None) -> None:
+        self.limits, self._secret = limits, secret
+        self.most = _files_for(limits.connections)
+        self.open: dict[Connection, None] = {}  # oldest first
+        self.draining = False  # every answer is the last of its connection
+
+    def knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Tell whether a request comes from one of those the service is there for."""
+        if self._secret is None:
+            return True
+        return any(name == b"authorization" and hmac.compare_digest(value, self._secret) for name, value in headers)
+
+    def let_in(self, new: Connection) -> None:
+        """Take a connection; if there are too many, end one that waits for nothing but a request."""
+        self.open[new] = None
+        if len(self.open) > self.most:
+            idle = [one for one in itertools.islice(self.open, OLDEST) if one is not new and one.is_idle]
+            victim = next((one for one in idle if not one.known), next(iter(idle), new))
+            self.open.pop(victim)
+            victim.refuse(BUSY)
+
+    async def sweep(self) -> None:
+        """End what has waited too long, and of a peer's connections without a request the oldest."""
+        now, strangers = asyncio.get_running_loop().time(), Counter[str]()
+        for place, one in enumerate(reversed(list(self.open))):
+            waited = 0.0 if one.waiting_since is None else now - one.waiting_since
+            if waited > SWEEP_SECONDS and not one.known:  # a request that is on its way comes sooner
+                strangers[one.peer] += 1
+            if waited > self.limits.head_seconds:
+                one.refuse(LATE)
+            elif strangers[one.peer] > self.limits.strangers and not one.known and one.is_idle:
+                one.refuse(BUSY)
+            one.require_reader()
+            if place % 32 == 31:
+                await asyncio.sleep(0)  # others are served meanwhile
+
+    async def watch(self) -> None:
+        """Sweep again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.sweep()
+
+    async def drain(self) -> None:
+        """Give those who are connected the time to be answered."""
+        self.draining = True
+        for one in self.open:
+            if not one.is_idle:
+                one.cycle.keep_alive = False
+        end = asyncio.get_running_loop().time() + self.limits.linger_seconds
+        while any(one.is_idle for one in self.open) and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.02)
+
+
+def _files_for(connections: int) -> int:
+    """Return how many connections there can be: as many as wanted, if the system lets us open so many files."""
+    if sys.platform == "win32":
+        return connections
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + FILES_BESIDE
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return connections if soft == resource.RLIM_INFINITY else max(1, min(connections, soft - FILES_BESIDE))

@@ -1,0 +1,101 @@
+"""Be the process for large requests: `python -m centrality.service._large_requests HANDLE`, started by `_back_room`."""
+
+import asyncio
+import os
+import pickle
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+from centrality.service import _post
+from centrality.service._answers import Answer, answer_of
+from centrality.service._limits import Limits
+from centrality.service._scorer import Scorer
+from centrality.service._served import ServedModel, served_model
+
+NICENESS = 5  # small requests go first where there are too few cores
+
+
+class LargeRequests:
+    """Answers what comes by post."""
+
+    def __init__(self, post: _post.Post, served: ServedModel, limits: Limits) -> None:
+        self._post, self._served = post, served
+        self._scorer = Scorer(limits, self._scored_together)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    def _scored_together(self, requests: int, rows: int) -> None:
+        self._post.send(_post.TURN, 0, [requests, rows, self._scorer.queue.waiting])
+
+    async def serve(self) -> bool:
+        """Answer requests until there will be no more; return whether nothing is left undone."""
+        while (letter := await self._post.receive()) is not None:
+            if letter.what == _post.ASK:
+                self._tasks[letter.number] = asyncio.create_task(self._answer(letter))
+            else:
+                task = asyncio.create_task(self._cancel(letter.number))
+                self._cancelling.add(task)
+                task.add_done_callback(self._cancelling.discard)
+        return not self._tasks and not self._cancelling
+
+    async def _answer(self, letter: _post.Letter) -> None:
+        try:
+            kind, query = letter.facts
+            body = b"".join(letter.pieces)
+            letter.pieces.clear()
+            work = self._scorer.answer(self._served, kind, query.encode("latin-1"), body)
+            self._send(letter.number, await answer_of(work, "/score"))
+        finally:
+            del self._tasks[letter.number]
+
+    def _send(self, number: int, answer: Answer) -> None:
+        assert isinstance(answer.body, bytes)
+        headers = [(name.decode(), value.decode()) for name, value in answer.headers]
+        facts = [answer.status, answer.content_type, headers, self._scorer.queue.waiting]
+        self._post.send(_post.ANSWER, number, facts, [answer.body])
+
+    async def _cancel(self, number: int) -> None:
+        """Give a request up, and say when the threads have done with what they were at."""
+        task = self._tasks.get(number)
+        if task is not None:
+            task.cancel()
+        await self._scorer.freed()
+        self._post.send(_post.FREED, number, [self._scorer.queue.waiting])
+
+
+async def main(handle: int) -> bool:
+    """Load the model that the first letter brings, and answer all others."""
+    post = await _post.Post.over(socket.socket(fileno=handle))
+    letter = await post.receive()
+    if letter is None:
+        return True
+    load, limits, version, content = pickle.loads(b"".join(letter.pieces))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.safetensors")
+        path.write_bytes(content)
+        served = served_model(load(path), version)
+    bound_memory(limits.memory_bytes)
+    post.send(_post.READY)
+    return await LargeRequests(post, served, limits).serve()
+
+
+def bound_memory(more: int) -> None:
+    """Let this process take so many bytes more than it has, where the system can see to it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        import resource
+
+        kilobytes = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmData"))
+        most = 1024 * int(kilobytes) + more
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+if __name__ == "__main__":
+    for _number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(_number, signal.SIG_IGN)  # the service ends this process when it has its answers
+    os.nice(NICENESS)
+    if not asyncio.run(main(int(sys.argv[1]))):
+        os._exit(0)  # the service is gone: nobody waits for what the threads are still at

@@ -1,0 +1,65 @@
+"""Count the cells that a model could not read, or that hold what never occurred in fitting, column by column.
+
+Such a cell is never taken for a typical one: it counts against its row, is reported, and where a column has too many
+of them the job stops, since the column is then no longer what the model was fitted on.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from centrality._checks import InputError
+from centrality.tables.columns import TableError
+
+MOST = 0.05  # the share of a column's rows beyond which a job stops, unless told otherwise
+NEVER_TOO_MANY = 1  # so many rows say nothing about a column
+ENOUGH_ROWS = 10_000  # when so many were read, a column that fails is known to: nobody need wait for the end
+
+# What can be wrong with a cell, in the words of a message.
+NO_DATE, NEW_GAP, NEW_VALUE = "cannot be read as a date", "is missing, unlike in fitting", "did not occur in fitting"
+
+
+class DataNote(UserWarning):
+    """Tells the owner of the data something about them; the rows are scored all the same."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Holds how many rows were read, and by column how many of its cells had which fault."""
+
+    rows: int = 0
+    cells: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.cells)
+
+    def __add__(self, other: "Unreadable") -> "Unreadable":
+        names = {**self.cells, **other.cells}
+        both = {name: dict(Counter(self.cells.get(name, {})) + Counter(other.cells.get(name, {}))) for name in names}
+        return Unreadable(self.rows + other.rows, both)
+
+    def notes(self) -> list[str]:
+        """Say what was wrong, a line for each column and fault."""
+        return [
+            f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; it counts against the row."
+            for name, faults in self.cells.items()
+            for fault, count in faults.items()
+        ]
+
+    def require_few(self, most: float) -> None:
+        """Raise if the cells of a column failed in more than this share of the rows, and in more than one."""
+        for name, faults in self.cells.items():
+            failed = sum(faults.values())
+            if failed > max(most * self.rows, NEVER_TOO_MANY):
+                said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
+                raise TableError(
+                    f"Column {name!r} is not what the model was fitted on: of {self.rows:,} rows, {said}. "
+                    f"At most {most:.0%} were wanted. Mend the column, or let such cells count against their rows: "
+                    "--unreadable 1 (in Python: Table(unreadable=1))."
+                )
+
+
+def checked_share(most: object) -> float:
+    """Return the largest share of a column's rows that may fail; raise if it is none."""
+    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most <= 1:
+        raise InputError(f"unreadable must be a share of the rows from 0 to 1, got {most!r}.")
+    return float(most)

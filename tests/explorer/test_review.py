@@ -1,0 +1,235 @@
+"""The review in a real browser: odd rows one after another, marked by one key each, kept and handed back."""
+
+import csv
+import json
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality.explorer import marks
+from centrality.explorer.columns import columns_of
+from centrality.explorer.items import items_of
+from centrality.explorer.server import Explorer
+from centrality.scores.mixing import blend
+from tests.explorer.pages import exported, settle, some_view, turn
+
+pytestmark = pytest.mark.browser
+
+N = 400
+
+
+def reasons(rows):
+    """Row k: its size takes a half, its colour a fifth, its age gives a bit."""
+    return np.tile([[-0.5, -0.5], [-0.2, -0.2], [0.1, 0.1]], (len(rows), 1, 1))
+
+
+def neighbours(rows):
+    return np.column_stack([np.full(len(rows), 300 + k) for k in range(6)])  # row 300 is typical
+
+
+@pytest.fixture(scope="module")
+def reviewed():
+    heads = np.random.default_rng(0).uniform(0.3, 1, size=(N, 2))
+    heads[:20] = np.linspace(0.001, 0.02, 20)[:, None]
+    size = np.linspace(10, 20, N)
+    size[0] = 999.0
+    table = pa.table({"age": np.full(N, 30.0), "colour": ["red"] * 20 + ["blue"] * (N - 20), "size": size})
+    return some_view(
+        N, heads=heads, rows=np.arange(N) + 5000, columns=tuple(columns_of(table, 3)),
+        features=("size", "colour", "age"), reasons=reasons, neighbours=neighbours,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address(reviewed, tmp_path_factory):
+    return exported(reviewed, tmp_path_factory.mktemp("reviewed"))
+
+
+def start(tab):
+    tab.evaluate("localStorage.clear()")
+    tab.reload()
+    tab.wait_for_selector("[data-ready]")
+    tab.get_by_label("Threshold", exact=True).select_option("share")
+    tab.get_by_role("tab", name="Review").click()
+    tab.locator(".facts", has_text="Row 5,000 ").wait_for()
+    return tab
+
+
+def done(tab):
+    settle(tab)
+    return tab.locator(".review h2 .said").inner_text()
+
+
+def press(tab, keys):
+    for key in keys:
+        tab.keyboard.press(key)
+        settle(tab)
+
+
+def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, address, tmp_path):
+    tab = start(open_page(address))
+    assert done(tab) == "row 1, 0 of 20 done: 0 outlier, 0 fine, 0 later"
+    press(tab, "ofl")
+    assert done(tab) == "row 4, 2 of 20 done: 1 outlier, 1 fine, 1 later"
+    assert "Row 5,003" in tab.locator(".facts").inner_text()
+    press(tab, "u")  # the row for later comes back without a verdict
+    assert "Row 5,002" in tab.locator(".facts").inner_text()
+    assert done(tab).startswith("row 3, 2 of 20 done: 1 outlier, 1 fine, 0 later")
+    tab.get_by_label("A note on this row").fill('odd, "very"')
+    press(tab, ["Tab"])
+    tab.locator(".review .verdict.outlier").focus()
+    press(tab, "l" + "o" * 17)
+    assert done(tab).startswith("row 3, 19 of 20 done: 18 outlier, 1 fine, 1 later")  # what is for later comes last
+    press(tab, "f")
+    assert done(tab) == "row 3, 20 of 20 done: 18 outlier, 2 fine, 0 later"
+    assert "all rows are reviewed" in tab.locator("[aria-live]").first.inner_text()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Marks as CSV").click()
+    download.value.save_as(tmp_path / "marks.csv")
+    with (tmp_path / "marks.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["row"] for row in rows] == [str(5000 + k) for k in range(20)]
+    assert rows[2] == {"row": "5002", "mark": "fine", "note": 'odd, "very"'}
+    assert marks.rows_marked("fine", tmp_path / "marks.csv").tolist() == [5001, 5002]
+    tab.reload()  # they are kept in the page
+    tab.wait_for_selector("[data-ready]")
+    tab.get_by_text("20 of 20 done").wait_for()
+
+
+def test_each_row_stands_beside_the_nearest_typical_one_with_its_guilty_cells_painted(open_page, address):
+    tab = start(open_page(address))
+    cells = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    found = tab.locator(".cells-beside tbody tr").evaluate_all(cells)
+    # The typical row's own size is 10 + 10 · 300 / 399.
+    assert found == [["size", "999", "17.52"], ["colour", "red", "blue"], ["age", "30", "30"]]
+    assert "nearest typical: row 5,300" in tab.locator(".cells-beside thead").inner_text()
+    assert tab.locator("td.guilty").all_inner_texts() == ["999", "red"]  # age gives, it does not take
+    why = tab.locator(".sentences li").all_text_contents()
+    assert why[0].startswith("size 999, above 99% of the rows; half of the rows lie from 12.5")
+    assert why[1].startswith("colour red, as are 5% of the rows")
+    assert "−0.5" in why[0]
+    tab.get_by_role("button", name="nearest typical: row 5,300").click()
+    tab.locator(".facts", has_text="Row 5,300").wait_for()
+
+
+def test_the_queue_is_what_the_threshold_and_the_filter_leave_in_the_order_of_t(open_page, cloud, cloud_page):
+    tab = open_page(cloud_page)
+    tab.evaluate("localStorage.clear()")
+    tab.get_by_role("tab", name="Review").click()
+    assert "0 of 100 done" in done(tab)  # without a threshold, the first hundred
+    tab.locator("input[type=search]").fill("group:red")
+    tab.get_by_label("Threshold", exact=True).select_option("fdr")
+    tab.wait_for_function("() => !document.querySelector('.review .said').textContent.includes('of 100')")
+    turn(tab, 1)
+    tab.locator("canvas.points").focus()
+    press(tab, ["Escape", "n"])
+    f = blend(cloud.heads, 1.0)
+    red = np.flatnonzero(np.arange(2000) % 3 == 0)
+    first = red[np.argsort(f[red])][0]
+    assert f"Row {first:,} " in tab.locator(".facts").inner_text()
+    called = int(done(tab).split(" of ")[1].split()[0])
+    press(tab, "p")  # round to the last of the queue
+    assert f"row {called}, 0 of {called} done" in done(tab)
+    assert f"Row {red[np.argsort(f[red])][called - 1]:,} " in tab.locator(".facts").inner_text()
+
+
+def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
+    def taken(rows):  # the pixel at the lower right takes all
+        out = np.zeros((len(rows), 16, 2))
+        out[:, 15] = -0.5
+        return out
+
+    pictures = np.zeros((60, 4, 4), dtype=np.uint8)
+    view = some_view(
+        60,
+        items=items_of(pictures, 60),
+        features=tuple("abcdefghijklmnop"),
+        reasons=taken,
+        neighbours=lambda rows: np.full((len(rows), 6), 7),
+    )
+    tab = open_page(exported(view, tmp_path))
+    tab.get_by_role("tab", name="Review").click()
+    heat = tab.locator(".review canvas.heat")
+    heat.wait_for()
+    alpha = heat.evaluate("(c) => [...c.getContext('2d').getImageData(0, 0, 4, 4).data].filter((_, k) => k % 4 === 3)")
+    assert alpha == [0] * 15 + [255]
+    assert tab.locator(".review figure").count() == 2
+    tab.locator("ol.cards").first.wait_for(state="hidden")
+
+
+def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewed, tmp_path):
+    path = tmp_path / "model.rows.marks.csv"
+    marks.write([{"row": 5001, "mark": "fine", "note": "before"}], path)
+    server = Explorer(reviewed, port=0, marks_file=path)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        tab = open_page(server.url + "#rule=share_0.05&panel=review")
+        tab.get_by_text("1 of 20 done: 0 outlier, 1 fine, 0 later").wait_for()
+        tab.locator(".facts", has_text="Row 5,000 ").wait_for()
+        press(tab, "o")
+        tab.locator(".facts", has_text="Row 5,002 ").wait_for()  # the one between has its verdict
+        tab.wait_for_function("() => fetch('marks').then((a) => a.json()).then((all) => all.length === 2)")
+        tab.locator(".cells-beside", has_text="row 5,300").wait_for()  # asked of the server
+        assert marks.read(path) == [
+            {"row": 5000, "mark": "outlier", "note": ""},
+            {"row": 5001, "mark": "fine", "note": "before"},
+        ]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewed, tmp_path):
+    import http.client
+
+    server = Explorer(reviewed, port=0, marks_file=tmp_path / "no" / "marks.csv")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+
+    def put(body, path="/marks", cookie=True, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        own = {"Cookie": f"{server.cookie}={server.token}"} if cookie else {}
+        connection.request("PUT", path, body, own | headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    good = json.dumps([{"row": 1, "mark": "fine", "note": ""}])
+    try:
+        assert put(good, cookie=False)[0] == 403
+        assert put(good, Host="evil.example")[0] == 403
+        assert put(good, path="/data")[0] == 404
+        assert put(good, **{"Sec-Fetch-Site": "cross-site"})[0] == 404
+        assert put(good, **{"Content-Length": "99999999999"})[0] == 413
+        for bad in ("{}", "[3]", "nothing", '[{"row": -1, "mark": "fine", "note": ""}]', "[" * 100_000):
+            status, text = put(bad)
+            assert status == 422, bad[:50]
+            assert "marks" in text or "mark" in text
+        status, text = put(good)
+        assert status == 500
+        assert "does not exist" in text  # the page shows it
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_marks_serve_the_model_in_one_line():
+    """The lines of docs/internals/explorer.md: calibrate with what is fine, fit again without the outliers."""
+    from centrality.explorer.widget import Widget
+    from tests.conftest import quick
+
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:5] += 20
+    model = quick(max_steps=100).fit(X)
+    widget = Widget(some_view(300))
+    widget.marks = {**dict.fromkeys(range(5), "outlier"), **dict.fromkeys(range(50, 150), "fine")}
+    model.calibrate(X[widget.marked("fine")])
+    assert len(model.fitted_.inliers) == 100
+    again = quick(max_steps=100).fit(np.delete(X, widget.marked("outlier"), axis=0))
+    assert again.centrality(X[:5], t=0).max() < again.centrality(X[5:], t=0).min()

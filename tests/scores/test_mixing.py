@@ -1,0 +1,85 @@
+"""The dial: how two heads become one centrality."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centrality import blend
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing, checked_t, one_t, squeezed, stretched
+
+pytestmark = pytest.mark.numbers
+dial, inside = st.floats(0, 1), st.floats(1e-6, 1 - 1e-6)
+pairs = st.lists(st.tuples(inside, inside), min_size=1, max_size=5)
+KINDS = [LINEAR, SOFT, SOFT_IF_CLEAN]
+
+
+@given(dial, pairs)
+def test_the_papers_mixture_is_linear_between_the_heads(t, heads):
+    heads = np.array(heads)
+    np.testing.assert_allclose(blend(heads, t, LINEAR), heads[:, 0] + t * (heads[:, 1] - heads[:, 0]), atol=1e-12)
+
+
+@pytest.mark.parametrize("mixing", KINDS)
+@given(t=dial, heads=pairs)
+def test_a_mixture_is_the_global_head_at_0_the_local_one_at_1_and_never_outside_both(mixing, t, heads):
+    heads = np.array(heads)
+    ends = blend(heads, [0, t, 1], mixing)
+    np.testing.assert_allclose(ends[:, [0, 2]], heads, rtol=1e-9)
+    assert (ends[:, 1] >= heads.min(1) * (1 - 1e-9)).all()
+    assert (ends[:, 1] <= heads.max(1) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("mixing", KINDS)
+@given(t=dial, heads=pairs, up=st.floats(0, 0.5))
+def test_a_row_that_both_heads_find_at_least_as_central_is_so(mixing, t, heads, up):
+    heads = np.array(heads)
+    higher = heads + up * (1 - heads)
+    assert (blend(higher, t, mixing) >= blend(heads, t, mixing) * (1 - 1e-9)).all()
+
+
+def test_soft_heads_are_mixed_in_units_of_the_upper_half_where_the_local_one_counts_three_times():
+    # Units -1 and -3 squeeze to 1/4 and 1/8; at t = 1/2 their mixture is (-1 - 3 * 3) / 4 = -2.5, which is 1/7.
+    np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5), [1 / 7])
+    # And of clean rows nine times: (-1 - 9 * 3) / 10 = -2.8.
+    np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5, SOFT_IF_CLEAN), [0.5 / 3.8])
+
+
+def test_the_global_head_vetoes_a_far_group_however_dense_unless_the_local_one_is_asked_alone():
+    far_but_dense = np.array([[squeezed(np.array(-9.0)), 0.9]])
+    # At most one unit above -9 at t = 1/2: (-9 - 3 * 8) / 4 = -8.25.
+    np.testing.assert_allclose(blend(far_but_dense, 0.5), [0.5 / 9.25])
+    assert blend(far_but_dense, 0.5, Mixing(3.0)) > 0.2
+    np.testing.assert_allclose(blend(far_but_dense, 1), [0.9])
+
+
+@given(st.floats(-1e12, 50))
+def test_squeezing_keeps_everything_inside_0_and_1_and_can_be_undone(units):
+    head = squeezed(np.array(units))
+    assert 0 < head < 1
+    np.testing.assert_allclose(stretched(head), units, rtol=1e-6, atol=1e-12)
+
+
+def test_two_far_outliers_never_tie():
+    assert (np.diff(squeezed(-np.geomspace(1e-3, 1e12, 2000))) < 0).all()
+
+
+def test_squeezing_has_no_kink_at_the_median_row():
+    below, at, above = squeezed(np.array([-1e-6, 0, 1e-6]))
+    assert at == 0.5
+    assert above - at == pytest.approx(at - below, rel=1e-4)
+
+
+@pytest.mark.parametrize("t", [-0.1, 1.5, np.nan, "half", [], [0.5, 2], None, [[0.5]]])
+def test_a_t_outside_0_and_1_is_refused_with_what_came(t):
+    with pytest.raises(ValueError, match=r"t must lie between 0 \(global\) and 1 \(local\).* got "):
+        blend(np.full((1, 2), 0.5), t)
+
+
+def test_t_as_an_array_of_its_own_dimension():
+    for t in (0.25, 0, 1):
+        assert checked_t(t).shape == ()
+        assert checked_t(t) == one_t(t) == t
+    assert checked_t([0.25, 1]).tolist() == [0.25, 1]
+    with pytest.raises(ValueError, match="one number"):
+        one_t([0.25, 1])

@@ -1,0 +1,39 @@
+// Numbers, counts and dates in few characters.
+
+export const many = (count: number) => count.toLocaleString("en");
+
+/** "1 row", "2 rows"; of another word, its plural where it is not an s. */
+export const plural = (count: number, one: string, more = `${one}s`) => `${many(count)} ${count === 1 ? one : more}`;
+
+export const short = (value: number) => String(Number(value.toPrecision(3)));
+
+/** A score: three decimals, or two digits where these would all be zero. */
+export const score = (f: number) => (f >= 0.0995 || f === 0 ? f.toFixed(3) : f >= 0.001 ? f.toFixed(4) : f.toExponential(1));
+
+export const percent = (share: number) => `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;
+
+export function day(moment: number): string {
+  if (Math.abs(moment) > 8.64e15) return String(moment); // beyond what JavaScript calls a date
+  const text = new Date(moment).toISOString();
+  return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
+}
+
+/** A number in few characters. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return many(value);
+  const size = Math.abs(value);
+  return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
+}
+
+/** A number with its sign. */
+export const signed = (value: number) => `${value < 0 ? "−" : "+"}${Number(Math.abs(value).toPrecision(2))}`;
+
+const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** Lines of cells as the text of a CSV file. */
+export const csv = (lines: (string | number)[][]) =>
+  [...lines.map((line) => line.map((cell) => quoted(String(cell))).join(",")), ""].join("\n");
+
+/** A number as a file has it: to float32's precision, and nothing for a gap. */
+export const plain = (value: number) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7))));
