@@ -7,14 +7,14 @@ export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py
 
-.PHONY: demo quick test test-cpus test-versions faults fuzz mutation coverage lint format web lint-web test-web chromium java pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions faults fuzz mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test: .venv/.test lint test-web chromium java
+test: .venv/.test lint test-web chromium java docs
 	$(PYTEST)
 	$(BIN)/python -m tests.cpus --short
 
@@ -89,6 +89,15 @@ java:
 	  { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy default-jre-headless; } || \
 	  echo "No Java: the test of the Spark adapter is skipped."
 
+# The site, in docs/_build/html: warnings are errors, pages with code are executed, those that did not change are kept.
+docs: .venv/.test
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
+	$(BIN)/python docs/check.py
+
+# A dry run: what a release would be, and what is missing. ARGS=--publish uploads.
+release: .venv/.test
+	$(BIN)/python .ci/release.py $(ARGS)
+
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
 
@@ -121,7 +130,7 @@ detection: .venv/.test
 	$(BIN)/python -m benchmarks.detection --jobs $(JOBS)
 
 clean:
-	rm -rf .venv .versions build dist web/node_modules .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv .versions build dist docs/_build docs/api docs/cli web/node_modules .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

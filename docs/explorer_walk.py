@@ -1,4 +1,4 @@
-"""Records the walks of docs/explorer.md: twenty outliers reviewed on digits and on Adult, as a reader would.
+"""Records the walks of docs/internals/explorer.md: twenty outliers reviewed on digits and on Adult, as a reader would.
 
 python docs/explorer_walk.py     (needs Chromium, umap-learn, and Adult at $CENTRALITY_DATA/extra)
 """

@@ -31,9 +31,29 @@ def contours() -> None:
     ]
     grids = [maps.grid(model, X, TS) for model, X in zip(models, samples.values(), strict=True)]
     figure = plots.contours(grids, TS, points=[X[:1000] for X in samples.values()], titles=list(samples))
-    figure.savefig(FOLDER / "contours.png", dpi=100)
+    figure.savefig(FOLDER / "contours.png", dpi=200)
     with Image.open(FOLDER / "contours.png") as picture:  # a palette is enough, and a third of the size
         picture.convert("RGB").quantize(96).save(FOLDER / "contours.png", optimize=True)
+
+
+def social_card() -> None:
+    """What is shown beside a link to the site: the name, the question, and the dial on four groups."""
+    from matplotlib.figure import Figure
+
+    X = datasets.four_clusters().sample(4000, random_state=0)
+    model = FUSE(random_state=0).fit(X)
+    x, y, f = maps.grid(model, X, (0.0, 0.5, 1.0))
+    figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="white")
+    figure.text(0.05, 0.85, "centrality", fontsize=46, weight="bold", color="#222222")
+    figure.text(0.05, 0.74, "How typical is this data point?", fontsize=27, color="#444444")
+    for k, name in enumerate(("global", "both", "local")):
+        panel = figure.add_axes((0.05 + 0.31 * k, 0.1, 0.28, 0.53))
+        panel.contourf(x, y, f[:, :, k], levels=12, cmap=plots._style.COLOUR_MAP)
+        panel.set(xticks=[], yticks=[])
+        panel.set_xlabel(name, fontsize=20)
+    figure.savefig(FOLDER.parent / "_static" / "social_card.png")
+    with Image.open(FOLDER.parent / "_static" / "social_card.png") as picture:
+        picture.convert("RGB").quantize(64).save(FOLDER.parent / "_static" / "social_card.png", optimize=True)
 
 
 def depths() -> None:
@@ -42,9 +62,9 @@ def depths() -> None:
     mix = np.array([[1.0, 0.6], [0.0, 0.8]])
     X = np.concatenate([rng.normal(size=(300, 2)) @ mix, [[4.2, -2.0], [-3.5, 3.5], [1.0, 5.5]]])
     depth = Halfspace().fit(X)
-    plots.bagplot(X, depth.score_samples(X), center=median(depth, X)).savefig(FOLDER / "bagplot.png", dpi=90)
+    plots.bagplot(X, depth.score_samples(X), center=median(depth, X)).savefig(FOLDER / "bagplot.png", dpi=180)
     later = rng.normal(size=(300, 2)) @ mix + [0.8, 0.0]
-    dd_plot(Spatial(), X, later).figure(labels=("before", "after")).savefig(FOLDER / "dd_plot.png", dpi=90)
+    dd_plot(Spatial(), X, later).figure(labels=("before", "after")).savefig(FOLDER / "dd_plot.png", dpi=180)
 
 
 def explanations() -> None:
@@ -53,8 +73,8 @@ def explanations() -> None:
     X = np.concatenate([datasets.four_clusters().sample(2500, random_state=0), strewn, [[0.0, 0.0]]])
     model = FUSE(random_state=0).fit(X)
     heads, kinds = model.heads(X), model.kind(X)
-    plots.scores(heads, kinds=kinds, bounds=model.fitted_.bounds(0.05)).savefig(FOLDER / "scores.png", dpi=90)
-    plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=90)
+    plots.scores(heads, kinds=kinds, bounds=model.fitted_.bounds(0.05)).savefig(FOLDER / "scores.png", dpi=180)
+    plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=180)
 
 
 def map_of_digits() -> None:
@@ -94,6 +114,7 @@ def explorer() -> None:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     contours()
+    social_card()
     depths()
     explanations()
     map_of_digits()

@@ -1,4 +1,4 @@
-"""What is promised about numbers (docs/method.md), stated once; and scores in exact arithmetic to hold it against.
+"""What is promised about numbers (internals/method.md), stated once; and scores in exact arithmetic to hold it against.
 
 The same row and the same model give the same scores to within these tolerances: in whatever company and order, batch,
 thread, process, file format or runtime, on whatever CPU or GPU. Bits are promised only where the same call is repeated

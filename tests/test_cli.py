@@ -146,10 +146,10 @@ def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(
     ("arguments", "message"),
     [
         ([], "required: COMMAND"),
-        (["scor"], "invalid choice: 'scor'"),
+        (["scor"], "there is no command 'scor'; did you mean score?"),
         (["score"], "required: MODEL, DATA"),
         (["fit", "x.csv"], "required: -o"),
-        (["fit", "x", "-o", "y", "--t", "half"], "--t: invalid"),
+        (["fit", "x", "-o", "y.safetensors", "--t", "half"], "--t: invalid"),
         (["rank", "m", "d", "--top", "0"], "a whole number above 0 was wanted, got 0"),
         (["plot", "profile", "m", "d", "-o", "x.png", "--rows=-1"], "row numbers from 0 on were wanted, got -1"),
     ],

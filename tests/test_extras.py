@@ -128,7 +128,7 @@ def said(folder) -> dict[str, list[str] | None]:
 
 def test_every_extra_is_tried():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(extras) - {"test", "dev"} == {extra for extra, _ in USES.values()}
+    assert set(extras) - {"test", "docs", "dev"} == {extra for extra, _ in USES.values()}
 
 
 def test_every_package_of_an_extra_is_hidden():
@@ -137,7 +137,7 @@ def test_every_package_of_an_extra_is_hidden():
     packages = {
         modules.get(package, package)
         for extra, lines in extras.items()
-        if extra not in ("test", "dev")
+        if extra not in ("test", "docs", "dev")
         for package in _names(lines)
     }
     assert packages <= set(OPTIONAL)

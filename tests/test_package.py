@@ -1,5 +1,6 @@
 """What users get: the wheel and the sdist hold the whole package, and its version."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -34,6 +35,12 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(dist):
     assert {name for name in names if ".dist-info/" not in name} == package()
     assert {"centrality/explorer/static/explorer.js", "centrality/py.typed"} <= names
     assert f"\nVersion: {__version__}\n" in metadata
+    assert "\nClassifier: Programming Language :: Python :: 3.13\n" in metadata
+    description = metadata.partition("\n\n")[2]
+    assert description.startswith("# centrality")
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert links
+    assert all(link.startswith("https://") for link in links)  # so that a package index shows pages and pictures
 
 
 def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environment(dist):
@@ -43,3 +50,18 @@ def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environm
     assert {f"src/{name}" for name in package()} <= names
     assert {"pyproject.toml", "LICENSE", "README.md", "tests/test_package.py"} <= names
     assert not [name for name in names if name.startswith((".venv", ".versions", "web/node_modules"))]
+
+
+@pytest.mark.slow
+def test_a_dry_run_of_a_release_says_what_is_missing_and_uploads_nothing(tmp_path):
+    """Of a copy of this checkout, whose files are committed: only the addresses are not real yet."""
+    copy = tmp_path / "checkout"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{ROOT}", str(copy)], check=True)
+    done = subprocess.run([sys.executable, ".ci/release.py"], cwd=copy, capture_output=True, text=True, check=True)
+    assert "Dry run: nothing was uploaded." in done.stdout
+    said = [line for line in done.stdout.splitlines() if line.startswith("  - ")]
+    assert said == ["  - pyproject.toml still has addresses of example.org: say where the project lives."]
+    (copy / "CITATION.cff").write_text("version: 0")
+    done = subprocess.run([sys.executable, ".ci/release.py"], cwd=copy, capture_output=True, text=True, check=True)
+    assert "The working tree is not clean" in done.stdout
+    assert f"CITATION.cff does not have version {__version__}." in done.stdout

@@ -3,6 +3,9 @@ import pytest
 
 from centrality import plots
 from centrality._optional import optional
+from centrality.plots import lines
+from centrality.scores.drift import TrainingScores
+from centrality.scores.drift_windows import compare_windows
 
 
 def bowl(size: int = 20, ts: int = 3):
@@ -29,7 +32,7 @@ def test_images_stand_under_their_headings_with_their_scores():
     pictures = np.zeros((3, 8, 8))
     figure = plots.images({"typical": (pictures, [0.9, 0.8, 0.7]), "odd": (pictures, [0.1, 0.01, 1e-6])}, columns=3)
     titles = [axes.get_title() for part in figure.subfigs for axes in part.axes]
-    assert titles == ["0.9", "0.8", "0.7", "0.1", "0.01", "1e-06"]
+    assert titles == ["0.900", "0.800", "0.700", "0.100", "0.010", "<0.001"]
     assert [part.get_suptitle() for part in figure.subfigs] == ["typical", "odd"]
 
 
@@ -99,7 +102,50 @@ def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_lo
     assert (first.get_ylabel(), second.get_ylabel()) == ("global loss", "local loss")
     assert first.lines[0].get_xdata().tolist() == [1, 3]
     assert second.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.3]
-    assert first.lines[1].get_ydata()[0] == 0.693
+    assert second.lines[1].get_ydata().tolist() == pytest.approx([0.5, 0.4, 0.3])  # so few are not smoothed
+    assert first.lines[2].get_ydata()[0] == 0.693
+
+
+def test_a_noisy_history_is_smoothed_by_a_running_mean_that_keeps_a_straight_line_straight():
+    line = np.linspace(1.0, 0.0, 200)
+    noisy = line + 0.1 * np.resize([1, -1], 200)
+    assert np.abs(lines.smoothed(line) - line)[20:-20].max() < 1e-12
+    assert np.abs(lines.smoothed(noisy) - line)[20:-20].max() < 0.1 / 19 + 1e-12  # one of 21 is left over, at most
+
+
+def test_contours_have_axes_and_one_colour_bar_with_a_name_and_round_ticks():
+    figure = plots.contours([bowl(), bowl()], [0, 1, 0.5])
+    (bar,) = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    assert bar.get_ylabel() == "centrality"
+    figure.canvas.draw()
+    ticks = bar.get_yticks()
+    assert np.allclose(np.round(ticks, 1), ticks)
+    assert len(figure.axes[0].get_xticks()) > 1
+
+
+def test_the_frames_of_a_map_fit_the_data():
+    points = np.random.default_rng(0).uniform(size=(50, 2)) * [4, 2]
+    figure = plots.score_maps(points, {"scores": points[:, 0]}, axes=("here", "there"))
+    panel = figure.axes[0]
+    for limits, values in zip((panel.get_xlim(), panel.get_ylim()), points.T, strict=True):
+        assert limits[0] <= values.min()
+        assert limits[1] >= values.max()
+        assert limits[1] - limits[0] == pytest.approx(1.08 * np.ptp(values))
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("here", "there")
+
+
+def test_notebooks_show_a_figure_as_a_png_without_any_magic():
+    assert plots.contours([bowl()], [0, 0.5, 1])._repr_png_().startswith(b"\x89PNG")
+
+
+def test_the_drift_figure_fills_the_marks_of_windows_that_changed():
+    before = np.random.default_rng(0).uniform(size=(2000, 2))
+    later = np.concatenate([np.random.default_rng(1).uniform(size=(500, 2)), 0.2 * before[:500]])
+    report = compare_windows(TrainingScores.of(before), later, 500)
+    marks = plots.drift(report).axes[0].collections
+    colours = [group.get_facecolor()[:, :3].tolist() for group in marks if len(group.get_facecolor()) == 2]
+    assert len(colours) == 2
+    assert all(first == [1.0, 1.0, 1.0] != second for first, second in colours)
 
 
 def test_score_maps_share_their_limits_and_show_classes_first():

@@ -175,7 +175,7 @@ def _require_numbers(frame: IntoDataFrame) -> None:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in wrong.items())
         raise InputError(
             f"Numbers were wanted in every column, but these hold something else: {listed}. "
-            "Drop or encode them (for example with sklearn.preprocessing.OrdinalEncoder)."
+            "Chain(Table(), FUSE()) reads text, dates, categories and gaps as they are; or drop these columns."
         )
 
 
@@ -201,5 +201,6 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         raise InputError(
             f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "
-            "drop these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+            "Chain(Table(), FUSE()) reads a table with gaps as it is; or drop these rows, or fill them in (for example "
+            "with sklearn.impute.SimpleImputer)."
         )

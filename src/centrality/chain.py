@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Self
 
@@ -43,6 +44,16 @@ class Chain(CentralityModel):
     ----------
     representation_, model_ : both, fitted.
     offset_ : the score below which `predict` says outlier.
+
+    Examples
+    --------
+    >>> from centrality import FUSE, Chain
+    >>> from centrality.datasets import houses
+    >>> from centrality.representations import Table
+    >>> rows = houses()
+    >>> model = Chain(Table(), FUSE(random_state=0, max_steps=100)).fit(rows)
+    >>> model.centrality(rows).shape
+    (1200,)
     """
 
     representation_: Representation
@@ -61,6 +72,7 @@ class Chain(CentralityModel):
             if model.scaling == "auto" and self.representation_.scaled:
                 model.set_params(scaling="none")
             self.model_ = model.fit(_present(Z))
+            self._name_columns_of_report()
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -69,6 +81,12 @@ class Chain(CentralityModel):
             return self.fit(X)
         self.model_.partial_fit(_present(self.represent(X)))
         return self
+
+    def _name_columns_of_report(self) -> None:
+        """Let the report speak of the rows' own columns, where the representation knows what its numbers stand for."""
+        origins, report = self.representation_.origins(), self.fitted_.report
+        if origins is not None and report is not None:
+            self.fitted_ = replace(self.fitted_, report=report.of_features(*origins))
 
     @property
     def t(self) -> float:  # type: ignore[override]
@@ -216,6 +234,14 @@ def load(
     `encoder` holds the weights of a FUSE that was fitted with an encoder of its own. `representation` takes the
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
     folder that has moved; it must be the same encoder, and that is checked.
+
+    >>> import numpy as np, tempfile
+    >>> from centrality import FUSE
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     FUSE(random_state=0, max_steps=20).fit(X).save(f"{folder}/m.safetensors")
+    ...     load(f"{folder}/m.safetensors").centrality(X).shape
+    (200,)
     """
     find_device(device)  # a device that is not there is no fault of the file
     header, arrays = model_file.read(path)

@@ -2,15 +2,19 @@
 
 import argparse
 import json
+import logging
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from centrality import __version__, commands
+from centrality import __version__
 from centrality._checks import InputError
 from centrality._optional import MissingExtraError
+from centrality.commands._display import coloured, shows_colour
+from centrality.commands._parser import parser
 from centrality.commands._signals import ending_in_order
 from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
 
@@ -18,8 +22,8 @@ from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
 BUG, WRONG, UNREAD = 1, 2, 141
 # What users can mend: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
-TRACEBACK = "show where in the program an error arose"
 REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
+log = logging.getLogger("centrality")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = None
     with ending_in_order() as interrupted:
         try:
-            arguments = _parser().parse_args(argv)
+            arguments = parser().parse_args(argv)
             return _run(arguments)
         except KeyboardInterrupt as stopped:
             state = str(stopped) if stopped.args else "nothing was written"
@@ -39,12 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command, print its result, and return the status to exit with."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", UserWarning)
+        with warnings.catch_warnings(), _logging(arguments):
+            warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
             warnings.showwarning = _print_warning
+            began = time.perf_counter()
+            log.info("centrality %s: %s", __version__, _given(arguments))
             result = arguments.run(arguments)
+            log.info("done in %.1f s", time.perf_counter() - began)
+        file = sys.stderr if result.get("scores") == "-" else sys.stdout
         text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
-        _print(text, file=sys.stderr if result.get("scores") == "-" else sys.stdout)
+        _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
         let_go_of_stdout()
         return UNREAD
@@ -78,22 +86,30 @@ def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(harmless(f"centrality: note: {message}"), file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="centrality",
-        description="How typical is each row of your data, from global (t=0) to local (t=1)?",
-    )
-    parser.add_argument("--version", action="version", version=f"centrality {__version__}")
-    parser.add_argument("--traceback", action="store_true", help=TRACEBACK)
-    parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, module in commands.ALL.items():
-        command = parsers.add_parser(name, help=module.HELP, description=module.HELP)
-        command.add_argument("--json", action="store_true", help="print the result as JSON")
-        # SUPPRESS: without it, the command's own default would undo a --traceback that stands before the command.
-        command.add_argument("--traceback", action="store_true", default=argparse.SUPPRESS, help=TRACEBACK)
-        module.arguments(command)
-        command.set_defaults(run=module.run, show=module.show)
-    return parser
+def _given(arguments: argparse.Namespace) -> str:
+    """Return the arguments of a command that have a value, for the log."""
+    hidden = {"run", "show", "json", "quiet", "verbose", "traceback"}
+    given = {
+        name: value for name, value in vars(arguments).items() if name not in hidden and value not in (None, False)
+    }
+    return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+class _logging:  # noqa: N801  (used as a function)
+    """Sends what the library logs to stderr while a command runs, if --verbose was given."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._wanted, self._handler, self._level = arguments.verbose, logging.StreamHandler(), log.level
+
+    def __enter__(self) -> None:
+        if self._wanted:
+            self._handler.setFormatter(logging.Formatter("centrality: %(message)s"))
+            log.addHandler(self._handler)
+            log.setLevel(logging.INFO)
+
+    def __exit__(self, *_: object) -> None:
+        log.removeHandler(self._handler)
+        log.setLevel(self._level)
 
 
 if __name__ == "__main__":

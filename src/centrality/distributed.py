@@ -166,7 +166,13 @@ def _connected(address: str | None) -> Iterator[ModuleType]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray shall not send usage statistics
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # nor warn of what a later version will change
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    ray.init(address, **QUIET, **({"include_dashboard": False} if address == "local" else {}))
+    try:
+        ray.init(address, **QUIET, **({"include_dashboard": False} if address == "local" else {}))
+    except (ConnectionError, ValueError, RuntimeError) as error:  # Ray names options of its own that we do not have
+        raise ConnectionError(
+            f"There is no Ray cluster at {address!r} that this machine can join: start one with `ray start --head`, or "
+            f"use the address `local` (--cluster local) to have one on this machine for as long as the work takes."
+        ) from error
     try:
         yield ray
     finally:

@@ -53,6 +53,22 @@ def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None)
     )
 
 
+def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, str]:
+    """Name the axes of a map that `embed` made of Z; those of PCA say how much of the variance they show.
+
+    >>> Z = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
+    >>> axis_names(Z, embed(Z))
+    ('PC 1 (90% of variance)', 'PC 2 (10% of variance)')
+    """
+    Z = np.asarray(Z, dtype=np.float64)
+    if Z.shape[1] <= 2:
+        return "column 1", "column 2"
+    if method != "pca":
+        return f"{method.upper()} 1", f"{method.upper()} 2"
+    first, second = points.var(axis=0) / max(float(Z.var(axis=0).sum()), 1e-300)
+    return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
+
+
 def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
         chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])

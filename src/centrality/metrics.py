@@ -15,7 +15,7 @@ CORRELATIONS = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 def graph_smoothness(X: RowsLike, scores: ArrayLike, *, neighbors: int = 10) -> float:
     """Measure how much scores change between neighbouring rows: 0 is perfectly smooth, larger is rougher.
 
-    It is sᵀLs / |s|², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
+    It is sᵀLs / ‖s‖², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
     either is among the other's nearest `neighbors`. Scores that are all equal give 0.
 
     >>> graph_smoothness([[0.0], [1.0], [2.0]], [0.0, 0.5, 1.0], neighbors=1)  # 2 edges, each (1/2)², over 1.25

@@ -273,13 +273,13 @@ def test_yellow_means_central_in_light_and_in_dark(open_page, tmp_path):
 def test_ten_classes_have_ten_colours_told_apart_with_every_kind_of_colour_vision():
     import re
 
-    from centrality import plots
+    from centrality.plots import _style
     from tests.explorer.test_server import ROOT
     from tests.explorer.vision import DICHROMACIES, delta_e, lab, linear
 
     code = (ROOT / "web" / "src" / "colours.ts").read_text()
     kinds = re.findall("[0-9a-f]{6}", re.search(r'KINDS = hex\("([0-9a-f]+)"', code).group(1))
-    assert [f"#{colour}" for colour in kinds] == list(plots.CLASS_COLOURS)  # one meaning, plots included
+    assert [f"#{colour}" for colour in kinds] == list(_style.CLASS_COLOURS)  # one meaning, plots included
     assert len(kinds) == 10
     rgb = np.array([[int(colour[k : k + 2], 16) for k in (0, 2, 4)] for colour in kinds]) / 255
     for name, seen in DICHROMACIES.items():

@@ -12,7 +12,7 @@ from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
-from centrality.scores.calibration import blend
+from centrality.scores.mixing import blend
 from tests.explorer.pages import exported, settle, some_view, turn
 
 pytestmark = pytest.mark.browser
@@ -220,7 +220,7 @@ def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewe
 
 
 def test_marks_serve_the_model_in_one_line():
-    """The lines of docs/explorer.md: calibrate with what is fine, fit again without the outliers."""
+    """The lines of docs/internals/explorer.md: calibrate with what is fine, fit again without the outliers."""
     from centrality.explorer.widget import Widget
     from tests.conftest import quick
 

@@ -204,3 +204,28 @@ def test_ames_houses_are_ranked_with_the_mansions_outside(data):
     huge = frame["Gr Liv Area"] > 4000  # the five that the data's author advises to remove
     assert huge.sum() == 5
     assert scores[huge].max() < np.quantile(scores, 0.05)
+
+
+def test_dates_whose_offset_changes_with_the_season_are_one_column_of_dates():
+    moments = pd.date_range("2023-01-01", periods=100, freq="75h", tz="Europe/Berlin")
+    written = pd.DataFrame({"when": [moment.isoformat() for moment in moments], "value": np.arange(100.0)})
+    assert written["when"].str[-6:].nunique() == 2
+    table = Table().fit(written)
+    assert table.describe()["when"].startswith("date")
+    again = Table().fit(written.assign(when=moments.tz_convert("UTC")))
+    names = list(table.get_feature_names_out())
+    k, j = names.index("when total_seconds"), list(again.get_feature_names_out()).index("when total_seconds")
+    np.testing.assert_allclose(
+        table.transform(written)[:, k], again.transform(written.assign(when=moments.tz_convert("UTC")))[:, j], atol=1e-5
+    )
+
+
+def test_the_labels_of_a_pandas_frame_are_no_column():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0]}, index=["x", "y", "z"])
+    assert list(Table().fit(frame).get_feature_names_out()) == ["a"]
+
+
+def test_a_column_of_several_kinds_is_refused_by_name():
+    frame = pd.DataFrame({"price": pd.Series(["a", 1, 2.5], dtype=object), "area": [1.0, 2.0, 3.0]})
+    with pytest.raises(TableError, match=r"several kinds.*price"):
+        Table().fit(frame)

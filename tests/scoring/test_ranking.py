@@ -64,7 +64,7 @@ def test_a_sparkline_rises_with_its_numbers():
         ),
         ({"path": "/photos/" + "x" * 80 + "/cat.png"}, ["path"], "…" + ("x" * 51 + "/cat.png")),
         ({"text": "two\nlines"}, ["text"], "two lines"),
-        ({"a": 1.23456789, "b": "x", "c": None, "d": 2, "e": 3}, None, "a=1.235 b=x c=None d=2 ..."),
+        ({"a": 1.23456789, "b": "x", "c": None, "d": 2, "e": 3}, None, "a=1.235 b=x c=(missing) d=2 ..."),
     ],
 )
 def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):

@@ -104,9 +104,9 @@ def test_names_in_quotation_marks_may_hold_line_breaks_and_separators(tmp_path):
     assert tables.read(tmp_path / "u.csv").equals(table)
 
 
-@pytest.mark.parametrize("command", ["fit", "depth mahalanobis"])
-def test_no_names_of_columns_are_an_error_not_all_columns(tmp_path, capsys, command):
+@pytest.mark.parametrize(("command", "output"), [("fit", "out.safetensors"), ("depth mahalanobis", "out.csv")])
+def test_no_names_of_columns_are_an_error_not_all_columns(tmp_path, capsys, command, output):
     tables.write(pa.table({"a": [1.0, 2.0]}), tmp_path / "t.csv")
-    arguments = [*command.split(), str(tmp_path / "t.csv"), "-o", str(tmp_path / "out.csv"), "--columns", ""]
+    arguments = [*command.split(), str(tmp_path / "t.csv"), "-o", str(tmp_path / output), "--columns", ""]
     assert main(arguments) == 2
     assert "Names of columns were wanted, separated by commas, got none." in capsys.readouterr().err

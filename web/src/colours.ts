@@ -1,4 +1,4 @@
-// Colours that mean the same in light and in dark, here and in plots.py: yellow is central, dark blue is peripheral; red
+// Colours that mean the same in light and in dark, here and in plots/_style.py: yellow is central, dark blue is peripheral; red
 // is called odd; blue falls and orange rises. All are even to the eye and safe for the colour-blind.
 
 const hex = (text: string) => text.match(/[0-9a-f]{6}/g)!.map((c) => [0, 2, 4].map((k) => parseInt(c.slice(k, k + 2), 16)));

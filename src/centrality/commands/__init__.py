@@ -5,18 +5,42 @@
 
 from types import ModuleType
 
-from centrality.commands import demo, depth, explore, export, fit, inspect, plot, rank, reproduce, score, serve
+from centrality.commands import (
+    completion,
+    datasets,
+    demo,
+    depth,
+    detect,
+    drift,
+    explain,
+    explore,
+    export,
+    fit,
+    inspect,
+    plot,
+    rank,
+    reproduce,
+    score,
+    serve,
+    version,
+)
 
 ALL: dict[str, ModuleType] = {
     "fit": fit,
     "score": score,
     "rank": rank,
+    "detect": detect,
+    "explain": explain,
+    "drift": drift,
     "depth": depth,
     "plot": plot,
     "explore": explore,
     "inspect": inspect,
     "export": export,
     "serve": serve,
+    "datasets": datasets,
     "demo": demo,
     "reproduce": reproduce,
+    "completion": completion,
+    "version": version,
 }

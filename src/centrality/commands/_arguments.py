@@ -1,11 +1,11 @@
 """Define arguments that several commands share, and read their values."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
+from centrality.commands._display import shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -38,13 +38,18 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
+    unreadable_share(command)
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+
+
+def unreadable_share(command: argparse.ArgumentParser) -> None:
+    """Add to a command the option that says how many cells of a column may be unlike any in fitting."""
     command.add_argument(
         "--unreadable",
         type=float,
         metavar="SHARE",
         help="of a column's cells that may be no date, a new gap or unseen before the job stops (default .05; 1: all)",
     )
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
 def load_model(arguments: argparse.Namespace) -> "CentralityModel":
@@ -54,7 +59,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
     where["unreadable"] = arguments.unreadable
-    model.settle_in(device=arguments.device, progress=sys.stderr.isatty(), **where)
+    model.settle_in(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 
 
@@ -83,6 +88,14 @@ def column_names(text: str) -> list[str]:
 def numbers(text: str) -> list[float]:
     """Read numbers that are separated by commas."""
     return [float(part) for part in text.split(",")]
+
+
+def model_path(text: str) -> Path:
+    """Read the path of a model to write, which must end in .safetensors."""
+    if Path(text).suffix != ".safetensors":
+        wanted = Path(text).with_suffix(".safetensors") if text.strip("./") else "model.safetensors"
+        raise argparse.ArgumentTypeError(f"a model file ends in .safetensors, got {text}: try -o {wanted}")
+    return Path(text)
 
 
 def count(text: str) -> int:

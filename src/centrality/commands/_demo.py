@@ -15,6 +15,7 @@ from centrality.datasets import four_clusters
 from centrality.explorer import page
 from centrality.explorer.view import view_of
 from centrality.fuse import FUSE
+from centrality.scores.people import share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +74,9 @@ def _table(
     """Return a table of these rows as text: their labels, heads and scores."""
     lines = [f"\n{heading}", "  row   digit    global     local   centrality"]
     for i in rows:
-        lines.append(f"{i:5d}   {labels[i]:5d}  {heads[i, 0]:8.2g}  {heads[i, 1]:8.2g}   {score[i]:10.2g}")
+        lines.append(
+            f"{i:5d}   {labels[i]:5d}  {share(heads[i, 0]):>8}  {share(heads[i, 1]):>8}   {share(score[i]):>10}"
+        )
     return "\n".join(lines)
 
 

@@ -1,9 +1,10 @@
 """centrality demo: fit, rank and draw on bundled data."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TypedDict
+
+from centrality.commands._display import shows_progress
 
 HELP = "fit, rank, draw and make an explorer page, on data that comes with scikit-learn"
 
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     run(
         arguments.output,
-        progress=sys.stderr.isatty(),
+        progress=shows_progress(arguments),
         say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
     )
     return {"folder": str(arguments.output)}

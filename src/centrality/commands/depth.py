@@ -2,26 +2,45 @@
 
 import argparse
 from pathlib import Path
+from typing import TypedDict, cast
 
 from centrality._checks import InputError
-from centrality.commands._arguments import ScoresResult, column_names, require_output, seed, show_scores
+from centrality.commands._arguments import DATA, ScoresResult, column_names, require_output, seed, show_scores
+from centrality.commands._display import aligned
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
-show = show_scores
+
+
+class DepthNames(TypedDict):
+    """Names the depths, each with a sentence."""
+
+    depths: dict[str, str]
+
+
+def show(result: ScoresResult | DepthNames) -> str:
+    if "depths" in result:
+        result = cast(DepthNames, result)
+        return "\n".join(aligned(["name", "what it is"], [[n, t] for n, t in result["depths"].items()], left=(0, 1)))
+    return show_scores(result)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", metavar="NAME", help="mahalanobis, spatial, halfspace, projection, ...")
-    command.add_argument("data", type=Path, metavar="DATA")
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="SCORES")
+    command.add_argument("name", nargs="?", metavar="NAME", help="mahalanobis, spatial, ...; --list names them all")
+    command.add_argument("data", nargs="?", metavar="DATA", help=DATA)
+    command.add_argument("-o", "--output", type=Path, metavar="SCORES", help="a file: the rows and their depths")
+    command.add_argument("--list", action="store_true", help="list the depths, and what each is")
     command.add_argument("--columns", metavar="a,b", help="the columns to use (default: all)")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes random directions repeatable")
 
 
-def run(arguments: argparse.Namespace) -> ScoresResult:
+def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
     from centrality import tables
     from centrality.depths import BY_NAME
 
+    if arguments.list:
+        return {"depths": {name: (kind.__doc__ or "").partition("\n")[0] for name, kind in BY_NAME.items()}}
+    if arguments.name is None or arguments.data is None or arguments.output is None:
+        raise InputError("NAME, DATA and -o SCORES were wanted; centrality depth --list names the depths.")
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
     tables.kind_of(arguments.output)

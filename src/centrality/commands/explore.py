@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_output, seed
+from centrality.commands._display import working
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
@@ -54,15 +55,16 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.explorer.view import view_of
 
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
-    view = view_of(
-        model,
-        table,
-        items=arguments.items,
-        columns=None if arguments.columns is None else column_names(arguments.columns),
-        on=arguments.map,
-        random_state=arguments.random_state,
-        title=arguments.title or Path(arguments.data).name,
-    )
+    with working("Scoring and mapping", arguments):
+        view = view_of(
+            model,
+            table,
+            items=arguments.items,
+            columns=None if arguments.columns is None else column_names(arguments.columns),
+            on=arguments.map,
+            random_state=arguments.random_state,
+            title=arguments.title or Path(arguments.data).name,
+        )
     result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:
         return {**result, "page": str(arguments.export), "bytes": page.export(view, arguments.export)}

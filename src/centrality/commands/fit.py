@@ -1,8 +1,6 @@
 """centrality fit: learn from rows and write a model."""
 
 import argparse
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
@@ -12,9 +10,11 @@ from centrality.commands._arguments import (
     auto_or_numbers,
     column_names,
     count,
+    model_path,
     require_output,
     seed,
 )
+from centrality.commands._display import shows_progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class Result(TypedDict):
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("data", metavar="DATA", help="a file, a folder, or - for stdin")
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="MODEL", help="a .safetensors file")
+    command.add_argument("-o", "--output", type=model_path, required=True, metavar="MODEL", help="a .safetensors file")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all)")
     command.add_argument(
         "--represent",
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> Result:
     model = _new_model(arguments, representation)
     model.fit(rows)
     if arguments.second_pass:
-        _second_pass(model, arguments.data)
+        _second_pass(model, arguments.data, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     if total != rows.num_rows:
@@ -120,7 +120,7 @@ def _new_model(arguments: argparse.Namespace, representation: "Representation | 
         holdout=arguments.holdout,
         device=arguments.device,
         random_state=arguments.random_state,
-        progress=sys.stderr.isatty(),
+        progress=shows_progress(arguments),
     )
     return fuse if representation is None else Chain(representation, fuse)
 
@@ -152,12 +152,12 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
-def _second_pass(model: "CentralityModel", data: str) -> None:
+def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> None:
     from functools import partial
 
     from centrality.scoring import sketches, workers
 
-    sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=sys.stderr.isatty())
+    sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=progress)
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
@@ -172,7 +172,7 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
         spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
-    options = {"model": arguments.encoder, "progress": sys.stderr.isatty()}
+    options = {"model": arguments.encoder, "progress": shows_progress(arguments)}
     options |= {name: getattr(arguments, name) for name in REPRESENTATION_OPTIONS}
     return by_kind[kind].from_command_line(column, options)
 

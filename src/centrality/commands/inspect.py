@@ -43,12 +43,13 @@ def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
 def show(result: Result) -> str:
     from centrality.scores.report import Report
 
-    names = result["feature_names"] or [f"{result['features']} columns without names"]
+    read = result.get("representation", {}).get("columns")  # a table has its own; their numbers have no names
+    names = list(read or result["feature_names"] or [f"{result['features']} columns without names"])
     steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
     lines = {
         "model": f"{result['model']}, format {result['format']}, written by centrality {result['version']}",
         "size": f"{result['bytes']:,} bytes, {result['weights']:,} weights",
-        "features": f"{result['features']}: {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}",
+        "features": f"{len(read or ()) or result['features']}: {', '.join(names[:8])}{' ...' * (len(names) > 8)}",
         "noise scale": ", ".join(f"{eta:.4g}" for eta in result["noise_scale"]),
         "outliers below": f"{result['offset']:.4f} at t = {result['parameters']['t']:g}",
         "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",

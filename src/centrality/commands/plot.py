@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_output, seed
+from centrality.commands._display import working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> Result:
     elif arguments.data is None:
         raise InputError(f"Say which rows to draw: centrality plot {arguments.kind} MODEL DATA -o FIGURE")
     else:
-        figure, rows = _figure_of_rows(arguments, model)
+        with working(f"Drawing the {arguments.kind}", arguments):
+            figure, rows = _figure_of_rows(arguments, model)
     with write_atomically(arguments.output) as beside:
         figure.savefig(beside)
     return {"figure": str(arguments.output)} if rows is None else {"figure": str(arguments.output), "rows": rows}
@@ -135,7 +137,8 @@ def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDAr
 
     scaled = model.fitted_.scaling.apply(vectors)
     points = maps.embed(scaled, method=arguments.method, random_state=arguments.random_state)
-    return plots.homotopy_map(points, model.fitted_.centrality(vectors, DRAWN_AT), DRAWN_AT)
+    axes = maps.axis_names(scaled, points, arguments.method)
+    return plots.homotopy_map(points, model.fitted_.centrality(vectors, DRAWN_AT), DRAWN_AT, axes=axes)
 
 
 def _scores(model: "CentralityModel", heads: "NDArray[np.float64]") -> "Figure":

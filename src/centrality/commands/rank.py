@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     model = load_model(arguments)
     t = model.t if arguments.t is None else arguments.t
-    ranked = ranking.rank(model, arguments.data, t, arguments.top)
+    ranked = ranking.rank(model, arguments.data, t, arguments.top, progress=shows_progress(arguments))
     result: Result = {
         "rows": ranked.rows,
         "t": t,
@@ -58,6 +59,7 @@ def show(result: Result) -> str:
 
     lines = []
     for heading, rows in (("The most central", result["central"]), ("The most peripheral", result["peripheral"])):
-        lines += [f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "      row  score   t 0-1  holds"]
+        lines.append(paint(f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "heading"))
+        lines.append(paint("      row  score   t 0-1  holds", "faint"))
         lines += [ranking.line_of(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
     return "\n".join(lines[:-1])

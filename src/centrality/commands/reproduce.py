@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from centrality._checks import InputError, whole_number
+from centrality.commands._display import shows_progress
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Result:
         only=arguments.only,
         again=arguments.again,
         workers=arguments.workers,
-        progress=sys.stderr.isatty(),
+        progress=shows_progress(arguments),
         say=(lambda _: None) if arguments.json else lambda text: print(text, flush=True),
     )
     return result

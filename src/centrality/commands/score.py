@@ -18,6 +18,7 @@ from centrality.commands._arguments import (
     require_output,
     show_scores,
 )
+from centrality.commands._display import shows_progress
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def arguments(command: argparse.ArgumentParser) -> None:
     folders.add_argument("--resume", action="store_true", help="leave files that hold these scores already")
     folders.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core, if rows are many)")
     folders.add_argument("--split", type=count, metavar="ROWS", help="cut larger files into several units of work")
-    folders.add_argument("--cluster", metavar="ADDRESS", help="score on this Ray cluster (auto: the one around here)")
+    folders.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="score on a Ray cluster: its address, auto for the one this machine belongs to, local for a new one here",
+    )
 
 
 def run(arguments: argparse.Namespace) -> ScoresResult:
@@ -72,7 +77,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 
     from centrality.scoring.stream import score
 
-    job = _job(arguments, progress=sys.stderr.isatty() and output != "-")
+    job = _job(arguments, progress=shows_progress(arguments) and output != "-")
     scored = score(job, arguments.data, output)
     return _with_drift(_result(output, scored, job.names), job)
 
@@ -117,7 +122,7 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     from centrality.scoring import units
 
     work, plan = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
-    results = units.do_all(work, plan, _engine(arguments, plan), progress=sys.stderr.isatty())
+    results = units.do_all(work, plan, _engine(arguments, plan), progress=shows_progress(arguments))
     result = _result(folder, units.Scored.all_of(scored for scored, _ in results), results[0][1])
     return _with_drift(result, work.job) if arguments.watch_drift else result
 
@@ -154,7 +159,7 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
         resume=arguments.resume,
         split=arguments.split,
         address=arguments.cluster,
-        progress=sys.stderr.isatty(),
+        progress=shows_progress(arguments),
     )
     return {"scores": folder, "rows": rows, "columns": columns}
 

@@ -40,7 +40,7 @@ class _DistanceDepth(Depth):
 
 
 class Spatial(_DistanceDepth):
-    """Computes spatial depth: 1 - |mean of the unit vectors from the rows to x|, in whitened coordinates.
+    """Computes spatial depth: 1 - ‖mean of the unit vectors from the rows to x‖, in whitened coordinates.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class L2(_DistanceDepth):
 
 
 class Potential(_DistanceDepth):
-    """Computes potential depth: the mean of exp(-beta |x - row|²), which says how crowded the neighbourhood of x is.
+    """Computes potential depth: the mean of exp(-beta ‖x - row‖²), which says how crowded the neighbourhood of x is.
 
     Parameters
     ----------

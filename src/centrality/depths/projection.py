@@ -10,7 +10,7 @@ WIDTH = 0.2  # width of the windows around median and MAD that guide the search,
 
 
 class Projection(DirectionalDepth):
-    """Computes projection depth: 1 / (1 + sup over directions u of |u·x - median(u·X)| / MAD(u·X)).
+    """Computes projection depth: 1 / (1 + sup over directions u of abs(u·x - median(u·X)) / MAD(u·X)).
 
     The supremum is over all directions; a finite number of them gives an upper bound of the depth.
 

@@ -120,7 +120,7 @@ class Field:
 
     def _along(self, *line: NDArray[np.float32]) -> tuple[Outputs, Callable[[Outputs], Matrix]]:
         device = self.scorer.device
-        start, step, at = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in line)
+        start, step, at = (torch.from_numpy(np.require(part, requirements=["C", "W"])).to(device) for part in line)
         outputs, back = self.scorer.along(start, step, at)
         return outputs.cpu().numpy(), lambda by: back(torch.from_numpy(by).to(device)).cpu().numpy().astype(np.float64)
 

@@ -19,13 +19,16 @@ from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.explanations import grouped, kinds
-from centrality.model.fitted import Fitted, History
+from centrality.model.fitted import Fitted
+from centrality.model.framed import frames_when_asked
+from centrality.model.learned import Learned
+from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reading import Features, FeatureValues, Reading
-from centrality.network.network import Network
 from centrality.network.scaling import dense
 from centrality.scores import conformal
 from centrality.scores.drift import Drift
-from centrality.scores.mixing import Mixing, checked_t, one_t
+from centrality.scores.drift_windows import DriftReport, compare_windows
+from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
 from centrality.tables.unreadable import Unreadable
@@ -36,7 +39,8 @@ LOW = 0.05  # a head is low below this quantile of typical rows
 Matrix = NDArray[np.float64]
 
 
-class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
+@frames_when_asked
+class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     t: float
@@ -114,39 +118,10 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file."""
 
-    # What was learned, under the names that scikit-learn's users look for.
-
-    @property
-    def network_(self) -> Network:
-        """The trained network."""
-        return self.fitted_.network
-
-    @property
-    def history_(self) -> History:
-        """The losses of training: lists "step", "global" and "local"."""
-        return self.fitted_.history
-
-    @property
-    def noise_scale_(self) -> tuple[float, ...]:
-        """The noise scales used."""
-        return self.fitted_.noise_scale
-
-    @property
-    def mixing_(self) -> Mixing:
-        """How heads are mixed: `mixing_(heads, t)` is the centrality of rows with these heads."""
-        return self.fitted_.calibration.mixing
-
     @property
     def offset_(self) -> float:  # type: ignore[override]
         """The score below which `predict` says outlier, at the model's own t."""
         return self.fitted_.offset_for(float(checked_t(self.t)))
-
-    @property
-    def center_(self) -> NDArray[np.float64]:
-        """The deepest point, at the model's own t, among the vectors."""
-        if self.fitted_.typical is None:
-            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
-        return self.fitted_.known_center()
 
     # Scores.
 
@@ -279,6 +254,12 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
         return self.fitted_.known_training_scores().compare(heads)
 
+    def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
+        """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
+        window = None if window is None else whole_number("window", window)
+        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
+        return compare_windows(self.fitted_.known_training_scores(), heads, window)
+
     # Why.
 
     def explain(self, X: ModelRows, t: float | None = None, *, baseline: ModelRows | None = None) -> Matrix:
@@ -384,7 +365,7 @@ class CentralityModel(TransformerMixin, CentralityEstimator, ABC):
         return self.fitted_.report
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
-        """Return the explorer for these rows: a notebook widget, whose `export` writes a page; see docs/explorer.md."""
+        """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 

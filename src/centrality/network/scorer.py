@@ -26,9 +26,10 @@ class Scorer:
     Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
     first layers are one matrix product.
 
-    What is promised about numbers (docs/method.md) is kept here. Weights are rounded to float32 once and for all; a
-    few rows are then computed in float64, many in float32 but for the two places where that would show: the heads,
-    where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was made.
+    What is promised about numbers (docs/internals/method.md) is kept here. Weights are rounded to float32 once and for
+    all; a few rows are then computed in float64, many in float32 but for the two places where that would show: the
+    heads, where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was
+    made.
     """
 
     def __init__(self, network: Network) -> None:

@@ -101,7 +101,7 @@ def as_arrow(X: ItemsLike) -> pa.Table:
     if isinstance(X, pa.RecordBatch):
         return pa.Table.from_batches([X])
     if is_frame(X):
-        return nw.from_native(X, eager_only=True).to_arrow()
+        return _frame_as_arrow(X)
     array = np.asarray(without_mask(X))
     if array.ndim != 2:
         raise TableError(
@@ -110,6 +110,20 @@ def as_arrow(X: ItemsLike) -> pa.Table:
         )
     return pa.table({f"x{j}": pa.array(array[:, j].tolist() if array.dtype == object else array[:, j])
                      for j in range(array.shape[1])})  # fmt: skip
+
+
+def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
+    """Return the columns of a frame as an Arrow table; a pandas index is no column."""
+    native = nw.from_native(frame, eager_only=True)
+    try:
+        if native.implementation.is_pandas():
+            return pa.Table.from_pandas(native.to_native(), preserve_index=False).replace_schema_metadata(None)
+        return native.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        said = "; ".join(str(part) for part in error.args)
+        raise TableError(
+            f"A column holds values of several kinds: {said}. One kind a column was wanted: numbers, text or dates."
+        ) from None
 
 
 def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:

@@ -41,7 +41,8 @@ def _read_texts(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series
     pd = optional("pandas", "table")
     texts = pd.Series(values.cast(pa.string()).to_pylist(), dtype="str").str.strip()
     texts = texts.where(texts != "", None)
-    dates = pd.to_datetime(texts, format=format or "ISO8601", errors="coerce", utc=format is None)
+    as_utc = format is None or "%z" in format  # offsets may differ by season
+    dates = pd.to_datetime(texts, format=format or "ISO8601", errors="coerce", utc=as_utc)
     if format is None:
         dates = dates.dt.tz_localize(None)
     unread = (texts.notna() & dates.isna()).to_numpy()

@@ -5,7 +5,7 @@ their kind, its rank among them is uniform: the share of them that is no more ce
 data and however good or bad the model. Only the training rows must not serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
-the same p-values. Breaking ties by lot instead makes them exactly uniform.
+the same p-values. Breaking ties at random instead makes them exactly uniform.
 
 Outliers among the calibration rows make p-values larger than they need be, so that outliers are missed. Where at most a
 share e of them are outliers, the e least central ones can be left out (`Inliers`): P(p <= a) is then at most
@@ -55,7 +55,7 @@ class Inliers:
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
-    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties by lot.
+    """Return (1 + how many of the m inliers score no more) / (m + 1) for each score; `rng` breaks ties at random.
 
     A row without a score (NaN) has no p-value either.
 
@@ -97,7 +97,7 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
         warnings.warn(
             f"No outliers at fdr={fdr:g}, for want of calibration rows: {beyond} of {len(scores)} rows are less "
             f"central than all {len(inliers)} of them, which would be enough with {enough} or more.",
-            stacklevel=5,
+            stacklevel=6,
         )
     return threshold_of_level(inliers, level)
 

@@ -50,6 +50,10 @@ class Drift:
         heads = (self.global_head, self.local_head)
         return any(2 * head.p_value <= alpha and abs(head.effect) >= effect for head in heads)
 
+    def _repr_html_(self) -> str:
+        verdict = "changed" if self.detected() else "no change that matters"
+        return f"<p><b>{verdict}</b>: {self}</p>"
+
     def __str__(self) -> str:
         way = "less" if self.effect < 0 else "more"
         return (

@@ -10,6 +10,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.scores.people import number
+
 LEAST = 0.005  # contributions of less than this are no reason
 BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 
@@ -35,6 +37,7 @@ class Reasons:
     t: float
     scores: list[float]  # centrality at t
     rows: list[list[Reason]]
+    labels: list[object] | None = None  # what the rows are called; None: by their number
 
     @classmethod
     def of(
@@ -83,18 +86,22 @@ class Reasons:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{i:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
-            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+            f"{label:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
+            for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
         )
 
     def _repr_html_(self) -> str:
         left = "text-align:left"
         head = f"<tr><th>row</th><th>centrality at t = {self.t:g}</th><th style='{left}'>lowered by</th></tr>"
         body = "".join(
-            f"<tr><td>{i}</td><td>{score:.4f}</td><td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
-            for i, (score, row) in enumerate(zip(self.scores, self.rows, strict=True))
+            f"<tr><td>{escape(label)}</td><td>{score:.4f}</td>"
+            f"<td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
+            for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
         )
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+    def _labels(self) -> list[str]:
+        return [str(label) for label in (range(len(self.rows)) if self.labels is None else self.labels)]
 
 
 NOTHING = "nothing in particular"
@@ -108,7 +115,7 @@ def plain(value: object) -> str:
     """Return a value as one short line."""
     if value is None:
         return "(missing)"
-    text = f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+    text = number(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

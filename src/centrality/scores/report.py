@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, TypeAlias
 
@@ -55,11 +55,11 @@ class Report:
 
     @property
     def learned(self) -> dict[str, bool]:
-        """Say whether each head ended better than it began, knowing nothing.
+        """Say whether each head ended better than it began.
 
         By its loss, beyond chance; the global one must gain a hundredth, as a fresh network may by luck. With little
-        noise even a perfect local loss is hardly below that of knowing nothing: there, telling rows from noise will do,
-        if training has taught the global head, too.
+        noise even a perfect local loss is hardly below that of no learning: there, preferring rows to noisy copies
+        will do, if training has taught the global head, too.
         """
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
         of_global = bound["global"] < 0.99 * self.losses["global"]["nothing"]
@@ -76,8 +76,8 @@ class Report:
             "local": "Try a larger noise_scale, or train longer (max_steps).",
         }
         return [
-            f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, and knowing nothing "
-            f"costs {self.losses[head]['nothing']:.4g}. {advice[head]}"
+            f"The {head} head has learned nothing: its loss is {self.losses[head]['end']:.4g}, the same as "
+            f"without learning ({self.losses[head]['nothing']:.4g}). {advice[head]}"
             for head, learned in self.learned.items()
             if not learned
         ]
@@ -154,6 +154,20 @@ class Report:
             for name, cells in list(self.wild.items())[:1]
         ]
 
+    def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
+        """Return the same report, speaking of features in place of the numbers that stand for them."""
+
+        def named(shares: dict[str, float], join: Callable[[float, float], float]) -> dict[str, float]:
+            joined: dict[str, float] = {}
+            for number, share in shares.items():
+                name = names[owner[int(number)]]
+                joined[name] = join(joined[name], share) if name in joined else share
+            return dict(sorted(joined.items(), key=lambda item: -item[1]))
+
+        moved = {head: named(shares, float.__add__) for head, shares in self.influence.items()}
+        wild = {names[owner[int(number)]]: cells for number, cells in self.wild.items()}
+        return replace(self, influence=moved, off_zero=named(self.off_zero, max), wild=wild)
+
     def facts(self) -> dict[str, str]:
         """Return the numbers in words, for a page or a terminal."""
         aside = f", {self.held_aside:,} more held aside" if self.held_aside else ""
@@ -161,10 +175,11 @@ class Report:
         lines = {"data": f"{self.rows:,} rows{aside}; {self.columns:,} columns{constant}; {self.copies:.1%} copies"}
         for head in HEADS:
             learned = "learned" if self.learned[head] else "NOT learned"
+            loss = self.losses[head]
             lines[f"{head} head"] = (
-                f"{learned} (loss {self.losses[head]['end']:.4g}, knowing nothing {self.losses[head]['nothing']:.4g}; "
-                f"tells rows from noise {self.told_apart[head]:.0%}); "
-                f"quartiles {self.spread[head]:.2g} apart; {self.distinct[head]:.0%} distinct"
+                f"{learned} (loss {loss['end']:.4g}; without learning {loss['nothing']:.4g}); "
+                f"prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs; "
+                f"middle half of scores {self.spread[head]:.2g} wide; {self.distinct[head]:.0%} of scores differ"
             )
             if head in self.influence:
                 shown = list(self.influence[head].items())[:5]

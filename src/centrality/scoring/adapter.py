@@ -73,14 +73,17 @@ class Adapter:
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
-    def reasons(self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float]) -> list[Reasons]:
+    def reasons(
+        self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float], *, top: int = 3
+    ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
         values = self.model.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
         found = []
         for t in ts:
             parts, points = over_vectors(vectors, partial(self._explain, t)), self.fitted.nearest_typical(vectors)
-            found.append(self.model.in_words(t, self.model.mixing_(heads, t), parts, values, points, names=names))
+            scores = self.model.mixing_(heads, t)
+            found.append(self.model.in_words(t, scores, parts, values, points, top=top, names=names))
         return found
 
     def _explain(self, t: float, vectors: CheckedRows) -> Matrix:  # (n, p)

@@ -6,10 +6,13 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from tqdm import tqdm
 
 from centrality import tables
 from centrality.model.interface import CentralityModel
 from centrality.scores.mixing import Mixing, checked_t
+from centrality.scores.people import number
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
@@ -75,14 +78,14 @@ class Ranking:
     unreadable: Unreadable
 
 
-def rank(model: CentralityModel, data: str, t: float, top: int) -> Ranking:
+def rank(model: CentralityModel, data: str, t: float, top: int, *, progress: bool = False) -> Ranking:
     """Return the `top` most central rows and the `top` most peripheral ones."""
     checked_t(t)
     with tables.open_rows(data) as source:
-        return _rank_source(model, source, t, top)
+        return _rank_source(model, source, t, top, progress=progress)
 
 
-def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int) -> Ranking:
+def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int, *, progress: bool) -> Ranking:
     """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
     adapter = Adapter(model, source.schema.names)
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
@@ -91,6 +94,7 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
     best: list[pa.Table] = []
     worst: list[pa.Table] = []
     count = 0
+    bar = tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring")
     for table in read_ahead(batches):
         heads = adapter.heads(adapter.vectors(table), table.num_rows)
         adapter.require_readable(after=ENOUGH_ROWS)
@@ -99,8 +103,11 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
         columns = {"_row": order, "_score": model.mixing_(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
-        best = [_first([*best, table], top, descending=True)]
-        worst = [_first([*worst, table], top, descending=False)]
+        apart = event_length(model, table.num_rows) if adapter.one_series else 1
+        best = [_first([*best, table], top, descending=True, apart=apart)]
+        worst = [_first([*worst, table], top, descending=False, apart=apart)]
+        bar.update(table.num_rows)
+    bar.close()
     if not best:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
     unreadable = adapter.report()
@@ -115,21 +122,51 @@ def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
     return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0], adapter.model.mixing_)
 
 
-def _first(parts: list[pa.Table], top: int, *, descending: bool) -> pa.Table:
-    """Return the first `top` rows by score; rows without a score are left out."""
+def event_length(model: CentralityModel, moments: int) -> int:
+    """Return how many moments of a series one window covers: scores closer together than that are of one event."""
+    starts = model.rows_of(moments)
+    return int(moments - starts[-1]) if len(starts) else 1
+
+
+def _first(parts: list[pa.Table], top: int, *, descending: bool, apart: int = 1) -> pa.Table:
+    """Return the first `top` rows by score, `apart` or more from each other; rows without a score are left out."""
     table = pa.concat_tables(parts)
     scores = table["_score"].to_numpy()
     order = np.argsort(-scores if descending else scores, kind="stable")
-    order = order[~np.isnan(scores[order])][:top]
+    order = order[~np.isnan(scores[order])]
+    order = _one_for_each_event(order, apart, top) if apart > 1 else order[:top]
     return table.take(pa.array(order))
+
+
+def _one_for_each_event(order: NDArray[np.intp], apart: int, top: int) -> NDArray[np.intp]:
+    """Return the first `top` of these positions that are at least `apart` from every one before them.
+
+    >>> _one_for_each_event(np.array([7, 8, 1, 6, 20]), apart=3, top=2)
+    array([7, 1])
+    """
+    chosen: list[int] = []
+    for position in order.tolist():
+        if all(abs(position - other) >= apart for other in chosen):
+            chosen.append(position)
+            if len(chosen) == top:
+                break
+    return np.array(chosen, dtype=np.intp)
 
 
 def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
-    line = f"{scores}  {excerpt(row['holds'], only)}".rstrip()
+    holds = excerpt(_telling(row) if why else row["holds"], only)
+    line = f"{scores}  {holds}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
     return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
+
+
+def _telling(row: RankedRow) -> dict[str, object]:
+    """Return what the row holds, first the columns that lower its centrality."""
+    named = [reason["feature"] for reason in row.get("reasons", [])]
+    first = {name: row["holds"][name] for name in named if name in row["holds"]}
+    return first | {name: value for name, value in row["holds"].items() if name not in first}
 
 
 def sparkline(values: Iterable[float]) -> str:
@@ -147,7 +184,7 @@ def excerpt(values: dict[str, object], only: list[str] | None) -> str:
 
 def _plain(value: object) -> str:
     """Show one value, a number by its first digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return number(value)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:

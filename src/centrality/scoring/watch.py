@@ -13,7 +13,7 @@ Heads = NDArray[np.float64]
 
 @dataclass
 class Watch:
-    """Looks for drift in a stream, a window of rows at a time."""
+    """Looks for drift in a stream, a window of rows at a time; says when it begins and when it ends."""
 
     training: TrainingScores
     window: int
@@ -21,6 +21,7 @@ class Watch:
     drifts: list[Drift] = field(default_factory=list)
     _waiting: list[Heads] = field(default_factory=list)
     _rows: int = 0
+    _drifting: bool = False
 
     def add(self, heads: Heads) -> None:
         """Take the heads of the next rows, and compare every window that is full."""
@@ -42,4 +43,10 @@ class Watch:
         first, self._rows = self._rows + 1, self._rows + len(heads)
         if drift.detected():
             self.drifts.append(drift)
-            self.warn(f"drift in rows {first:,} to {self._rows:,}: {drift}")
+            if not self._drifting:  # said once, not for every window that follows
+                self.warn(
+                    f"drift from row {first:,} on (rows {first:,} to {self._rows:,} against all training rows): {drift}"
+                )
+        elif self._drifting:
+            self.warn(f"no drift any more from row {first:,} on.")
+        self._drifting = drift.detected()

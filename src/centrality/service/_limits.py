@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds what requests and connections may take; docs/service.md says what each is for."""
+    """Bounds what requests and connections may take; docs/internals/service.md says what each is for."""
 
     body_bytes: int = 64 << 20
     rows: int = 1_000_000

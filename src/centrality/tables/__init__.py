@@ -34,17 +34,31 @@ __all__ = [
 
 
 def open_rows(path: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`."""
+    """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`.
+
+    >>> with open_rows("iris") as source:
+    ...     source.schema.names[:2], sum(batch.num_rows for batch in source.batches())
+    (['sepal_length', 'sepal_width'], 150)
+    """
     return open_stream(sys.stdin.buffer) if str(path) == "-" else open_location(path)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
-    """Read all rows as one Arrow table. Columns of bare arrays are called x0, x1, ..."""
+    """Read all rows as one Arrow table. Columns of bare arrays are called x0, x1, ...
+
+    >>> read("wine").num_rows
+    178
+    """
     return open_rows(path).table()
 
 
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
-    """Return the pandas, polars or Arrow table with these columns at its end; one of the same name is replaced."""
+    """Return the pandas, polars or Arrow table with these columns at its end; one of the same name is replaced.
+
+    >>> import numpy as np
+    >>> with_columns(read("iris"), {"score": np.zeros(150)}).column_names[-1]
+    'score'
+    """
     frame = nw.from_native(table, eager_only=True)
     others = frame.drop([name for name in new if name in frame.columns])
     added = (nw.new_series(name, values, backend=frame.implementation) for name, values in new.items())

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality.datasets import published
+from centrality.datasets import bundled_sets, published
 from centrality.tables.columns import TableError, first_few, numbers
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
@@ -107,6 +107,19 @@ class PublishedSource(ArraySource):
 
     def _array(self, path: Path) -> NDArray[Any]:
         return published.rows(str(path))
+
+
+class BundledSource(Source):
+    """Reads a data set that comes with the package or with scikit-learn, by its name."""
+
+    kind = ".arrow"
+
+    def __init__(self, name: Path) -> None:
+        self.name, self._table = str(name), bundled_sets.bundled(str(name))
+        self.schema, self.rows = self._table.schema, self._table.num_rows
+
+    def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
+        yield from self._table.select(list(names)).to_batches(max_chunksize=BATCH)
 
 
 class NpySink(Sink):

@@ -19,13 +19,20 @@ class TableError(InputError):
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:
-    """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is."""
+    """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is.
+
+    >>> select(pa.table({"a": [1], "b": [2]}), ["b"]).column_names
+    ['b']
+    """
     require(table.schema.names, columns)
     return table.select(list(columns))
 
 
 def require(there: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if one of the columns is not there."""
+    """Raise if one of the columns is not there.
+
+    >>> require(["length", "width"], ["length"])
+    """
     known = Counter(there)
     require_distinct([name for name in columns if known[name] > 1], "The table")
     missing = [name for name in columns if name not in known]
@@ -47,7 +54,11 @@ def repeated(names: Sequence[str]) -> list[str]:
 
 
 def numbers(table: Any) -> NDArray[Any]:  # (n, p)
-    """Return a table or batch whose columns are all numbers as an array; missing values become NaN."""
+    """Return a table or batch whose columns are all numbers as an array; missing values become NaN.
+
+    >>> numbers(pa.table({"a": [1, 2], "b": [0.5, 1.5]})).tolist()
+    [[1.0, 0.5], [2.0, 1.5]]
+    """
     other = [field.name for field in table.schema if not is_number(field.type)]
     if other:
         numeric = [field.name for field in table.schema if is_number(field.type)]

@@ -16,9 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from centrality.datasets import published
+from centrality.datasets import bundled_sets, published
 from centrality.tables import locations
-from centrality.tables.arrays import NPY, NPZ, PublishedSource
+from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
 from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
 from centrality.tables.columns import TableError, first_few
 from centrality.tables.csv import CSV, TSV, CsvDialect
@@ -44,7 +44,11 @@ SUFFIXES = tuple(FORMATS)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending that says how a file is read and written, without .gz."""
+    """Return the ending that says how a file is read and written, without .gz.
+
+    >>> kind_of("rows.csv.gz")
+    '.csv'
+    """
     path = locations.name_of(path)
     is_packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
@@ -55,7 +59,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def open_location(place: str | os.PathLike[str]) -> Source:
-    """Open the rows of a file or folder, here or on a store, or of a published data set by its name."""
+    """Open the rows of a file or folder, here or on a store, or of a published or bundled data set by its name."""
     if locations.is_folder(place):
         return _open_folder(place)
     if locations.is_remote(place):
@@ -65,6 +69,8 @@ def open_location(place: str | os.PathLike[str]) -> Source:
         return FORMATS[kind_of(path)].read(path)
     if str(path) in published.SETS:
         return PublishedSource(path)
+    if str(path) in bundled_sets.BUNDLED:
+        return BundledSource(path)
     kind_of(path)  # a wrong ending is said first
     raise FileNotFoundError(f"There is no file at {path}.")
 
@@ -107,7 +113,14 @@ def open_output(path: str | Path) -> Iterator[Any]:
 
 
 def write(table: pa.Table, path: str | Path) -> None:
-    """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column."""
+    """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(pa.table({"a": [1, 2]}), Path(folder) / "rows.csv")
+    ...     (Path(folder) / "rows.csv").read_text()
+    'a\\n1\\n2\\n'
+    """
     kind = kind_of(path)
     with open_output(path) as file:
         sink = make_sink(kind, file, table.schema)

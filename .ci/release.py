@@ -1,0 +1,118 @@
+"""Make a release, or say what is missing: `make release` is a dry run, `make release ARGS=--publish` uploads.
+
+Checks that the tree is clean, that version, changelog and citation agree and that the addresses are real; builds the
+sdist and the wheel, looks into both, and runs the wheel in a fresh environment.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+
+
+def version() -> str:
+    text = (ROOT / "src" / "centrality" / "__init__.py").read_text(encoding="utf-8")
+    return re.search(r'__version__ = "([^"]+)"', text)[1]
+
+
+def missing(number: str) -> list[str]:
+    """Name what is not ready, in sentences."""
+    found = []
+    if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True).stdout:
+        found.append("The working tree is not clean: commit or stash first.")
+    if f"## {number}" not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
+        found.append(f'CHANGELOG.md has no entry "## {number}".')
+    if f"version: {number}" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
+        found.append(f"CITATION.cff does not have version {number}.")
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    if any("example.org" in url for url in urls.values()):
+        found.append("pyproject.toml still has addresses of example.org: say where the project lives.")
+    tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    if f"v{number}" in tags:
+        found.append(f"There is a tag v{number} already: raise the version.")
+    return found
+
+
+def built() -> tuple[Path, Path]:
+    """Build the sdist and the wheel, and return them."""
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(DIST)], cwd=ROOT, check=True)
+    return next(DIST.glob("*.tar.gz")), next(DIST.glob("*.whl"))
+
+
+def wrong(sdist: Path, wheel: Path) -> list[str]:
+    """Name what is wrong with the files, in sentences."""
+    found = []
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    if re.search(r"\]\((?!https?://|#)", metadata):
+        found.append("The description of the package has links that work in the repository only.")
+    found += [f"The wheel lacks {name}." for name in ("centrality/py.typed", "centrality/cli.py") if name not in names]
+    found += [f"The wheel has {name}." for name in names if name.startswith(("tests", "docs", "benchmarks"))]
+    with tarfile.open(sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    found += [f"The sdist lacks {name}." for name in ("README.md", "LICENSE", "hatch_build.py") if name not in inside]
+    return found
+
+
+def runs(wheel: Path) -> list[str]:
+    """Install the wheel without its requirements, which this environment lends, and ask it for its version."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = Path(folder) / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", wheel], check=True)
+        lent = subprocess.run(
+            [sys.executable, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
+            capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+        site = next((Path(folder) / "lib").glob("python*/site-packages"))
+        (site / "zz_lent.pth").write_text(lent)
+        for arguments in (["--help"], ["version"], ["datasets"]):
+            done = subprocess.run(
+                [python, "-P", "-m", "centrality", *arguments], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                return [
+                    f"The installed wheel fails at `centrality {' '.join(arguments)}`: {done.stderr.strip()[-300:]}"
+                ]
+    return []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--publish", action="store_true", help="upload to the package index with twine, and tag the commit"
+    )
+    publish = parser.parse_args().publish
+    number = version()
+    problems = missing(number)
+    for old in DIST.glob("*"):
+        old.unlink()
+    sdist, wheel = built()
+    problems += wrong(sdist, wheel) + runs(wheel)
+    print(
+        f"centrality {number}: {sdist.name} {sdist.stat().st_size:,} bytes, {wheel.name} {wheel.stat().st_size:,} bytes"
+    )
+    for problem in problems:
+        print(f"  - {problem}")
+    if not publish:
+        print("Dry run: nothing was uploaded." + (" Ready." if not problems else ""))
+        return 0
+    if problems:
+        return 1
+    subprocess.run([sys.executable, "-m", "twine", "upload", str(sdist), str(wheel)], check=True)
+    subprocess.run(["git", "tag", f"v{number}"], cwd=ROOT, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

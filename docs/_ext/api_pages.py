@@ -1,0 +1,199 @@
+"""Write the pages of the API reference: one for each public name, listed by module; see-also from the lists below."""
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+# Each module of the public surface: what it is for. Its names are those of its __all__.
+MODULES = {
+    "centrality": "The estimators that most people need, and loading them from a file.",
+    "centrality.representations": "Turn tables, texts, images and time series into vectors.",
+    "centrality.depths": "Classical depths: estimators without training.",
+    "centrality.regions": "What a depth is good for: medians, regions, comparisons, classifiers.",
+    "centrality.metrics": "How good is a centrality?",
+    "centrality.plots": "Figures, from arrays.",
+    "centrality.maps": "Rows on the plane.",
+    "centrality.datasets": "Data to try things on.",
+    "centrality.tables": "Rows in and out of files.",
+    "centrality.onnx": "Score without torch.",
+    "centrality.pyod": "FUSE as a PyOD detector.",
+    "centrality.distributed": "Fit and score on a Ray cluster.",
+    "centrality.spark": "Score a Spark frame.",
+    "centrality.scores.drift": "What `drift` returns.",
+    "centrality.scores.drift_windows": "What `drift_report` returns.",
+    "centrality.scores.reasons": "What `reasons` returns.",
+    "centrality.scores.report": "What `report` returns.",
+}
+# Of these modules, users meet only what methods return.
+RETURNED = {
+    "centrality.scores.drift": ["Drift", "HeadDrift"],
+    "centrality.scores.drift_windows": ["DriftReport", "Window"],
+    "centrality.scores.reasons": ["Reasons", "Reason"],
+    "centrality.scores.report": ["Report"],
+    "centrality.distributed": ["fit", "score"],
+}
+
+
+def public_names(module_name: str) -> list[str]:
+    """Name what a module offers: its __all__, else the classes and functions that it defines itself."""
+    module = import_module(module_name)
+    names = RETURNED.get(module_name) or getattr(module, "__all__", None)
+    if names is None:
+        names = [
+            name
+            for name, thing in vars(module).items()
+            if not name.startswith("_")
+            and (inspect.isclass(thing) or inspect.isfunction(thing))
+            and thing.__module__ == module_name
+        ]
+    return [name for name in names if not name.startswith("_")]
+
+
+def public_methods(thing: type) -> list[str]:
+    """Name the methods and properties that a class offers, its own and those of our base classes."""
+    own = {
+        name: attribute
+        for base in reversed(thing.__mro__)
+        if base.__module__.startswith("centrality")
+        for name, attribute in vars(base).items()
+    }
+    kinds = (property, classmethod, staticmethod)
+    return [
+        name
+        for name, attribute in own.items()
+        if not name.startswith("_") and (inspect.isfunction(attribute) or isinstance(attribute, kinds))
+    ]
+
+
+# Methods of models in the order in which people need them; what only extensions need comes last.
+FIRST = (
+    "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict",
+    "calibrate", "p_values", "detect", "threshold", "explain", "reasons", "kind", "toward_center",
+    "drift", "drift_report", "report", "profile", "standard_error", "raw", "transform",
+    "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
+)  # fmt: skip
+FOR_EXTENSIONS = {
+    "share_of_outliers", "with_fitted", "vectors", "reading", "features", "values", "by_moment", "about", "warm_up",
+    "settle_in", "rows_of", "shown", "in_words", "by_feature", "parts", "from_parts", "state", "restore", "origins",
+    "typical", "types", "from_command_line", "calibration_heads", "represent",
+}  # fmt: skip
+
+
+def grouped_methods(thing: type) -> dict[str, tuple[str, list[str]]]:
+    """Return the methods of a class under headings, each with the directive that documents it."""
+    methods = public_methods(thing)
+    methods.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    properties = [name for name in methods if isinstance(inspect.getattr_static(thing, name), property)]
+    extending = [name for name in methods if name in FOR_EXTENSIONS and name not in properties]
+    usual = [name for name in methods if name not in properties and name not in extending]
+    return {
+        "Methods": ("automethod", usual),
+        "Properties": ("autoproperty", properties),
+        "For extensions": ("automethod", extending),
+    }
+
+
+def page(module_name: str, name: str) -> str:
+    """Return the page of one name, in reStructuredText."""
+    thing = getattr(import_module(module_name), name)
+    title = f"{module_name}.{name}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {module_name}", ""]
+    if not inspect.isclass(thing):
+        role = "autofunction" if callable(thing) else "autodata"
+        return "\n".join([*lines, f".. {role}:: {name}", ""])
+    lines += [f".. autoclass:: {name}", ""]
+    for heading, (role, chosen) in grouped_methods(thing).items():
+        if chosen:
+            lines += [f".. rubric:: {heading}", ""]
+            lines += [line for method in chosen for line in (f".. {role}:: {name}.{method}", "")]
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """Return the page that lists every public name, module by module."""
+    lines = [
+        "# API reference",
+        "",
+        "Every public name, with a sentence. Names are imported from the module above them.",
+        "",
+    ]
+    for module_name, about in MODULES.items():
+        lines += [f"## `{module_name}`", "", about, "", "```{eval-rst}", f".. currentmodule:: {module_name}", ""]
+        lines += [".. autosummary::", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in public_names(module_name)]
+        lines += ["```", "", "```{toctree}", ":hidden:", ""]
+        lines += [f"{module_name}.{name}" for name in public_names(module_name)]
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def write(folder: Path) -> None:
+    """Write all pages; one that has not changed keeps its date, so that Sphinx does not read it again."""
+    folder.mkdir(exist_ok=True)
+    pages = {"index.md": index()}
+    for module_name in MODULES:
+        for name in public_names(module_name):
+            pages[f"{module_name}.{name}.rst"] = page(module_name, name)
+    for old in set(folder.glob("*.*")) - {folder / name for name in pages}:
+        old.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+RELATED = (
+    ("centrality.FUSE", "centrality.Chain", "centrality.load", "centrality.onnx.Scorer",
+     "centrality.pyod.FUSEDetector"),
+    ("centrality.FUSE", "centrality.blend"),
+    ("centrality.representations.Table", "centrality.representations.Text", "centrality.representations.Images",
+     "centrality.representations.Series", "centrality.Chain"),
+)  # fmt: skip
+
+
+def see_also(full_name: str) -> list[str]:
+    """Return what else a reader of this page may want: the lists above, else the neighbours in its module."""
+    related = [other for group in RELATED if full_name in group for other in group if other != full_name]
+    module_name, _, name = full_name.rpartition(".")
+    if not related and module_name in MODULES:
+        names = public_names(module_name)
+        place = names.index(name) if name in names else 0
+        related = [f"{module_name}.{other}" for other in names[max(0, place - 2) : place + 3] if other != name]
+    return related[:5]
+
+
+def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Turn "name : what it is", which is how our docstrings are written, into a name with a description below it."""
+    inside = False
+    for k, line in enumerate(list(lines)):
+        if line.startswith("----"):
+            inside = lines[k - 1].strip() in ("Parameters", "Attributes")
+            continue
+        if k + 1 < len(lines) and lines[k + 1].startswith("----"):
+            inside = False
+        if inside and " : " in line and not line.startswith(" "):
+            title, _, text = line.partition(" : ")
+            lines[k] = f"{title}\n    {text}"
+    lines[:] = "\n".join(lines).split("\n")
+
+
+def add_see_also(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Add a section "See Also" before numpydoc reads the docstring."""
+    known = {f"{module}.{n}": f"{module}.{n}" for module in MODULES for n in public_names(module)}
+    if what in ("class", "function") and name in known and not any("See Also" in line for line in lines):
+        others = see_also(name)
+        at = next(
+            (k - 1 for k, line in enumerate(lines) if line.startswith("----") and "Examples" in lines[k - 1]), None
+        )
+        block = ["See Also", "--------", *others, ""] if others else []
+        lines[at if at is not None else len(lines) : at if at is not None else len(lines)] = (
+            block if at is not None else ["", *block]
+        )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    write(Path(app.srcdir) / "api")
+    app.connect("autodoc-process-docstring", describe_parameters, priority=90)
+    app.connect("autodoc-process-docstring", add_see_also, priority=100)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,92 @@
+"""Parse the command line: options that all commands share, an example in every help, and a guess at what was meant."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from centrality import __version__
+from centrality.commands import ALL
+from centrality.commands._examples import EXAMPLES
+
+DESCRIPTION = "How typical is each row of your data, from global (t=0) to local (t=1)?"
+FIRST_STEPS = """\
+first steps:
+  centrality datasets houses -o houses.csv
+  centrality fit houses.csv -o houses.safetensors --represent table
+  centrality rank houses.safetensors houses.csv --top 5
+"""
+SHARED = {
+    "--json": "print the result as JSON",
+    "--quiet": "no progress bars and no notes: only the result, and errors",
+    "--verbose": "say on stderr what is done and how long it takes",
+    "--traceback": "show where in the program an error arose",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """Parses as argparse does, and suggests the nearest command or option for one that does not exist."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""
+        found, unknown = self.parse_known_args(args, namespace)
+        command: argparse.ArgumentParser = found.__dict__.pop("parser", self)  # workers get the rest, pickled
+        if unknown:
+            guess = nearest(unknown[0].partition("=")[0], command._option_string_actions)  # noqa: SLF001
+            command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else _superfluous(unknown))
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2, adding to a wrong command the one that was probably meant."""
+        wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        if wrong:
+            message = f"there is no command {wrong[1]!r}{nearest(wrong[1], ALL)} (centrality --help lists them)"
+        super().error(message)
+
+
+def nearest(wrong: str, known: Sequence[str] | dict[str, Any]) -> str:
+    """Return "; did you mean X?" with the nearest known word, or nothing where none is near."""
+    close = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _superfluous(unknown: Sequence[str]) -> str:
+    return f"too many arguments: {' '.join(unknown)}"
+
+
+def parser() -> Parser:
+    """Return the parser of all commands."""
+    root = Parser(
+        prog="centrality",
+        description=DESCRIPTION,
+        epilog=FIRST_STEPS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    root.add_argument("--version", action="version", version=f"centrality {__version__}")
+    for option, text in SHARED.items():
+        if option != "--json":
+            root.add_argument(option, action="store_true", help=text)
+    commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    for name, module in ALL.items():
+        command = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=module.HELP[0].upper() + module.HELP[1:] + ".",
+            epilog="examples:\n" + "\n".join(f"  {example}" for example in EXAMPLES[name]),
+            formatter_class=_WithExamples,
+        )
+        for option, text in SHARED.items():
+            # SUPPRESS: without it, the command's own default would undo an option that stands before the command.
+            default = False if option == "--json" else argparse.SUPPRESS
+            command.add_argument(option, action="store_true", default=default, help=text)
+        module.arguments(command)
+        command.set_defaults(run=module.run, show=module.show, parser=command)
+    return root
+
+
+class _WithExamples(argparse.HelpFormatter):
+    """Wraps the description as usual, and leaves the examples on lines of their own."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)

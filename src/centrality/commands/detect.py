@@ -1,0 +1,136 @@
+"""centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from centrality._checks import InputError
+from centrality.commands._arguments import load_model, model_and_data, require_output
+from centrality.commands._display import aligned, paint, shows_progress
+from centrality.scores.people import number, share
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HELP = "name the outliers among the rows, at an error rate that you choose"
+SHOWN = 20  # outliers printed; all of them go to -o
+
+
+class Result(TypedDict):
+    """Holds the outliers, the oddest first, and the centrality below which rows were called so."""
+
+    rows: int
+    outliers: int
+    t: float
+    rule: str
+    threshold: float
+    calibration_rows: int  # 0: the rule needs none
+    smallest_p_value: float | None
+    found: list[dict[str, Any]]
+    file: NotRequired[str]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    rule = command.add_mutually_exclusive_group()
+    rule.add_argument("--fdr", type=float, metavar="SHARE", help="on average, at most this share of the rows called "
+                      "outliers are false alarms (default: 0.05)")  # fmt: skip
+    rule.add_argument("--false-positives", type=float, metavar="N", help="on average, at most N false alarms in all")
+    rule.add_argument(
+        "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
+    )
+    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write the outliers there, the oddest first")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    import numpy as np
+
+    from centrality import tables
+    from centrality.scores.conformal import Rule
+    from centrality.scoring.bulk import dial, heads_of, mixed
+
+    rule = _rule(arguments)
+    chosen = Rule.chosen(**rule)
+    if arguments.output is not None:
+        tables.kind_of(arguments.output)
+        require_output(arguments.output, arguments.model, arguments.data)
+    model = load_model(arguments)
+    t = dial(model, arguments.t)
+    inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
+    with tables.open_rows(arguments.data) as source:
+        heads = heads_of(model, source, progress=shows_progress(arguments))
+    scores = mixed(model, heads, t)
+    threshold = chosen.threshold(scores, inliers)
+    odd = np.flatnonzero(scores < threshold)
+    odd = odd[np.argsort(scores[odd], kind="stable")]
+    p_values = _p_values(inliers, scores[odd])
+    result: Result = {
+        "rows": len(scores),
+        "outliers": len(odd),
+        "t": t,
+        "rule": " ".join(f"{name}={value:g}" for name, value in rule.items()),
+        "threshold": float(threshold),
+        "calibration_rows": 0 if inliers is None else len(inliers),
+        "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
+        "found": [
+            {"row": int(row), "centrality": float(scores[row]), **({"p_value": float(p)} if p == p else {})}
+            for row, p in zip(odd, p_values, strict=True)
+        ],
+    }
+    if arguments.output is not None:
+        _write(arguments, odd, scores[odd], t)
+        result["file"] = str(arguments.output)
+    return result
+
+
+def _rule(arguments: argparse.Namespace) -> dict[str, float]:
+    names = ("fdr", "false_positives", "contamination")
+    return {name: v for name in names if (v := getattr(arguments, name)) is not None} or {"fdr": 0.05}
+
+
+def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return the p-values of these scores; NaN where there are no calibration rows."""
+    import numpy as np
+
+    from centrality.scores.conformal import p_values
+
+    return np.full(len(scores), np.nan) if inliers is None else p_values(inliers, scores)
+
+
+def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", t: float) -> None:
+    """Write the outliers with their row numbers and scores beside what they hold."""
+    import numpy as np
+
+    from centrality import tables
+
+    if arguments.data == "-":
+        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
+    table = tables.read(arguments.data).take(np.asarray(odd))
+    tables.write(tables.with_columns(table, {"row": odd, f"centrality_{t:g}": scores}), arguments.output)
+
+
+def show(result: Result) -> str:
+    few = result["found"][:SHOWN]
+    heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
+    below = f"; centrality below {share(result['threshold'])}" if few else ""
+    lines = [paint(heading, "heading") + f" ({result['rule']}{below})"]
+    if few:
+        body = [
+            [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else ""]
+            for found in few
+        ]
+        lines += aligned(["row", "centrality", "p-value"], body)
+    elif result["calibration_rows"]:
+        smallest = share(result["smallest_p_value"] or 0.0)
+        lines.append(
+            f"The oddest row has the p-value {smallest}, by {result['calibration_rows']:,} calibration rows. To find "
+            "more: calibrate on more rows, allow a larger --fdr, or ask for --false-positives N."
+        )
+    if len(few) < result["outliers"]:
+        rest = result["outliers"] - len(few)
+        lines.append(f"... and {rest:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
+    if "file" in result:
+        lines.append(f"Outliers: {result['file']}")
+    return "\n".join(lines)

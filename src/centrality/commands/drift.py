@@ -1,0 +1,154 @@
+"""centrality drift: say whether data has changed, against a model's training rows or against older data."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from centrality._checks import InputError
+from centrality.commands._arguments import count, load_model, require_output, seed, unreadable_share
+from centrality.commands._display import paint, shows_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from centrality.scores.drift import TrainingScores
+    from centrality.scores.drift_windows import DriftReport
+
+HELP = "has the data changed? Compare rows with those a model was fitted on, or new data with old"
+WINDOWS = 20  # about so many, if the user does not say how long they are
+
+
+class Result(TypedDict):
+    """Holds what was compared, the effect and p-value of all rows together, and those of each window."""
+
+    changed: bool
+    compared_with: str
+    reference_rows: int
+    rows: int
+    p_value: float
+    effect: float
+    windows: list[dict[str, Any]]
+    text: str
+    figure: NotRequired[str]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("old", metavar="MODEL|OLD", help="a model (.safetensors), or the data to compare with")
+    command.add_argument("new", metavar="NEW", help="the rows in question, in their order")
+    command.add_argument(
+        "--window", type=count, metavar="N", help="compare every N rows, too (default: about 20 windows)"
+    )
+    command.add_argument(
+        "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
+    )
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    unreadable_share(command)
+    command.set_defaults(encoder=None, cache=None, corrupt=None)
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    from centrality._optional import optional
+
+    if arguments.plot is not None:
+        optional("matplotlib", "plots")
+        require_output(arguments.plot, arguments.old, arguments.new)
+    report = _compared(arguments)
+    result: Result = {
+        "changed": report.changed,
+        "compared_with": report.reference,
+        "reference_rows": report.reference_rows,
+        "rows": report.whole.rows,
+        "p_value": report.whole.p_value,
+        "effect": report.whole.effect,
+        "windows": [
+            {"first": w.first, "last": w.last, "effect": w.drift.effect, "p_value": w.p_value, "changed": w.changed}
+            for w in report.windows
+        ],
+        "text": str(report),
+    }
+    if arguments.plot is not None:
+        from centrality import plots
+        from centrality._atomic import write_atomically
+
+        figure = plots.drift(report)
+        with write_atomically(arguments.plot) as beside:
+            figure.savefig(beside)
+        result["figure"] = str(arguments.plot)
+    return result
+
+
+def _compared(arguments: argparse.Namespace) -> "DriftReport":
+    from centrality.scores.drift_windows import compare_windows
+
+    if Path(arguments.old).suffix == ".safetensors":
+        training, heads = _against_model(arguments)
+        reference = f"training rows of {arguments.old}"
+    else:
+        training, heads = _against_data(arguments)
+        reference = f"rows of {arguments.old}"
+    window = arguments.window or max(100, -(-len(heads) // WINDOWS))
+    return compare_windows(training, heads, window if window < len(heads) else None, reference)
+
+
+def _against_model(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDArray[np.float64]"]:
+    """Return what the model remembers of its training rows, and the heads of the new rows."""
+    from centrality import tables
+    from centrality.scoring.bulk import heads_of
+
+    arguments.model = Path(arguments.old)
+    model = load_model(arguments)
+    with tables.open_rows(arguments.new) as source:
+        heads = heads_of(model, source, progress=shows_progress(arguments), comparable=True)
+    return model.fitted_.known_training_scores(), heads
+
+
+def _against_data(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDArray[np.float64]"]:
+    """Fit a model to one half of the old rows, and return the scores of the other half and the heads of the new rows.
+
+    Only rows that the model has not seen are compared: new rows that are copies of the first half have no score.
+    """
+    import numpy as np
+
+    from centrality import tables
+    from centrality.chain import Chain
+    from centrality.fuse import FUSE
+    from centrality.model.blocks import over_vectors
+    from centrality.network.scaling import dense
+    from centrality.representations.table import Table
+    from centrality.scores.drift import TrainingScores
+    from centrality.scores.drift_windows import FEWEST
+    from centrality.scoring.adapter import Adapter
+
+    old, new = tables.read(arguments.old), tables.read(arguments.new)
+    if old.num_rows < 4 * FEWEST:
+        raise InputError(f"OLD must have at least {4 * FEWEST} rows to compare with, got {old.num_rows}.")
+    order = np.random.default_rng(arguments.random_state).permutation(old.num_rows)
+    half = old.num_rows // 2
+    fuse = FUSE(random_state=arguments.random_state, device=arguments.device, progress=shows_progress(arguments))
+    # Cells that cannot be read may be the very change that is asked for: they count, and do not stop the comparison.
+    most = 1.0 if arguments.unreadable is None else arguments.unreadable
+    model = fuse if _only_numbers(old) else Chain(Table(unreadable=most), fuse)
+    model.fit(old.take(np.sort(order[:half])))
+    trained_on = Adapter(model, old.column_names).vectors(old.take(order[:half]))
+    seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
+    adapter = Adapter(model, new.column_names)
+    vectors = np.array(dense(adapter.vectors(new)), dtype=np.float64)
+    adapter.report()
+    vectors[[row.tobytes() in seen for row in vectors]] = np.nan
+    heads = over_vectors(vectors, model.fitted_.heads)
+    return TrainingScores.of(model.heads(old.take(order[half:]))), heads
+
+
+def _only_numbers(table: Any) -> bool:
+    """Say whether FUSE can read the table as it is: numbers everywhere, and no gaps."""
+    from centrality.tables.columns import is_number
+
+    return all(is_number(column.type) and column.null_count == 0 for column in table.columns)
+
+
+def show(result: Result) -> str:
+    heading = "The data has changed." if result["changed"] else "The data has not changed noticeably."
+    lines = [paint(heading, "bad" if result["changed"] else "good"), result["text"]]
+    return "\n".join([*lines, f"Figure: {result['figure']}"] if "figure" in result else lines)

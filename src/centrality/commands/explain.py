@@ -1,0 +1,96 @@
+"""centrality explain: say why rows are odd, in words and numbers."""
+
+import argparse
+import warnings
+from typing import Any, TypedDict
+
+from centrality._checks import InputError
+from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._display import aligned, paint
+from centrality.commands.plot import row_numbers
+from centrality.scores.people import number, share
+
+HELP = "say why rows are odd: which columns lower their centrality, and by how much"
+
+
+class Result(TypedDict):
+    """Holds each row's centrality at t, that of the typical point next to it, and the columns between them."""
+
+    t: float
+    rows: list[dict[str, Any]]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    command.add_argument(
+        "--rows", type=row_numbers, metavar="3,7", help="the rows to explain, counted from 0 (default: the five oddest)"
+    )
+    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--top", type=count, default=5, metavar="N", help="columns named for each row (default: 5)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    import numpy as np
+
+    from centrality import tables
+    from centrality.scoring.adapter import Adapter
+    from centrality.scoring.bulk import dial, mixed
+    from centrality.tables.unreadable import DataNote
+
+    model = load_model(arguments)
+    t = dial(model, arguments.t)
+    table = tables.read(arguments.data)
+    adapter = Adapter(model, table.column_names)
+    if not adapter.explains:
+        raise InputError(
+            "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
+        )
+    if arguments.rows is None:
+        scores = mixed(model, adapter.heads(adapter.vectors(table), table.num_rows), t)
+        adapter.report()
+        rows = np.argsort(scores, kind="stable")[:5].tolist()
+    else:
+        rows = arguments.rows
+        if max(rows) >= table.num_rows:
+            raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {max(rows)}.")
+    chosen = table.take(rows)
+    vectors = adapter.vectors(chosen)
+    heads = adapter.heads(vectors, len(rows))
+    found = adapter.reasons(chosen, vectors, heads, [t], top=arguments.top)[0]
+    if arguments.rows is not None:
+        for note in adapter.unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+    at_points = model.fitted_.centrality(model.fitted_.typical_points(), t)
+    points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
+    return {
+        "t": t,
+        "rows": [
+            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons}
+            for row, score, h, point, reasons in zip(
+                rows, found.scores, heads.tolist(), points, found.as_plain(), strict=True
+            )
+        ],
+    }
+
+
+def show(result: Result) -> str:
+    lines = []
+    for row in result["rows"]:
+        heading = f"row {row['row']:,}: centrality {share(row['centrality'])} at t = {number(result['t'])}"
+        lines.append(paint(heading, "heading") + f" (global {share(row['global'])}, local {share(row['local'])})")
+        body = [
+            [f"  {r['feature']}", number(r["value"])[:40], "" if r["typical"] is None else number(r["typical"])[:40],
+             f"{r['contribution']:+.3f}"]
+            for r in row["reasons"]
+        ]  # fmt: skip
+        if body:
+            lines += aligned(["  column", "here", "typical", "contribution"], body, left=(0,))
+        else:
+            lines.append("  no column lowers it by more than 0.005")
+        lines.append("")
+    text = (
+        "All contributions of a row add up to its centrality minus that of the typical point next to it, "
+        f"{' or '.join(sorted({share(row['typical_point']) for row in result['rows']}))}; "
+        "negative ones make the row less typical."
+    )
+    return "\n".join([*lines, text])

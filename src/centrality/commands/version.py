@@ -1,0 +1,33 @@
+"""centrality version: say which versions are at work."""
+
+import argparse
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeAlias
+
+from centrality import __version__
+
+HELP = "print the versions of centrality, Python and the libraries that it uses"
+LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
+OPTIONAL = ("matplotlib", "pandas", "skrub", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
+
+Result: TypeAlias = dict[str, str]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Take no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    found = {"centrality": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in (*LIBRARIES, *OPTIONAL):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def show(result: Result) -> str:
+    width = max(map(len, result))
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in result.items())

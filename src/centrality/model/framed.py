@@ -1,0 +1,106 @@
+"""Return scores as a Series or a frame with the rows' own labels, when `set_output` asks for that.
+
+`model.set_output(transform="pandas")` (or "polars") is scikit-learn's way to ask. Here it holds for every method that
+gives something for each row. Without it, every method returns an array, whatever the input was.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._optional import optional
+from centrality.scores.reasons import Reasons
+
+# What each method's numbers are called: a column's name, or several.
+NAMES: dict[str, str | tuple[str, ...]] = {
+    "heads": ("global", "local"),
+    "raw": ("global", "local"),
+    "centrality": "centrality",
+    "profile": "centrality",
+    "score_samples": "score",
+    "standard_error": "standard_error",
+    "p_values": "p_value",
+    "detect": "outlier",
+    "kind": "kind",
+    "explain": (),
+    "reasons": (),
+}
+COMPUTES = ("calibrate", "threshold", "drift", "drift_report", "transform")  # use the above, and want arrays
+
+_inside: ContextVar[bool] = ContextVar("_inside", default=False)  # whether another method is the caller
+Model = TypeVar("Model", bound=type)
+
+
+def frames_when_asked(cls: Model) -> Model:
+    """Decorate a class of models: what its methods give for each row comes as `set_output` asks."""
+    for name in (*NAMES, *COMPUTES):
+        setattr(cls, name, _framed(getattr(cls, name), NAMES.get(name)))
+    return cls
+
+
+def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
+    @wraps(method)
+    def framed(self: Any, *given: Any, **options: Any) -> Any:
+        with _arrays_inside() as outermost:
+            result = method(self, *given, **options)
+        if not outermost or names is None:
+            return result
+        X = given[0] if given else options["X"]
+        if isinstance(result, Reasons):
+            index = getattr(X, "index", None)
+            return result if index is None or callable(index) else replace(result, labels=list(index))
+        container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
+        if container == "default":
+            return result
+        if names == ():
+            columns = _features(self, result.shape[1])
+        elif isinstance(names, tuple):
+            columns = list(names)
+        else:
+            t = options.get("t", options.get("ts", given[1] if len(given) > 1 else None))
+            columns = [names] if result.ndim == 1 else [f"{names}_{at:g}" for at in _dials(t, result.shape[1])]
+        index = None if self.reading().one_series else getattr(X, "index", None)
+        return _contained(container, result, columns, None if callable(index) else index)
+
+    return framed
+
+
+@contextmanager
+def _arrays_inside() -> Iterator[bool]:
+    """Yield whether this is the outermost call; methods called inside return arrays."""
+    outermost = not _inside.get()
+    token = _inside.set(True)
+    try:
+        yield outermost
+    finally:
+        _inside.reset(token)
+
+
+def _dials(t: Any, columns: int) -> Sequence[float]:
+    return np.linspace(0, 1, columns).tolist() if t is None else [float(at) for at in t]
+
+
+def _features(model: Any, width: int) -> list[str]:
+    """Name the features that explanations speak of; numbers without names are called by their place."""
+    features = model.features()
+    return [f"x{j}" for j in range(width)] if features is None else [str(name) for name in features.names]
+
+
+def _contained(container: str, values: NDArray[Any], columns: Sequence[str], index: Any) -> Any:
+    """Return the values as a Series, or as a frame of these columns."""
+    if container == "polars":
+        import polars as pl  # there, or `set_output` would have refused
+
+        if values.ndim == 1:
+            return pl.Series(columns[0], values)
+        return pl.DataFrame({name: values[:, j] for j, name in enumerate(columns)})
+    pd = optional("pandas", "table")
+    if values.ndim == 1:
+        return pd.Series(values, index=index, name=columns[0])
+    return pd.DataFrame(values, index=index, columns=list(columns))

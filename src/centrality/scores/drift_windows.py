@@ -1,0 +1,141 @@
+"""Say when rows changed: compare all new rows, and windows of them, with the rows that a model was fitted on.
+
+The test of all rows together has a p-value of its own. Each window has one, too; they are adjusted for there being many
+(Holm), so that with rows that have not changed, the chance of even one alarm over all windows is at most `ALPHA`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.scores.drift import ALPHA, EFFECT, Drift, TrainingScores
+
+FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
+IN_ORDER = (
+    "If the rows are in order of time, windows may differ from the training rows as a whole although nothing is wrong, "
+    "because of the season or a trend: then compare with a model of the same season."
+)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Holds the drift of the rows from `first` to `last`, counted from 0, both included."""
+
+    first: int
+    last: int
+    drift: Drift
+    p_value: float  # adjusted for the number of windows
+
+    @property
+    def changed(self) -> bool:
+        """Say whether the window differs beyond chance, and by enough to matter."""
+        return self.p_value <= ALPHA and abs(self.drift.effect) >= EFFECT
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """Holds what was found: the drift of all new rows together, and of each window of them."""
+
+    whole: Drift
+    windows: list[Window]
+    reference_rows: int
+    reference: str = "training rows"  # what the new rows were compared with
+
+    @property
+    def changed(self) -> bool:
+        """Say whether all rows together, or a window, differ beyond chance and by enough to matter."""
+        return self.whole.detected() or any(window.changed for window in self.windows)
+
+    def __str__(self) -> str:
+        compared = (
+            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their scores."
+        )
+        lines = [compared, f"All rows:  {verdict(self.whole, changed=self.whole.detected())}"]
+        if self.windows:
+            changed = [window for window in self.windows if window.changed]
+            size = max(window.last - window.first + 1 for window in self.windows)
+            lines.append(f"Windows:   {len(changed)} of {len(self.windows)} windows of {size:,} rows differ")
+            lines += [
+                f"  rows {window.first:,} to {window.last:,}: {effects(window.drift)}, "
+                f"adjusted p {small(window.p_value)}"
+                for window in changed
+            ]
+            if changed:
+                lines.append(IN_ORDER)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<div>{escape(line)}</div>" for line in str(self).splitlines())
+        return f"<div>{_bars(self.windows)}{lines}</div>"
+
+
+def compare_windows(
+    training: TrainingScores, heads: NDArray[np.float64], window: int | None, reference: str = "training rows"
+) -> DriftReport:
+    """Compare the heads of new rows, (m, 2), with those of the training rows: all together, and window by window.
+
+    >>> old, new = np.random.default_rng(0).uniform(size=(2, 500, 2))
+    >>> compare_windows(TrainingScores.of(old), new, 100).changed
+    False
+    """
+    whole = training.compare(heads)
+    parts: list[tuple[int, int]] = []
+    if window is not None:
+        starts = range(0, len(heads), window)
+        parts = [(s, min(s + window, len(heads))) for s in starts if min(s + window, len(heads)) - s >= FEWEST]
+    known = [(a, b) for a, b in parts if (~np.isnan(heads[a:b]).any(1)).sum() >= FEWEST]
+    drifts = [training.compare(heads[a:b]) for a, b in known]
+    adjusted = holm([drift.p_value for drift in drifts])
+    windows = [Window(a, b - 1, drift, p) for (a, b), drift, p in zip(known, drifts, adjusted, strict=True)]
+    return DriftReport(whole, windows, training.rows, reference)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return Holm's adjusted p-values: calling those below a wrong even once has a chance of at most a.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]
+
+
+def verdict(drift: Drift, *, changed: bool) -> str:
+    """Say in words what was found."""
+    way = "less" if drift.effect < 0 else "more"
+    said = f"changed: new rows are {way} central" if changed else "no change that matters"
+    return f"{said} ({effects(drift)}, p {small(drift.p_value)})"
+
+
+def effects(drift: Drift) -> str:
+    """Return the effects of both heads, from -1 (every new row is less central) to +1."""
+    return f"effect {drift.global_head.effect:+.2f} global, {drift.local_head.effect:+.2f} local"
+
+
+def small(p_value: float) -> str:
+    """Write a p-value for people."""
+    return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
+
+
+def _bars(windows: Sequence[Window]) -> str:
+    """Draw the effect of each window as a bar, up for more central and down for less; those that changed in red."""
+    if not windows:
+        return ""
+    wide, high = 6, 40
+    bars = "".join(
+        f"<rect x='{k * wide}' y='{high / 2 - max(effect, 0) * high / 2:.1f}' width='{wide - 1}' "
+        f"height='{max(abs(effect) * high / 2, 0.5):.1f}' fill='{'#d6604d' if window.changed else '#888888'}'/>"
+        for k, window in enumerate(windows)
+        for effect in (window.drift.effect,)
+    )
+    return (
+        f"<svg role='img' aria-label='effect by window' width='{wide * len(windows)}' height='{high}'>"
+        f"<line x1='0' x2='{wide * len(windows)}' y1='{high / 2}' y2='{high / 2}' stroke='#888888'/>{bars}</svg>"
+    )

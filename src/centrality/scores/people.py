@@ -1,0 +1,56 @@
+"""Write numbers as people read them: few digits, whole numbers with commas, years and dates as such."""
+
+from datetime import date, datetime
+from math import floor, log10
+
+COMMAS_FROM = 10_000  # four digits need no comma, and may be a year
+SMALLEST = 0.001  # shares below this are written as such: nobody reads 0.0000317
+
+
+def number(value: object, digits: int = 4) -> str:
+    """Write a value for people: large whole numbers with commas, years and dates as such, few digits.
+
+    >>> number(1234567), number(2021), number(0.000012), number(12.5), number(3.0), number(71234.5678)
+    ('1,234,567', '2021', '0.000012', '12.5', '3', '71,235')
+    """
+    if value is None:
+        return "(missing)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="minutes") if value.time().isoformat() != "00:00:00" else _day(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= COMMAS_FROM else str(value)
+    if isinstance(value, float):
+        return _decimal(value, digits)
+    return " ".join(str(value).split())
+
+
+def share(value: float) -> str:
+    """Write a number between 0 and 1 for people: three decimals, and no more than that it is small.
+
+    >>> share(0.5), share(0.00004), share(0.0)
+    ('0.500', '<0.001', '0.000')
+    """
+    return f"<{SMALLEST}" if 0 < value < SMALLEST else f"{value:.3f}"
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _decimal(value: float, digits: int) -> str:
+    """Write a number with so many significant digits and no exponent, unless it is beyond all measure."""
+    if value != value or abs(value) in (0.0, float("inf")):
+        return f"{value:g}"
+    if not 1e-9 < abs(value) < 1e15:
+        return f"{value:.2e}"
+    decimals = max(0, digits - 1 - floor(log10(abs(value))))
+    if abs(value) < 0.01:
+        decimals = 1 - floor(log10(abs(value)))  # two digits of a small number are enough
+    text = f"{value:,.{decimals}f}" if abs(value) >= COMMAS_FROM else f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
