@@ -130,7 +130,11 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return self._of(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
-        """Return the uncalibrated global logit g and local potential l, (n, 2), as in the paper."""
+        """Return both heads before calibration, (n, 2).
+
+        With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l. Else
+        they are the networks' mean logit and the mean of their rescaled potentials: good for ranking, no log-density.
+        """
         return self._of(X, lambda rows: self.fitted_.raw(rows))
 
     def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:

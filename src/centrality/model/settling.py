@@ -1,5 +1,6 @@
 """Make a fitted model of a trained network: everything that follows from its scores of the training rows."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -120,6 +121,8 @@ def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequen
         scaled=fitted.scaling.scaled,
         by_heart=_by_heart(fitted, X),
     )
+    for text in report.about_wild_cells():
+        warnings.warn(text, stacklevel=4)  # whoever called `fit`
     return replace(fitted, report=report)
 
 

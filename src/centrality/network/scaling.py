@@ -85,7 +85,7 @@ class Scaling:
         """Return the scaling by the middle of the columns; `deviation` tells which of them are constant."""
         low, median, high = np.quantile(sample, [TAILS[0], 0.5, TAILS[1]], axis=0)
         spread = np.clip(sample, low, high).std(0) / SPREAD_OF_NORMAL
-        rare = (spread <= 1e-9 * deviation) & (deviation > 0)
+        rare = (low == high) & (deviation > 0)
         differing = np.abs(sample - median)[:, rare] > 0
         share = np.maximum(differing.mean(0), 1 / len(sample))
         spread[rare] = deviation[rare] * np.sqrt(np.maximum(RARE / share, 1.0))

@@ -23,6 +23,7 @@ def read_dates(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series"
 
     Each value is read by itself: what stands in other rows does not matter.
     """
+    optional("pandas", "table")
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type

@@ -129,12 +129,7 @@ class Report:
                 f"how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is promised. "
                 "Use scaling='auto'."
             )
-        if self.wild:
-            name, cells = next(iter(self.wild.items()))
-            found.append(
-                f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands "
-                "for a missing one? Other rows are scored without them; correct them, or leave these rows out."
-            )
+        found += self.about_wild_cells()
         if self.copies > 0.2:
             found.append(
                 f"{self.copies:.0%} of the rows repeat another row. The local head takes copies for density: "
@@ -162,7 +157,16 @@ class Report:
             return dict(sorted(joined.items(), key=lambda item: -item[1]))
 
         moved = {head: named(shares, float.__add__) for head, shares in self.influence.items()}
-        return replace(self, influence=moved, off_zero=named(self.off_zero, max))
+        wild = {name: int(cells) for name, cells in named(dict(self.wild), max).items()}
+        return replace(self, influence=moved, off_zero=named(self.off_zero, max), wild=wild)
+
+    def about_wild_cells(self) -> list[str]:
+        """Say which column's variance is that of a few cells, if one's is."""
+        return [
+            f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands for "
+            "a missing one? Other rows are scored without them; correct them, or leave these rows out."
+            for name, cells in list(self.wild.items())[:1]
+        ]
 
     def facts(self) -> dict[str, str]:
         """Return the numbers in words, for a page or a terminal."""

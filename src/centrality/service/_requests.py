@@ -18,6 +18,7 @@ from centrality.service._arrow import require_rows, table_of
 from centrality.service._limits import Limits, RequestError
 from centrality.service._rows import JsonRows, Rows, count
 from centrality.service._served import ServedModel
+from centrality.tables.unreadable import Unreadable
 
 ARROW = "application/vnd.apache.arrow.stream"
 OPTIONS = ("t", "p_values", "explain")
@@ -86,8 +87,9 @@ def answer(
     served: ServedModel,
     heads: NDArray[np.float64],
     contributions: NDArray[np.float64] | None,
+    unreadable: Unreadable,
 ) -> bytes:
-    """Return the scores as columns, named as `centrality score` names them."""
+    """Return the scores as columns, named as `centrality score` names them; in JSON, what could not be read too."""
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(heads)
     else:
@@ -96,7 +98,8 @@ def answer(
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
     if not request.arrow:
-        return orjson.dumps(columns, default=np.ndarray.tolist, option=orjson.OPT_SERIALIZE_NUMPY)
+        noted = {"unreadable": unreadable.cells} if unreadable else {}
+        return orjson.dumps(columns | noted, default=np.ndarray.tolist, option=orjson.OPT_SERIALIZE_NUMPY)
     table = pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

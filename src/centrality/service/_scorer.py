@@ -41,13 +41,17 @@ class Scorer:
         """Return the scores of a request that has been read."""
         if request.p_values:
             served.fitted.calibration_rows()  # if there are none, say so before the work
+        unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
         explanation = served.explanation(request.ts[0]) if request.explain else None
         heads = await self.queue.score(served.heads(), rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
-        scored = request, served, heads, contributions
+        scored = request, served, heads, contributions, unreadable
         answer = await self._in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)
         kind = _requests.ARROW if request.arrow else JSON
-        return Answer(200, kind, answer, ((b"centrality-model", served.version.encode()),))
+        headers = [(b"centrality-model", served.version.encode())]
+        if unreadable:
+            headers.append((b"centrality-unreadable", str(unreadable.count()).encode()))
+        return Answer(200, kind, answer, tuple(headers))
 
     async def freed(self) -> None:
         """Wait until both threads have done with what they are at."""

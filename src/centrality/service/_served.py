@@ -20,6 +20,7 @@ from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
 from centrality.service._rows import JsonRows, Rows, count
 from centrality.tables import jsonl
+from centrality.tables.unreadable import Unreadable
 
 EXPLAINED_TOGETHER = 1024  # rows: each takes many passes through the network
 NUMBER_TYPES = {int, float, bool}
@@ -49,6 +50,10 @@ class ServedModel:
     def from_arrow(self, table: pa.Table) -> Rows:
         """Return the rows of a request in Arrow as they wait to be scored."""
         raise NotImplementedError
+
+    def unreadable(self, rows: Rows) -> Unreadable:
+        """Return which cells of the rows could not be read: numbers are read, or the request is wrong."""
+        return Unreadable()
 
     def vectors(self, rows: Rows) -> Vectors:  # (n, p)
         """Return the rows as the fitted model takes them."""
@@ -163,6 +168,14 @@ class ModelWithRepresentation(ServedModel):
 
     def heads(self) -> Scoring:
         return self._heads
+
+    def unreadable(self, rows: Rows) -> Unreadable:
+        """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
+        if self.reading.kind != "table" or not isinstance(rows, pa.Table):
+            return Unreadable()
+        _, found = self.model.examined(rows.select(self.columns))
+        found.require_few(self.reading.unreadable)
+        return found
 
     def vectors(self, rows: Rows) -> Vectors:
         if isinstance(rows, pa.Table):

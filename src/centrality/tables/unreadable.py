@@ -37,6 +37,10 @@ class Unreadable:
         both = {name: dict(Counter(self.cells.get(name, {})) + Counter(other.cells.get(name, {}))) for name in names}
         return Unreadable(self.rows + other.rows, both)
 
+    def count(self) -> int:
+        """Return how many cells that are."""
+        return sum(sum(faults.values()) for faults in self.cells.values())
+
     def notes(self) -> list[str]:
         """Say what was wrong, a line for each column and fault."""
         return [
