@@ -6,8 +6,8 @@ import statistics
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGES_WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-PAGES = (*(ROOT / "docs" / "internals" / f"{name}.md" for name in PAGES_WITH_TABLES),)
+WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
+PAGES = [ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES]
 
 
 def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:

@@ -34,8 +34,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 ONTO_INPUTS = [
-    "fit data.csv -o data.csv",
-    "fit data.csv -o ./link.csv",
+    "fit data.csv -o data.safetensors",
+    "fit data.csv -o ./link.safetensors",
     "score m.safetensors data.csv -o data.csv",
     "score m.safetensors data.parquet -o ./",
     "explore m.safetensors data.csv --export data.csv",
@@ -43,17 +43,21 @@ ONTO_INPUTS = [
     "depth mahalanobis data.csv -o data.csv",
     "export m.safetensors -o m.onnx",
     "plot scores m.safetensors data.csv -o data.png",
-    "fit folder -o folder/1.parquet",
+    "fit folder -o folder/1.safetensors",
+    "detect m.safetensors data.csv -o data.csv",
+    "drift m.safetensors data.csv --plot data.png",
 ]
 
 
 @pytest.mark.parametrize("command", ONTO_INPUTS)
 def test_an_output_that_is_read_is_refused_and_nothing_changes(here, capsys, command):
-    (here / "link.csv").symlink_to("data.csv")
+    (here / "link.safetensors").symlink_to("data.csv")
+    (here / "data.safetensors").hardlink_to(here / "data.csv")
     (here / "m.onnx").symlink_to("m.safetensors")
     (here / "data.png").hardlink_to(here / "data.csv")
     (here / "folder").mkdir()
     tables.write(tables.read("data.csv"), "folder/1.parquet")
+    (here / "folder" / "1.safetensors").hardlink_to(here / "folder" / "1.parquet")
     before = contents(here)
     assert main(command.split()) == 2
     assert "would be overwritten" in capsys.readouterr().err
