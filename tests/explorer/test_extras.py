@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from centrality.explorer.columns import columns_of
+from centrality.scores.mixing import LINEAR
 from tests.explorer.pages import exported, grid, pixels, settle, some_view, turn
 
 pytestmark = pytest.mark.browser
@@ -18,7 +19,7 @@ def test_places_of_a_few_rows_glide_along_a_chart(open_page, tmp_path):
     # Row 0 falls from the front to the back, row 1 the other way; the others stay.
     heads = np.column_stack([np.linspace(0.2, 0.8, 50), np.linspace(0.2, 0.8, 50)])
     heads[0], heads[1] = [0.9, 0.1], [0.1, 0.9]
-    tab = open_page(exported(some_view(50, heads=heads, t=0.0), tmp_path) + "#rows=0-1")
+    tab = open_page(exported(some_view(50, heads=heads, t=0.0, mixing=LINEAR), tmp_path) + "#rows=0-1")
     chart = tab.locator(".ranks svg")
     assert chart.get_attribute("aria-label").endswith("row 0 from 99% to 1%, row 1 from 1% to 99%")
     heights = [chart.locator("circle").evaluate_all("all => all.map((c) => Number(c.getAttribute('cy')))")]

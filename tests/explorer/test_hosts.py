@@ -155,7 +155,7 @@ def test_two_hundred_thousand_points_are_usable(open_page, tmp_path):
     rng = np.random.default_rng(0)
     points = rng.normal(size=(n, 2))
     heads = np.column_stack([np.exp(-np.square(points).sum(1) / 8), rng.uniform(size=n)])
-    points[0], heads[0] = (6.0, 6.0), (1e-4, 1e-4)
+    points[0], heads[0] = (6.0, 6.0), (1e-8, 1e-8)
     view = View("Many", ("UMAP 1", "UMAP 2"), points, heads, np.arange(n), 0.5)
     tab = open_page(exported(view, tmp_path))
     turn(tab, 0.9)

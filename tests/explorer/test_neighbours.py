@@ -16,7 +16,7 @@ def test_neighbours_are_those_of_all_pairs_of_distances():
     found = neighbours_of(vectors, blend(heads, 0.25))(np.array([0, 5, 299]))
     apart = np.linalg.norm(vectors[:, None] - vectors, axis=2)
     np.fill_diagonal(apart, np.inf)
-    f = 0.75 * heads[:, 0] + 0.25 * heads[:, 1]
+    f = blend(heads, 0.25)
     typical = np.flatnonzero(f >= np.sort(f)[150])
     for row, near in zip((0, 5, 299), found, strict=True):
         assert near[1:].tolist() == np.argsort(apart[row])[: NEAREST - 1].tolist()

@@ -213,7 +213,7 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
     for name in ("m.safetensors", "t.csv"):
         before = (tmp_path / name).read_bytes()
         assert main([*arguments, "--export", str(tmp_path / name)]) == 2
-        assert f"--export would overwrite {tmp_path / name}" in capsys.readouterr().err
+        assert f"{tmp_path / name} would be overwritten" in capsys.readouterr().err
         assert (tmp_path / name).read_bytes() == before
     assert main([*arguments, "--export", str(tmp_path / "page.html"), "--items", "name"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality import Chain, load
+from centrality import Chain, blend, load
 from centrality._checks import InputError
 from centrality.explorer import page
 from centrality.explorer.columns import column_of
@@ -132,7 +132,7 @@ def test_the_rows_at_both_ends_are_told_first():
     assert len(chosen) <= 400
     assert len(np.unique(chosen)) == len(chosen)
     for t in (0, 0.5, 1):
-        order = np.argsort((1 - t) * heads[:, 0] + t * heads[:, 1])
+        order = np.argsort(blend(heads, t))
         assert np.isin(np.r_[order[:10], order[-10:]], chosen).all()
     assert noteworthy_rows(heads[:100], 400).tolist() == list(range(100))
 

@@ -96,12 +96,10 @@ def squeezed(units: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def stretched(heads: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Undo `squeezed`; the ends 0 and 1 become infinite."""
-    with np.errstate(divide="ignore"):
-        below = 1 - 0.5 / heads
-        above = np.maximum(2 * heads - 1, 0.0)
-        above = above / np.cbrt(1 - above**3)
-    return np.asarray(np.where(heads <= 0.5, below, above))
+    """Undo `squeezed`; the ends 0 and 1, which it does not reach, become very far."""
+    heads = np.clip(heads, 1e-18, np.nextafter(1.0, 0.0))
+    above = np.maximum(2 * heads - 1, 0.0)
+    return np.asarray(np.where(heads <= 0.5, 1 - 0.5 / heads, above / np.cbrt(1 - above**3)))
 
 
 def _linear(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
