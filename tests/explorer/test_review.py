@@ -230,6 +230,6 @@ def test_marks_serve_the_model_in_one_line():
     widget = Widget(some_view(300))
     widget.marks = {**dict.fromkeys(range(5), "outlier"), **dict.fromkeys(range(50, 150), "fine")}
     model.calibrate(X[widget.marked("fine")])
-    assert len(model.fitted_.inliers) == 100
+    assert len(model.calibration_heads()) == 100
     again = quick(max_steps=100).fit(np.delete(X, widget.marked("outlier"), axis=0))
     assert again.centrality(X[:5], t=0).max() < again.centrality(X[5:], t=0).min()

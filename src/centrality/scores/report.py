@@ -25,6 +25,7 @@ TAIL = 0.0025  # beyond this and 1 - this, the global logit is past 6: the sigmo
 NOISE, TOLD_APART_ENOUGH = 3.0, 0.75  # with noise of 3 deviations, 80% can be told apart even in one dimension
 FEW_ROWS, ROWS_A_COLUMN = 50, 2
 WILD, WILD_CELLS = 0.999, 0.002  # a share of a column's variance that is that of so few cells (or of one)
+BEYOND = 100.0  # times the range of nearly all values
 FAR = 10.0  # times the median distance from the middle, in scaled units
 BY_HEART = 2.0
 OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e-5, and that grows in proportion
@@ -309,17 +310,18 @@ def _off_zero(
 
 
 def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
-    """Return the columns whose variance is that of a few cells, and how many cells that are."""
+    """Return the columns whose variance is that of a few cells, and how many cells that are.
+
+    These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
+    """
     few = _few(X, 5000)
-    squares = np.square(few - np.median(few, axis=0))
-    most = max(1, int(WILD_CELLS * len(few)))
-    largest = np.sort(squares, axis=0)[::-1][: most + 1]
-    total = squares.sum(0)
-    share = np.divide(largest[:most].sum(0), total, out=np.zeros_like(total), where=total > 0)
+    low, median, high = np.quantile(few, [0.05, 0.5, 0.95], axis=0)
+    off = np.abs(few - median)
+    wild = off > BEYOND * (high - low)
+    total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
+    found = (high > low) & (cells > 0) & (cells <= max(1, WILD_CELLS * len(few))) & (theirs > WILD * total)
     labels = _labels(names, few.shape[1])
-    # A column that differs in so few cells only is rare, not wild: the next cell must differ too.
-    found = np.flatnonzero((share > WILD) & (largest[-1] > 0))
-    return {labels[j]: int((squares[:, j] > 100 * largest[-1, j]).sum()) for j in found[:SHOWN]}
+    return {labels[j]: int(cells[j]) for j in np.flatnonzero(found)[:SHOWN]}
 
 
 def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
