@@ -12,7 +12,7 @@ from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
-from centrality.scores.calibration import blend
+from centrality.scores.mixing import blend
 from tests.explorer.pages import exported, settle, some_view, turn
 
 pytestmark = pytest.mark.browser

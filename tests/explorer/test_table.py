@@ -6,7 +6,7 @@ import pytest
 
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
-from centrality.scores.calibration import blend
+from centrality.scores.mixing import blend
 from tests.explorer.pages import exported, grid, settle, some_view
 
 pytestmark = pytest.mark.browser
