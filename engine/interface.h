@@ -1,0 +1,97 @@
+// What the bindings (module.cpp) ask of the kernels (kernels.cpp), which exist once for each instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+using Size = std::ptrdiff_t;
+
+// A linear layer in the layout of a model file: weight (out, in), bias (out).
+struct Linear {
+    Size in, out;
+    const float *weight, *bias;
+};
+
+// Round Gaussians, the potentials of clean rows to begin with.
+struct Mixture {
+    Size count = 0;  // of centres; 0 means that there is no mixture
+    const float *mean = nullptr, *centres = nullptr;     // (p,), (count, p)
+    const float *precision = nullptr, *level = nullptr;  // (k, count)
+};
+
+struct Scaling {
+    const double *center, *weight;  // (p,)
+    Size heavy_count;
+    const std::int64_t* heavy;      // (heavy_count,)
+    const double *shift, *gain;     // (heavy_count,)
+    const double* shrink;           // (p,) or null
+    double knee, limit;
+};
+
+// A head with the projection below it folded in, in double: weight (1 + k, q), bias (1 + k).
+struct Head {
+    Size in, out;
+    const double *weight, *bias;
+};
+
+struct Trunk {
+    std::vector<Linear> layers;  // a GELU follows each
+    Head head;                   // of all outputs; zero where another trunk gives them
+};
+
+struct Rows {  // (n, p), one row after another
+    const float* floats = nullptr;
+    const double* doubles = nullptr;
+    Size count;
+};
+
+// A trained network, packed for scoring.
+class Scorer {
+  public:
+    virtual ~Scorer() = default;
+    // Scale the rows (unless `scaling` is null: they are scaled), give (members, n, 1 + k) outputs, and hash what the
+    // scaled rows hold where `hashes` is not null.
+    virtual void outputs(Rows rows, const Scaling* scaling, double* out, std::uint64_t* hashes, double grain) const = 0;
+    // Outputs at the points start + at * step: (lines, p), (lines, p), (lines, points) -> (members, lines, points, 1 + k)
+    virtual void along(Size lines, Size points, const float* start, const float* step, const float* at, double* out) const = 0;
+    // From derivatives by these outputs to derivatives by the points, summed over each line: -> (lines, p)
+    virtual void back(Size lines, Size points, const float* start, const float* step, const float* at, const float* by, float* out) const = 0;
+};
+
+enum class Metric { given, euclidean, manhattan };
+
+// Some steps of training of one network.
+struct Training {
+    Size width, potentials;
+    std::vector<Size> hidden;
+    int trunks;
+    float *values, *mean, *square;  // all parameters one after another, and Adam's moments; changed in place
+    const float* rows;              // (n, p) scaled
+    const float* vectors;           // (n, p) that comparisons look at
+    Size row_count;
+    Metric metric;
+    float tie;
+    Size steps, candidates, opponents, noised, anchors;  // 2 * candidates rows are compared
+    const std::int64_t* positions;                        // (steps, stride): candidates, rows to be noised, anchors
+    Size position_stride;
+    const float* noise;  // (steps, stride)
+    Size noise_stride;
+    const float* preferred;  // (steps, stride) of (opponents, candidates), for Metric::given
+    Size preferred_stride;
+    const float *eta, *weight;  // (noised,): row i is noised at eta[i], for potential i mod k
+    float balance, weight_decay;
+    const float* rates;  // (steps,) Adam's, corrected
+    float* losses;       // (steps, stride) of two
+    Size loss_stride;
+    Mixture prior;
+};
+
+struct Kernels {
+    const char* name;
+    std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior);
+    void (*train)(const Training&);
+    // (members, n, 1 + k) outputs -> (n, 2): the mean logit; the mean of the rescaled potentials without their ends.
+    void (*raw)(Size members, Size n, Size k, const double* outputs, const double* low, const double* per_unit, double bend, double* out);
+};

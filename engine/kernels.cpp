@@ -1,0 +1,19 @@
+// Everything that computes, compiled once for each instruction set.
+#include "scoring.h"
+#include "training.h"
+
+namespace TARGET {
+
+
+static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior) {
+    return std::make_unique<PackedNetwork>(width, outputs, members, prior);
+}
+
+static void train(const Training& asked) { Learner(asked).run(); }
+
+#define NAMED_(name) #name
+#define NAMED(name) NAMED_(name)
+extern const Kernels kernels;
+const Kernels kernels{NAMED(TARGET), scorer, train, raw};
+
+}  // namespace TARGET

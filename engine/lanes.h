@@ -1,0 +1,203 @@
+// Sixteen floats, or eight doubles, as one value: the only file that knows instruction sets.
+//
+// Whatever the width of the machine's registers, a value here has as many lanes, and each operation is exactly rounded
+// (fma included). So code written with these types gives the same bits everywhere. The build compiles it once for each
+// instruction set, in a namespace of its own (TARGET).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if defined(ENGINE_AVX512) || defined(ENGINE_AVX2)
+#include <immintrin.h>
+#elif defined(ENGINE_NEON)
+#include <arm_neon.h>
+#endif
+
+#if defined(_MSC_VER)
+#define INLINE static __forceinline
+#else
+#define INLINE static inline __attribute__((always_inline))
+#endif
+
+namespace TARGET {
+
+constexpr int WIDTH = 16;  // lanes of a Floats
+constexpr int HALF = 8;    // lanes of a Doubles
+
+#if defined(ENGINE_AVX512)
+
+struct Floats { __m512 v; };
+struct Doubles { __m512d v; };
+INLINE Floats load(const float* x) { return {_mm512_loadu_ps(x)}; }
+INLINE void store(float* x, Floats a) { _mm512_storeu_ps(x, a.v); }
+INLINE Floats all(float x) { return {_mm512_set1_ps(x)}; }
+INLINE Floats fma(Floats a, Floats b, Floats c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+INLINE Floats operator+(Floats a, Floats b) { return {_mm512_add_ps(a.v, b.v)}; }
+INLINE Floats operator-(Floats a, Floats b) { return {_mm512_sub_ps(a.v, b.v)}; }
+INLINE Floats operator*(Floats a, Floats b) { return {_mm512_mul_ps(a.v, b.v)}; }
+INLINE Floats operator/(Floats a, Floats b) { return {_mm512_div_ps(a.v, b.v)}; }
+INLINE Floats root(Floats a) { return {_mm512_sqrt_ps(a.v)}; }
+INLINE Floats lower(Floats a, Floats b) { return {_mm512_min_ps(a.v, b.v)}; }
+INLINE Floats higher(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
+INLINE Floats size(Floats a) { return {_mm512_abs_ps(a.v)}; }
+INLINE Floats rounded(Floats a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+// Where a < b, x; elsewhere y.
+INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
+    return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
+}
+// 2 to the power of whole numbers between -126 and 127.
+INLINE Floats power_of_two(Floats n) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
+}
+INLINE bool any_less(Floats a, Floats b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ) != 0; }
+INLINE Doubles load(const double* x) { return {_mm512_loadu_pd(x)}; }
+INLINE void store(double* x, Doubles a) { _mm512_storeu_pd(x, a.v); }
+INLINE Doubles all(double x) { return {_mm512_set1_pd(x)}; }
+INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
+
+#elif defined(ENGINE_AVX2)
+
+struct Floats { __m256 a, b; };
+struct Doubles { __m256d a, b; };
+INLINE Floats load(const float* x) { return {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)}; }
+INLINE void store(float* x, Floats v) { _mm256_storeu_ps(x, v.a); _mm256_storeu_ps(x + 8, v.b); }
+INLINE Floats all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+INLINE Floats fma(Floats x, Floats y, Floats z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
+INLINE Floats operator+(Floats x, Floats y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
+INLINE Floats operator-(Floats x, Floats y) { return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
+INLINE Floats operator*(Floats x, Floats y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
+INLINE Floats operator/(Floats x, Floats y) { return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
+INLINE Floats root(Floats x) { return {_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)}; }
+INLINE Floats lower(Floats x, Floats y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+INLINE Floats higher(Floats x, Floats y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
+INLINE Floats size(Floats x) {
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
+}
+INLINE Floats rounded(Floats x) {
+    return {_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+            _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
+    return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)),
+            _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
+}
+INLINE __m256 power_of_two(__m256 n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
+}
+INLINE Floats power_of_two(Floats n) { return {power_of_two(n.a), power_of_two(n.b)}; }
+INLINE bool any_less(Floats a, Floats b) {
+    return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ)));
+}
+INLINE Doubles load(const double* x) { return {_mm256_loadu_pd(x), _mm256_loadu_pd(x + 4)}; }
+INLINE void store(double* x, Doubles v) { _mm256_storeu_pd(x, v.a); _mm256_storeu_pd(x + 4, v.b); }
+INLINE Doubles all(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
+INLINE Doubles fma(Doubles x, Doubles y, Doubles z) { return {_mm256_fmadd_pd(x.a, y.a, z.a), _mm256_fmadd_pd(x.b, y.b, z.b)}; }
+
+#else  // four lanes of NEON four times, or one lane sixteen times
+
+#if defined(ENGINE_NEON)
+using Part = float32x4_t;
+using DoublePart = float64x2_t;
+INLINE Part part_load(const float* x) { return vld1q_f32(x); }
+INLINE void part_store(float* x, Part a) { vst1q_f32(x, a); }
+INLINE Part part_all(float x) { return vdupq_n_f32(x); }
+INLINE Part part_fma(Part a, Part b, Part c) { return vfmaq_f32(c, a, b); }
+INLINE Part part_add(Part a, Part b) { return vaddq_f32(a, b); }
+INLINE Part part_sub(Part a, Part b) { return vsubq_f32(a, b); }
+INLINE Part part_mul(Part a, Part b) { return vmulq_f32(a, b); }
+INLINE Part part_div(Part a, Part b) { return vdivq_f32(a, b); }
+INLINE Part part_root(Part a) { return vsqrtq_f32(a); }
+INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return vbslq_f32(vcltq_f32(a, b), x, y); }
+INLINE Part part_size(Part a) { return vabsq_f32(a); }
+INLINE Part part_rounded(Part a) { return vrndnq_f32(a); }
+INLINE Part part_power(Part n) { return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23)); }
+INLINE bool part_any_less(Part a, Part b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }
+INLINE DoublePart part_load(const double* x) { return vld1q_f64(x); }
+INLINE void part_store(double* x, DoublePart a) { vst1q_f64(x, a); }
+INLINE DoublePart part_all(double x) { return vdupq_n_f64(x); }
+INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return vfmaq_f64(c, a, b); }
+#else
+using Part = float;
+using DoublePart = double;
+INLINE Part part_load(const float* x) { return *x; }
+INLINE void part_store(float* x, Part a) { *x = a; }
+INLINE Part part_all(float x) { return x; }
+INLINE Part part_fma(Part a, Part b, Part c) { return std::fma(a, b, c); }
+INLINE Part part_add(Part a, Part b) { return a + b; }
+INLINE Part part_sub(Part a, Part b) { return a - b; }
+INLINE Part part_mul(Part a, Part b) { return a * b; }
+INLINE Part part_div(Part a, Part b) { return a / b; }
+INLINE Part part_root(Part a) { return std::sqrt(a); }
+INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return a < b ? x : y; }
+INLINE Part part_size(Part a) { return std::fabs(a); }
+INLINE Part part_rounded(Part a) { return std::nearbyint(a); }
+INLINE Part part_power(Part n) { return std::ldexp(1.0f, static_cast<int>(n)); }
+INLINE bool part_any_less(Part a, Part b) { return a < b; }
+INLINE DoublePart part_load(const double* x) { return *x; }
+INLINE void part_store(double* x, DoublePart a) { *x = a; }
+INLINE DoublePart part_all(double x) { return x; }
+INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return std::fma(a, b, c); }
+#endif
+
+constexpr int EACH = sizeof(Part) / sizeof(float), PARTS = WIDTH / EACH;
+constexpr int DOUBLE_EACH = sizeof(DoublePart) / sizeof(double), DOUBLE_PARTS = HALF / DOUBLE_EACH;
+struct Floats { Part p[PARTS]; };
+struct Doubles { DoublePart p[DOUBLE_PARTS]; };
+#define OVER_PARTS(expression) \
+    Floats r;                  \
+    for (int i = 0; i < PARTS; ++i) r.p[i] = expression; \
+    return r
+INLINE Floats load(const float* x) { OVER_PARTS(part_load(x + i * EACH)); }
+INLINE void store(float* x, Floats a) { for (int i = 0; i < PARTS; ++i) part_store(x + i * EACH, a.p[i]); }
+INLINE Floats all(float x) { OVER_PARTS(part_all(x)); }
+INLINE Floats fma(Floats a, Floats b, Floats c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
+INLINE Floats operator+(Floats a, Floats b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
+INLINE Floats operator-(Floats a, Floats b) { OVER_PARTS(part_sub(a.p[i], b.p[i])); }
+INLINE Floats operator*(Floats a, Floats b) { OVER_PARTS(part_mul(a.p[i], b.p[i])); }
+INLINE Floats operator/(Floats a, Floats b) { OVER_PARTS(part_div(a.p[i], b.p[i])); }
+INLINE Floats root(Floats a) { OVER_PARTS(part_root(a.p[i])); }
+INLINE Floats size(Floats a) { OVER_PARTS(part_size(a.p[i])); }
+INLINE Floats rounded(Floats a) { OVER_PARTS(part_rounded(a.p[i])); }
+INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
+INLINE Floats lower(Floats a, Floats b) { return if_less(a, b, a, b); }  // as x86 does it: the second where one is no number
+INLINE Floats higher(Floats a, Floats b) { return if_less(b, a, a, b); }
+INLINE Floats power_of_two(Floats n) { OVER_PARTS(part_power(n.p[i])); }
+INLINE bool any_less(Floats a, Floats b) {
+    bool found = false;
+    for (int i = 0; i < PARTS; ++i) found |= part_any_less(a.p[i], b.p[i]);
+    return found;
+}
+#undef OVER_PARTS
+#define OVER_PARTS(expression) \
+    Doubles r;                 \
+    for (int i = 0; i < DOUBLE_PARTS; ++i) r.p[i] = expression; \
+    return r
+INLINE Doubles load(const double* x) { OVER_PARTS(part_load(x + i * DOUBLE_EACH)); }
+INLINE void store(double* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]); }
+INLINE Doubles all(double x) { OVER_PARTS(part_all(x)); }
+INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
+#undef OVER_PARTS
+
+#endif
+
+// The sum of all lanes, always in this order.
+INLINE float sum(Floats a) {
+    float lane[WIDTH];
+    store(lane, a);
+    for (int width = WIDTH / 2; width; width /= 2)
+        for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+    return lane[0];
+}
+
+INLINE float highest(Floats a) {
+    float lane[WIDTH];
+    store(lane, a);
+    float found = lane[0];
+    for (int i = 1; i < WIDTH; ++i) found = lane[i] > found ? lane[i] : found;
+    return found;
+}
+
+}  // namespace TARGET

@@ -1,0 +1,233 @@
+// The engine as a Python module: checks what comes in, lets go of the interpreter's lock, calls the kernels.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "interface.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace TARGET {
+extern const Kernels kernels;
+
+template <class Number, int DIMENSIONS>
+using Array = nb::ndarray<Number, nb::ndim<DIMENSIONS>, nb::c_contig, nb::device::cpu>;
+template <class Number, int DIMENSIONS>
+using In = Array<const Number, DIMENSIONS>;
+
+static void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("engine: ") + what);
+}
+
+template <class Number, int DIMENSIONS>
+static nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> fresh(const std::size_t (&shape)[DIMENSIONS]) {
+    std::size_t count = 1;
+    for (std::size_t each : shape) count *= each;
+    auto* memory = new Number[count ? count : 1];
+    nb::capsule owner(memory, [](void* at) noexcept { delete[] static_cast<Number*>(at); });
+    return nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>>(memory, DIMENSIONS, shape, owner);
+}
+
+struct MixtureArrays {
+    In<float, 1> mean;
+    In<float, 2> centres, precision, level;
+    Mixture view(Size width, Size scales) const {
+        const auto count = centres.shape(0);
+        require(Size(mean.shape(0)) == width && Size(centres.shape(1)) == width, "the mixture's centres must be as wide as the rows");
+        require(count > 0 && Size(precision.shape(0)) == scales && precision.shape(1) == count && Size(level.shape(0)) == scales &&
+                    level.shape(1) == count, "the mixture must have a precision and a level for each centre and potential");
+        return {Size(count), mean.data(), centres.data(), precision.data(), level.data()};
+    }
+};
+
+struct ScalingArrays {
+    In<double, 1> center, weight;
+    In<std::int64_t, 1> heavy;
+    In<double, 1> shift, gain;
+    std::optional<In<double, 1>> shrink;
+    double knee, limit;
+    Scaling view(Size width) const {
+        require(Size(center.shape(0)) == width && Size(weight.shape(0)) == width, "the scaling must be as wide as the rows");
+        require(!shrink || Size(shrink->shape(0)) == width, "the scaling must be as wide as the rows");
+        require(shift.shape(0) == heavy.shape(0) && gain.shape(0) == heavy.shape(0), "each heavy column must have a shift and a gain");
+        for (std::size_t i = 0; i < heavy.shape(0); ++i) require(heavy.data()[i] >= 0 && heavy.data()[i] < width, "a heavy column is out of range");
+        return {center.data(), weight.data(), Size(heavy.shape(0)), heavy.data(), shift.data(), gain.data(), shrink ? shrink->data() : nullptr, knee, limit};
+    }
+};
+
+using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
+using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
+
+class Model {
+  public:
+    Model(const std::vector<std::vector<TrunkArrays>>& members, const std::optional<MixtureArrays>& prior) {
+        require(!members.empty() && !members[0].empty() && !members[0][0].first.empty(), "a network must have a layer");
+        width_ = Size(members[0][0].first[0].first.shape(1)), outputs_ = Size(members[0][0].second.first.shape(0)), members_ = Size(members.size());
+        std::vector<std::vector<Trunk>> given;
+        for (const auto& trunks : members) {
+            given.emplace_back();
+            for (const auto& [layers, head] : trunks) given.back().push_back(trunk(layers, head.first, head.second));
+        }
+        scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{});
+    }
+
+    nb::object outputs(nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling, double grain) const {
+        require(Size(rows.shape(1)) == width_, "rows must be as wide as the network");
+        Rows given;
+        given.count = Size(rows.shape(0));
+        if (rows.dtype() == nb::dtype<float>())
+            given.floats = static_cast<const float*>(rows.data());
+        else if (rows.dtype() == nb::dtype<double>())
+            given.doubles = static_cast<const double*>(rows.data());
+        else
+            require(false, "rows must be float32 or float64");
+        std::optional<Scaling> by;
+        if (scaling) by = scaling->view(width_);
+        const auto n = std::size_t(given.count);
+        auto out = fresh<double, 3>({std::size_t(members_), n, std::size_t(outputs_)});
+        auto hashes = fresh<std::uint64_t, 1>({grain > 0 ? n : 0});
+        {
+            nb::gil_scoped_release released;
+            scorer_->outputs(given, by ? &*by : nullptr, out.data(), grain > 0 ? hashes.data() : nullptr, grain);
+        }
+        return nb::make_tuple(out, hashes);
+    }
+
+    nb::object along(In<float, 2> start, In<float, 2> step, In<float, 2> at) const {
+        check_line(start, step, at);
+        auto out = fresh<double, 4>({std::size_t(members_), at.shape(0), at.shape(1), std::size_t(outputs_)});
+        {
+            nb::gil_scoped_release released;
+            scorer_->along(Size(at.shape(0)), Size(at.shape(1)), start.data(), step.data(), at.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+    nb::object back(In<float, 2> start, In<float, 2> step, In<float, 2> at, In<float, 4> by) const {
+        check_line(start, step, at);
+        require(Size(by.shape(0)) == members_ && by.shape(1) == at.shape(0) && by.shape(2) == at.shape(1) && Size(by.shape(3)) == outputs_,
+                "derivatives must have the shape of the outputs");
+        auto out = fresh<float, 2>({at.shape(0), std::size_t(width_)});
+        {
+            nb::gil_scoped_release released;
+            scorer_->back(Size(at.shape(0)), Size(at.shape(1)), start.data(), step.data(), at.data(), by.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+  private:
+    Trunk trunk(const Layers& layers, const In<double, 2>& weight, const In<double, 1>& bias) const {
+        Trunk found;
+        Size in = width_;
+        for (const auto& [w, b] : layers) {
+            require(Size(w.shape(1)) == in && b.shape(0) == w.shape(0) && w.shape(0) > 0, "a layer does not fit the one below");
+            found.layers.push_back({in, Size(w.shape(0)), w.data(), b.data()});
+            in = Size(w.shape(0));
+        }
+        require(!found.layers.empty() && Size(weight.shape(1)) == in && Size(weight.shape(0)) == outputs_ && Size(bias.shape(0)) == outputs_,
+                "a head does not fit the layers");
+        found.head = {in, outputs_, weight.data(), bias.data()};
+        return found;
+    }
+
+    void check_line(const In<float, 2>& start, const In<float, 2>& step, const In<float, 2>& at) const {
+        require(Size(start.shape(1)) == width_ && Size(step.shape(1)) == width_, "points must be as wide as the network");
+        require(start.shape(0) == at.shape(0) && step.shape(0) == at.shape(0), "each line must have a start, a step and positions");
+    }
+
+    Size width_ = 0, outputs_ = 0, members_ = 0;
+    std::unique_ptr<Scorer> scorer_;
+};
+
+static nb::object raw(In<double, 3> outputs, In<double, 2> low, In<double, 2> per_unit, double bend) {
+    const auto members = outputs.shape(0), n = outputs.shape(1), k = outputs.shape(2) - 1;
+    require(outputs.shape(2) > 1 && low.shape(0) == members && low.shape(1) == k && per_unit.shape(0) == members && per_unit.shape(1) == k,
+            "each potential must have a low end and a unit");
+    auto out = fresh<double, 2>({n, 2});
+    {
+        nb::gil_scoped_release released;
+        kernels.raw(Size(members), Size(n), Size(k), outputs.data(), low.data(), per_unit.data(), bend, out.data());
+    }
+    return nb::cast(out);
+}
+
+// Where batches are drawn: positions (steps, 2b + r + m), noise (steps, r, p), preferred (steps, opponents, b).
+static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
+                  In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions,
+                  In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
+                  In<float, 1> eta, In<float, 1> weight, double balance, double weight_decay, In<float, 1> rates, Array<float, 2> losses,
+                  const std::optional<MixtureArrays>& prior) {
+    Training job{};
+    job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
+    require(job.width > 0 && potentials > 0 && !hidden.empty() && (trunks == 1 || trunks == 2), "a network must have columns, layers and heads");
+    Size expected = 0, in = job.width;
+    for (Size out : hidden) {
+        require(out > 0, "a layer must have units");
+        expected += out * (in + 1), in = out;
+    }
+    expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
+    require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected, "parameters do not fit the network");
+    job.values = values.data(), job.mean = mean.data(), job.square = square.data();
+    job.rows = rows.data(), job.vectors = vectors.data(), job.row_count = Size(rows.shape(0));
+    require(vectors.shape(0) == rows.shape(0) && vectors.shape(1) == rows.shape(1), "rows must be compared by as many vectors, as wide");
+    job.metric = preferred ? Metric::given : metric == "manhattan" ? Metric::manhattan : Metric::euclidean;
+    job.tie = float(tie), job.steps = Size(positions.shape(0)), job.candidates = candidates, job.opponents = opponents;
+    job.noised = Size(noise.shape(1)), job.anchors = Size(positions.shape(1)) - 2 * candidates - job.noised;
+    require(candidates >= 0 && opponents >= 0 && opponents <= candidates && (opponents > 0 || candidates == 0), "each candidate needs opponents, no more than there are");
+    require(job.anchors >= 0 && (job.anchors > 0 || candidates == 0 || preferred), "comparisons need anchors");
+    require(Size(noise.shape(0)) == job.steps && (job.noised == 0 || Size(noise.shape(2)) == job.width), "noise must fit the rows");
+    require(Size(eta.shape(0)) == job.noised && Size(weight.shape(0)) == job.noised, "each noised row must have a scale and a weight");
+    require(!preferred || (Size(preferred->shape(0)) == job.steps && Size(preferred->shape(1)) == opponents && Size(preferred->shape(2)) == candidates),
+            "each pair must have a preference");
+    require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2, "each step must have a rate and two losses");
+    for (std::size_t i = 0; i < positions.size(); ++i)
+        require(positions.data()[i] >= 0 && positions.data()[i] < job.row_count, "a position is out of range");
+    job.positions = positions.data(), job.position_stride = Size(positions.shape(1));
+    job.noise = noise.data(), job.noise_stride = job.noised * job.width;
+    job.preferred = preferred ? preferred->data() : nullptr, job.preferred_stride = opponents * candidates;
+    job.eta = eta.data(), job.weight = weight.data(), job.balance = float(balance), job.weight_decay = float(weight_decay);
+    job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
+    if (prior) job.prior = prior->view(job.width, potentials);
+    nb::gil_scoped_release released;
+    kernels.train(job);
+}
+
+static bool runs_here() {
+#if defined(ENGINE_AVX512)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#elif defined(ENGINE_AVX2)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return true;
+#endif
+}
+
+}  // namespace TARGET
+
+#define MODULE_(name, variable) NB_MODULE(name, variable)
+MODULE_(TARGET, m) {
+    using namespace TARGET;
+    if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
+    nb::class_<MixtureArrays>(m, "Mixture")
+        .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>>(), "mean"_a, "centres"_a, "precision"_a, "level"_a);
+    nb::class_<ScalingArrays>(m, "Scaling")
+        .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, double, double>(),
+             "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "knee"_a, "limit"_a);
+    nb::class_<Model>(m, "Model")
+        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a, "prior"_a.none())
+        .def("outputs", &Model::outputs, "rows"_a, "scaling"_a.none(), "grain"_a)
+        .def("along", &Model::along, "start"_a, "step"_a, "at"_a)
+        .def("back", &Model::back, "start"_a, "step"_a, "at"_a, "by"_a);
+    m.def("raw", &TARGET::raw, "outputs"_a, "low"_a, "per_unit"_a, "bend"_a);
+    m.def("train", &TARGET::train, nb::kw_only(), "values"_a, "mean"_a, "square"_a, "hidden"_a, "trunks"_a, "rows"_a, "vectors"_a, "metric"_a, "tie"_a,
+          "positions"_a, "noise"_a, "preferred"_a.none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a, "weight"_a, "balance"_a,
+          "weight_decay"_a, "rates"_a, "losses"_a, "prior"_a.none());
+}

@@ -1,0 +1,330 @@
+// Rows to the networks' outputs, a few rows at a time: scale, climb the layers, read the heads. And slopes along lines.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "mixture.h"
+
+namespace TARGET {
+
+constexpr Size TOGETHER = 48;  // rows that climb together: what lies between layers stays in the nearest cache
+
+struct PackedLayer {
+    Size in, out;                         // out is padded
+    Buffer<float> across, bias, downward; // (in, out), (out,), (out, in padded): for the way up, and for the way down
+    explicit PackedLayer(const Linear& given)
+        : in(given.in), out(padded(given.out)), across(given.in * out), bias(out), downward(out * padded(given.in)) {
+        for (Size o = 0; o < given.out; ++o) {
+            bias.data()[o] = given.bias[o];
+            for (Size i = 0; i < in; ++i)
+                across.data()[i * out + o] = downward.data()[o * padded(in) + i] = given.weight[o * in + i];
+        }
+    }
+};
+
+struct PackedTrunk {
+    std::vector<PackedLayer> layers;
+    Size top, outputs;            // features below the head, and outputs, padded to eights
+    Buffer<double> head, bias;    // (top, outputs), (outputs,)
+    Buffer<float> down;           // (outputs, top padded)
+    explicit PackedTrunk(const Trunk& given)
+        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs),
+          down(outputs * padded(top)) {
+        for (const Linear& layer : given.layers) layers.emplace_back(layer);
+        for (Size o = 0; o < given.head.out; ++o) {
+            bias.data()[o] = given.head.bias[o];
+            for (Size i = 0; i < top; ++i) {
+                head.data()[i * outputs + o] = given.head.weight[o * top + i];
+                down.data()[o * padded(top) + i] = float(given.head.weight[o * top + i]);
+            }
+        }
+    }
+};
+
+INLINE void scale_row(const Scaling& by, Size width, double* z) {
+    for (Size k = 0; k < width; ++k) z[k] = (z[k] - by.center[k]) * by.weight[k];
+    for (Size h = 0; h < by.heavy_count; ++h) {
+        double& heavy = z[by.heavy[h]];
+        heavy = (inverse_sinh(heavy) - by.shift[h]) * by.gain[h];
+    }
+    if (by.shrink) {
+        bool far = false;
+        for (Size k = 0; k < width; ++k) far |= std::fabs(z[k]) > by.knee;
+        for (Size k = 0; far && k < width; ++k) {
+            const double size = std::fabs(z[k]);
+            if (size > by.knee) z[k] = std::copysign(by.knee + log_1_plus(size - by.knee), z[k]);
+        }
+        for (Size k = 0; k < width; ++k) z[k] *= by.shrink[k];
+    }
+    for (Size k = 0; k < width; ++k) z[k] = std::min(std::max(z[k], -by.limit), by.limit);
+}
+
+INLINE std::uint64_t mixed(std::uint64_t bits) {  // the finish of SplitMix64
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
+}
+
+class PackedNetwork final : public Scorer {
+  public:
+    PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior)
+        : width_(width), outputs_(outputs), columns_(width) {
+        if (prior.count) prior_ = Gaussians(prior, width, outputs - 1);
+        for (Size k = 0; k < width; ++k) columns_[k] = mixed(std::uint64_t(k + 1) * 0x9E3779B97F4A7C15u);
+        for (const auto& trunks : members) {
+            members_.emplace_back();
+            for (const Trunk& trunk : trunks) {
+                members_.back().emplace_back(trunk);
+                for (const PackedLayer& layer : members_.back().back().layers) widest_ = std::max(widest_, layer.out);
+            }
+        }
+    }
+
+    void outputs(Rows rows, const Scaling* scaling, double* out, std::uint64_t* hashes, double grain) const override {
+        const Size row = padded(width_);
+        Buffer<float> z(TOGETHER * row), space(3 * TOGETHER * widest_), off, distances;
+        Buffer<double> fine(width_), tops(TOGETHER * widest_);
+        if (prior_) off = Buffer<float>(TOGETHER * row), distances = Buffer<float>((TOGETHER + 1) * prior_.columns());
+        for (Size first = 0; first < rows.count; first += TOGETHER) {
+            const Size count = std::min(TOGETHER, rows.count - first);
+            for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row, hashes, grain);
+            for (std::size_t member = 0; member < members_.size(); ++member) {
+                double* to = out + (Size(member) * rows.count + first) * outputs_;
+                climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
+                if (prior_) {
+                    if (member == 0) prior_.distances(count, z.data(), row, off.data(), distances.data());
+                    for (Size i = 0; i < count; ++i)
+                        prior_.add_potentials(distances.data() + i * prior_.columns(), to + i * outputs_ + 1, 1,
+                                              distances.data() + TOGETHER * prior_.columns());
+                }
+            }
+        }
+    }
+
+    void along(Size lines, Size points, const float* start, const float* step, const float* at, double* out) const override {
+        Line line(*this, points);
+        for (Size i = 0; i < lines; ++i) {
+            for (std::size_t member = 0; member < members_.size(); ++member) {
+                double* to = out + ((Size(member) * lines + i) * points) * outputs_;
+                std::fill(to, to + points * outputs_, 0.0);
+                for (const PackedTrunk& trunk : members_[member]) {
+                    line.begin(trunk, start + i * width_, step + i * width_, at + i * points);
+                    line.up(trunk);
+                    line.read(trunk, to, outputs_);
+                }
+            }
+            if (prior_) line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
+        }
+    }
+
+    void back(Size lines, Size points, const float* start, const float* step, const float* at, const float* by, float* out) const override {
+        Line line(*this, points);
+        const Size apart = lines * points * outputs_;  // from a member's derivatives to the next one's
+        for (Size i = 0; i < lines; ++i) {
+            line.total.clear();
+            for (std::size_t member = 0; member < members_.size(); ++member)
+                for (const PackedTrunk& trunk : members_[member]) {
+                    line.begin(trunk, start + i * width_, step + i * width_, at + i * points);
+                    line.up(trunk);
+                    line.down(trunk, by + Size(member) * apart + i * points * outputs_);
+                }
+            if (prior_) line.pull(start + i * width_, step + i * width_, at + i * points, by + i * points * outputs_, apart);
+            std::memcpy(out + i * width_, line.total.data(), width_ * sizeof(float));
+        }
+    }
+
+  private:
+    void take(Rows rows, Size number, const Scaling* scaling, double* fine, float* z, std::uint64_t* hashes, double grain) const {
+        if (rows.floats && !scaling) {
+            std::memcpy(z, rows.floats + number * width_, width_ * sizeof(float));
+            return;
+        }
+        if (rows.doubles)
+            std::memcpy(fine, rows.doubles + number * width_, width_ * sizeof(double));
+        else
+            for (Size k = 0; k < width_; ++k) fine[k] = double(rows.floats[number * width_ + k]);
+        if (scaling) scale_row(*scaling, width_, fine);
+        for (Size k = 0; k < width_; ++k) z[k] = float(fine[k]);
+        if (hashes) {
+            std::uint64_t total = 0;
+            for (Size k = 0; k < width_; ++k) {
+                const double steps = std::min(std::max(fine[k] / grain, -0x1p62), 0x1p62);
+                total += mixed(std::uint64_t(std::int64_t(std::nearbyint(steps))) ^ columns_[k]);
+            }
+            hashes[number] = mixed(total);
+        }
+    }
+
+    // The outputs of one member for rows that are scaled: the sum of what its trunks' heads say.
+    void climb(const std::vector<PackedTrunk>& trunks, Size rows, View z, float* space, double* tops, double* out) const {
+        std::fill(out, out + rows * outputs_, 0.0);
+        for (const PackedTrunk& trunk : trunks) {
+            View below = z;
+            float* above = space;
+            for (const PackedLayer& layer : trunk.layers) {
+                product(rows, layer.out, layer.in, below, layer.across.data(), layer.out, above, layer.out, layer.bias.data(), 0);
+                for (Size i = 0; i < rows * layer.out; i += WIDTH) store(above + i, gelu(load(above + i)));
+                below = {above, layer.out, 1};
+                above = above == space ? space + TOGETHER * widest_ : space;
+            }
+            read(trunk, rows, below, tops, out, outputs_);
+        }
+    }
+
+    // Add what a trunk's head says of the features below it. In double: large terms cancel here.
+    static void read(const PackedTrunk& trunk, Size rows, View below, double* tops, double* out, Size wanted) {
+        for (Size i = 0; i < rows; ++i)
+            for (Size q = 0; q < trunk.top; ++q) tops[i * trunk.top + q] = double(below.at[i * below.row + q]);
+        for (Size o = 0; o < trunk.outputs; o += HALF) {
+            Size i = 0;
+            for (; i + 6 <= rows; i += 6) read_tile<6>(trunk, o, tops + i * trunk.top, out + i * wanted, wanted);
+            for (; i < rows; ++i) read_tile<1>(trunk, o, tops + i * trunk.top, out + i * wanted, wanted);
+        }
+    }
+
+    template <int ROWS>
+    INLINE void read_tile(const PackedTrunk& trunk, Size o, const double* tops, double* out, Size wanted) {
+        Doubles sums[ROWS];
+        for (int i = 0; i < ROWS; ++i) sums[i] = load(trunk.bias.data() + o);
+        for (Size q = 0; q < trunk.top; ++q) {
+            const Doubles weight = load(trunk.head.data() + q * trunk.outputs + o);
+            for (int i = 0; i < ROWS; ++i) sums[i] = fma(all(tops[i * trunk.top + q]), weight, sums[i]);
+        }
+        double found[HALF];
+        for (int i = 0; i < ROWS; ++i) {
+            store(found, sums[i]);
+            for (Size j = 0; j < std::min<Size>(HALF, wanted - o); ++j) out[i * wanted + o + j] += found[j];
+        }
+    }
+
+    // Points on one straight line: the first layer is linear, so it is needed for the line, not for every point.
+    struct Line {
+        const PackedNetwork& net;
+        Size points, row;
+        std::size_t layers = 0;
+        Buffer<float> ends, features, value, slope, by, other, z, off, distances, shares, total;
+        Buffer<double> tops;
+
+        Line(const PackedNetwork& network, Size count)
+            : net(network), points(count), row(padded(network.width_)), ends(2 * row), features(2 * net.widest_),
+              by(count * net.widest_), other(count * net.widest_), z(count * row), off(count * row), total(row), tops(count * net.widest_) {
+            for (const auto& trunks : net.members_)
+                for (const PackedTrunk& trunk : trunks) layers = std::max(layers, trunk.layers.size());
+            value = Buffer<float>(Size(layers) * count * net.widest_);
+            slope = Buffer<float>(Size(layers) * count * net.widest_);
+            if (net.prior_) distances = Buffer<float>((count + 1) * net.prior_.columns()), shares = Buffer<float>(count * net.prior_.columns());
+        }
+
+        float* of(Buffer<float>& all, std::size_t layer) { return all.data() + Size(layer) * points * net.widest_; }
+
+        void begin(const PackedTrunk& trunk, const float* start, const float* step, const float* at) {
+            const PackedLayer& first = trunk.layers[0];
+            std::memcpy(ends.data(), start, net.width_ * sizeof(float));
+            std::memcpy(ends.data() + row, step, net.width_ * sizeof(float));
+            product(1, first.out, first.in, {ends.data(), row, 1}, first.across.data(), first.out, features.data(), first.out, first.bias.data(), 0);
+            product(1, first.out, first.in, {ends.data() + row, row, 1}, first.across.data(), first.out, features.data() + net.widest_, first.out);
+            for (Size i = 0; i < points; ++i)
+                for (Size j = 0; j < first.out; j += WIDTH)
+                    bend(0, i * first.out + j, fma(all(at[i]), load(features.data() + net.widest_ + j), load(features.data() + j)));
+        }
+
+        void bend(std::size_t layer, Size place, Floats h) {
+            const Gelu g = gelu_and_slopes(h);
+            store(of(value, layer) + place, g.value);
+            store(of(slope, layer) + place, g.slope);
+        }
+
+        void up(const PackedTrunk& trunk) {
+            for (std::size_t i = 1; i < trunk.layers.size(); ++i) {
+                const PackedLayer& layer = trunk.layers[i];
+                product(points, layer.out, layer.in, {of(value, i - 1), trunk.layers[i - 1].out, 1}, layer.across.data(), layer.out,
+                        by.data(), layer.out, layer.bias.data(), 0);
+                for (Size j = 0; j < points * layer.out; j += WIDTH) bend(i, j, load(by.data() + j));
+            }
+        }
+
+        void read(const PackedTrunk& trunk, double* out, Size wanted) {
+            const std::size_t last = trunk.layers.size() - 1;
+            PackedNetwork::read(trunk, points, {of(value, last), trunk.layers[last].out, 1}, tops.data(), out, wanted);
+        }
+
+        void down(const PackedTrunk& trunk, const float* by_outputs) {
+            const std::size_t last = trunk.layers.size() - 1;
+            float *here = by.data(), *there = other.data();
+            product(points, trunk.layers[last].out, net.outputs_, {by_outputs, net.outputs_, 1}, trunk.down.data(), padded(trunk.top), here,
+                    trunk.layers[last].out);
+            for (std::size_t i = last + 1; i-- > 0;) {
+                const PackedLayer& layer = trunk.layers[i];
+                for (Size j = 0; j < points * layer.out; j += WIDTH) store(here + j, load(here + j) * load(of(slope, i) + j));
+                if (i == 0) break;
+                product(points, padded(layer.in), layer.out, {here, layer.out, 1}, layer.downward.data(), padded(layer.in), there, padded(layer.in));
+                std::swap(here, there);
+            }
+            const PackedLayer& first = trunk.layers[0];
+            for (Size i = 1; i < points; ++i) add_scaled(here, 1.0f, here + i * first.out, first.out);
+            product(1, row, first.out, {here, first.out, 1}, first.downward.data(), row, total.data(), row, total.data(), row);
+        }
+
+        void place(const float* start, const float* step, const float* at) {
+            for (Size i = 0; i < points; ++i)
+                for (Size k = 0; k < net.width_; ++k) z.data()[i * row + k] = std::fma(at[i], step[k], start[k]);
+            net.prior_.distances(points, z.data(), row, off.data(), distances.data());
+        }
+
+        void add_prior(const float* start, const float* step, const float* at, double* out, Size apart) {
+            place(start, step, at);
+            const Size columns = net.prior_.columns();
+            for (std::size_t member = 0; member < net.members_.size(); ++member)
+                for (Size i = 0; i < points; ++i)
+                    net.prior_.add_potentials(distances.data() + i * columns, out + Size(member) * apart + i * net.outputs_ + 1, 1,
+                                              distances.data() + points * columns);
+        }
+
+        void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
+            place(start, step, at);
+            const Size columns = net.prior_.columns();
+            shares.clear();
+            for (Size i = 0; i < points; ++i)
+                for (Size s = 0; s + 1 < net.outputs_; ++s) {
+                    float weight = 0;
+                    for (std::size_t member = 0; member < net.members_.size(); ++member)
+                        weight += by_outputs[Size(member) * apart + i * net.outputs_ + 1 + s];
+                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns, distances.data() + points * columns);
+                }
+            net.prior_.pull(points, shares.data(), off.data(), z.data());
+            for (Size i = 0; i < points; ++i) add_scaled(total.data(), 1.0f, z.data() + i * row, row);
+        }
+    };
+
+    Size width_, outputs_, widest_ = 0;
+    std::vector<std::vector<PackedTrunk>> members_;
+    std::vector<std::uint64_t> columns_;
+    Gaussians prior_;
+};
+
+// The raw scores that outputs amount to: see `average` in scores/calibration.py.
+static void raw(Size members, Size n, Size k, const double* outputs, const double* low, const double* per_unit, double bend, double* out) {
+    const Size from = k < 3 ? 0 : 1, to = k < 3 ? k : k - 1;
+    std::vector<double> values(k);
+    for (Size i = 0; i < n; ++i) {
+        double logit = 0, local = 0;
+        for (Size m = 0; m < members; ++m) {
+            const double* own = outputs + (m * n + i) * (1 + k);
+            logit += own[0];
+            for (Size s = 0; s < k; ++s) values[s] = (own[1 + s] - low[m * k + s]) * per_unit[m * k + s];
+            if (k >= 3) {  // the highest to the end, then the lowest to the front
+                for (Size s = 0; s + 1 < k; ++s)
+                    if (values[s] > values[s + 1]) std::swap(values[s], values[s + 1]);
+                for (Size s = k - 2; s-- > 0;)
+                    if (values[s] > values[s + 1]) std::swap(values[s], values[s + 1]);
+            }
+            for (Size s = from; s < to; ++s)
+                local += values[s] > 1 - bend ? 1 - bend * bend / (2 * bend - (1 - values[s])) : values[s];
+        }
+        out[2 * i] = logit / double(members);
+        out[2 * i + 1] = local / double(members * (to - from));
+    }
+}
+
+}  // namespace TARGET
