@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
@@ -24,6 +23,9 @@ from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation
 from centrality.tables.unreadable import MOST, Unreadable, checked_share
+
+if TYPE_CHECKING:
+    from torch import nn
 
 NOT_SAVED = ("cache", "device", "download", "progress", "unreadable")  # settings that mean nothing on another machine
 LEARNED = "representation."  # how the names of a representation's arrays begin
@@ -202,7 +204,7 @@ class Chain(CentralityModel):
         header: model_file.Header,
         arrays: model_file.Arrays,
         *,
-        encoder: nn.Module | None,
+        encoder: "nn.Module | None",
         representation: Representation | None,
         device: str,
     ) -> Self:
@@ -225,7 +227,7 @@ class Chain(CentralityModel):
 def load(
     path: str | os.PathLike[str],
     *,
-    encoder: nn.Module | None = None,
+    encoder: "nn.Module | None" = None,
     representation: Representation | None = None,
     device: str = "auto",
 ) -> FUSE | Chain:

@@ -19,7 +19,6 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-import torch
 from sklearn.utils import check_random_state
 
 from centrality import tables
@@ -153,7 +152,7 @@ def _fit(model: CentralityModel, rows: pa.Table) -> CentralityModel:
 
 def _on_cpu(model: CentralityModel) -> CentralityModel:
     """Return the same model for any node: a GPU of this one may not be there."""
-    return model.with_fitted(model.fitted_.on(torch.device("cpu")))
+    return model.with_fitted(model.fitted_.on("cpu"))
 
 
 @contextmanager

@@ -1,18 +1,15 @@
 """Define FUSE, the estimator people import."""
 
-import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
 from centrality import __version__, model_file
 from centrality._checks import InputError, widths
@@ -33,8 +30,8 @@ from centrality.model.reading import Features, Reading
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, settled
 from centrality.network.devices import find_device
+from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
-from centrality.network.priors import fit_prior
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
@@ -47,6 +44,9 @@ from centrality.training.paper import paper_settings
 from centrality.training.plan import Plan, members_for
 from centrality.training.rows import Rows, split_for
 from centrality.training.schedules import train
+
+if TYPE_CHECKING:
+    from torch import nn
 
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
@@ -127,7 +127,7 @@ class FUSE(CentralityModel):
         metric: str | Callable[..., Any] = "euclidean",
         noise_scale: float | Sequence[float] | str = "auto",
         hidden: Sequence[int] = (128, 128),
-        encoder: nn.Module | None = None,
+        encoder: "nn.Module | None" = None,
         shared_encoder: bool = True,
         scheme: int = 1,
         anchors: int = 256,
@@ -214,7 +214,7 @@ class FUSE(CentralityModel):
         seed: int,
         checkpoint: Checkpoint | None,
     ) -> Trained:
-        device, generator = find_device(self.device), torch.Generator().manual_seed(seed)
+        device = find_device(self.device)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         settings = self.get_params(deep=False)
         plan, members = Plan.of(settings), members_for(settings, *X.shape)
@@ -223,23 +223,17 @@ class FUSE(CentralityModel):
         room = self._room(device)
         split = None if self.epochs is not None else split_for(X, scaling, members, room, one_prior=self.novelty)
         most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own
-        rows = Rows(X, scaling, device, rng, room=room, most=most, folds=own)
+        rows = Rows(X, scaling, rng, room=room, most=most, folds=own)
         plan = replace(plan, left_out=None if split is None else split.folds.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = build(self.layout(rows.width, len(plan.noise_scales), members), generator)
+        network = build(self.layout(rows.width, len(plan.noise_scales), members), np.random.default_rng(seed + 1))
         if self.novelty and self.epochs is None:
             learned = rows.without(None if plan.left_out is None else 0)
-            network.prior = fit_prior(rows.z.cpu().numpy()[learned], plan.noise_scales, rng)
-        network = network.to(device)
-        # A user's encoder may hold dropout, which draws from torch's global generator: seed that, then restore it.
-        with torch.random.fork_rng(enabled=self.encoder is not None):
-            if self.encoder is not None:
-                torch.manual_seed(seed)
-            noise = torch.Generator(device).manual_seed(seed + 1)
-            history = train(network, rows, comparison, plan, rng=rng, generator=noise, checkpoint=checkpoint)
+            network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
+        history = train(network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint)
         seen, names = Memory(None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        return Trained(network, scaling, plan.noise_scales, history, seen, names, split)
+        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, split)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
@@ -289,7 +283,9 @@ class FUSE(CentralityModel):
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         split = None if before.folds is None else Split.of(before.scaling.blocks(replay.rows), before.folds)
         network, history = self._taught(replay.rows, split, X.shape[0] / replay.seen, rng, seed)
-        trained = Trained(network, before.scaling, before.noise_scale, history, replay, before.names, split)
+        trained = Trained(
+            network, before.device, before.scaling, before.noise_scale, history, replay, before.names, split
+        )
         self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
         return self
 
@@ -300,10 +296,9 @@ class FUSE(CentralityModel):
         before = self.fitted_
         plan = Plan.of(self.get_params(deep=False)).gentle(before.noise_scale, share)
         plan = replace(plan, left_out=None if split is None else split.folds.left_out)
-        network, device = copy.deepcopy(before.network), before.scorer.device
-        rows = Rows(X, before.scaling, device, rng, room=HELD_VALUES, folds=None if split is None else split.own)
-        noise = torch.Generator(device).manual_seed(seed)
-        went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, generator=noise)
+        network, device = before.network.copy(), before.device
+        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=None if split is None else split.own)
+        went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, seed=seed, device=device)
         begun = before.history["step"][-1]
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
@@ -318,11 +313,15 @@ class FUSE(CentralityModel):
             members=members,
         )
 
-    def _room(self, device: torch.device) -> int:
+    def _room(self, device: str) -> int:
         """Return how many values training may hold at once: on a GPU half of what is free there."""
         if self.epochs is not None:
             return 1 << 62  # the paper's schedule passes over all rows
-        return torch.cuda.mem_get_info(device)[0] // 8 if device.type == "cuda" else HELD_VALUES
+        if not device.startswith("cuda"):
+            return HELD_VALUES
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0]) // 8
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
@@ -373,7 +372,7 @@ class FUSE(CentralityModel):
 
     @classmethod
     def from_parts(
-        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: nn.Module | None, device: str
+        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: "nn.Module | None", device: str
     ) -> Self:
         """Put together the model that `parts` took apart; a ValueError if the parts do not fit."""
         if header["model"] != cls.__name__:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import torch
 
 from centrality._estimator import CheckedRows
-from centrality.network.devices import threads, use_one_thread
+from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Outputs
+from centrality.network.scorer import Outputs, Scorer
 from centrality.scores.folds import Folds
 
 
@@ -30,31 +28,28 @@ def in_blocks(
     With `folds`, rows that were trained on are judged by members that have not seen them; `as_if_trained_on`, all are.
     """
 
+    grain = 0.0 if folds is None or not len(folds.known) else folds.grain
+
     def score(rows: CheckedRows) -> Outputs:
-        z = scaling.scaled(dense(rows))
-        outputs = scorer(torch.from_numpy(z.astype(np.float32)).to(scorer.device)).cpu().numpy()
-        if folds is not None and as_if_trained_on:
-            folds.one_each(outputs, z)
-        elif folds is not None:
-            folds.honest(outputs, *folds.recognised(z))
+        outputs, hashed = scorer.of_rows(dense(rows), scaling, grain)
+        if folds is not None and grain:
+            if as_if_trained_on:
+                folds.one_each(outputs, hashed)
+            else:
+                folds.honest(outputs, *folds.recognised(hashed))
         return finish(outputs)
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 
 
-def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: torch.device) -> Outputs:
-    """Return what `work` makes of each block of rows, joined along its first dimension.
-
-    Each thread takes a block for itself: on a busy machine, threads that share each product would mostly wait for one
-    another.
-    """
+def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: str) -> Outputs:
+    """Return what `work` makes of each block of rows, joined along its first dimension; each thread takes a block."""
     n = X.shape[0]
     starts = range(0, n, size)
     if len(starts) == 1:
-        with threads(1):
-            return work(X)
+        return work(X)
     result: Outputs | None = None
-    with threads(1) as cores, _pool(1 if device.type != "cpu" else cores) as pool:
+    with ThreadPoolExecutor(cores() if is_cpu(device) else 1) as pool:
         try:
             parts = pool.map(lambda start: work(X[start : start + size]), starts)
             for start, part in zip(starts, parts, strict=True):
@@ -66,10 +61,6 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
             raise
     assert result is not None  # there is at least one block
     return result
-
-
-def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, initializer=use_one_thread)
 
 
 def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:

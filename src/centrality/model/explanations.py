@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from centrality.network.scorer import Scorer
-from centrality.scores.calibration import Calibration, Outputs, chord
+from centrality.network.scorer import Outputs, Scorer
+from centrality.scores.calibration import Calibration, chord
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
@@ -119,10 +118,8 @@ class Field:
         return np.asarray(back(slopes[:, :, None].astype(np.float32)) * largest[0])
 
     def _along(self, *line: NDArray[np.float32]) -> tuple[Outputs, Callable[[Outputs], Matrix]]:
-        device = self.scorer.device
-        start, step, at = (torch.from_numpy(np.require(part, requirements=["C", "W"])).to(device) for part in line)
-        outputs, back = self.scorer.along(start, step, at)
-        return outputs.cpu().numpy(), lambda by: back(torch.from_numpy(by).to(device)).cpu().numpy().astype(np.float64)
+        outputs, back = self.scorer.along(*line)
+        return outputs, lambda by: back(by).astype(np.float64)
 
     def on_line(self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]) -> Matrix:
         """Return f at the scaled points start + at * step, before it is squeezed into [0, 1]."""  # (n, s)

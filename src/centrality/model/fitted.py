@@ -6,13 +6,11 @@ Rows come in as (n, p) arrays or CSR matrices in the user's units, already check
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
@@ -23,11 +21,11 @@ from centrality.model.replay import Memory
 from centrality.model.typical import nearest
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Scorer
+from centrality.network.scorer import Outputs, Scorer, scorer_for
 from centrality.scores import conformal
-from centrality.scores.calibration import Calibration, Outputs
+from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
-from centrality.scores.folds import Folds
+from centrality.scores.folds import Folds, hashes
 from centrality.scores.report import Report
 
 OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
@@ -52,6 +50,7 @@ class Fitted:
     training_scores: TrainingScores | None = None  # None, as the next two: the file is from before they were kept
     typical: Matrix | None = None  # (k, p) the deepest point, and those of further regions, in the user's units
     report: Report | None = None
+    device: str = "cpu"  # where it scores
     offset_at_t: float | None = None  # the t for which `offset` holds
     offsets: Matrix | None = None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1
 
@@ -68,8 +67,8 @@ class Fitted:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """Return the network, folded for scoring."""
-        return Scorer(self.network)
+        """Return what scores with the network, on the device."""
+        return scorer_for(self.network, self.device)
 
     @property
     def width(self) -> int:
@@ -81,9 +80,9 @@ class Fitted:
         """Return what the columns are called: x0, x1, ... where the training rows had no names."""
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(self.width)]
 
-    def on(self, device: torch.device) -> Fitted:
+    def on(self, device: str) -> Fitted:
         """Return the same model on this device."""
-        return self if self.scorer.device == device else replace(self, network=copy.deepcopy(self.network).to(device))
+        return self if self.device == device else replace(self, device=device)
 
     # From rows to scores, each one forward pass.
 
@@ -148,7 +147,7 @@ class Fitted:
             parts = field.contributions(starts[nearest(starts, z)].astype(np.float32), z.astype(np.float32))
             return parts if self.folds is None else self._adding_up(block, parts, t)
 
-        return block_by_block(rows, ROWS_EXPLAINED, work, self.scorer.device)
+        return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 
     def _adding_up(self, rows: CheckedRows, parts: Matrix, t: float) -> Matrix:
         """Let the contributions of rows that were trained on add up to what members say that have not seen them.
@@ -156,7 +155,7 @@ class Fitted:
         The field is that of all members together, which knows these rows better than it should.
         """
         assert self.folds is not None
-        found, _ = self.folds.recognised(self.scaling.scaled(dense(rows)))
+        found, _ = self.folds.recognised(hashes(self.scaling.scaled(dense(rows)), self.folds.grain))
         if len(found):
             some = rows[found]
             seen = self.calibration.centrality(self.raw_of_all(some), t)
@@ -175,7 +174,7 @@ class Fitted:
             points = field.uphill(self.scaling.scaled(given), centre, steps, self.scaling.varying())
             return self.scaling.in_users_units(given, points)
 
-        return block_by_block(rows, ROWS_WALKED, work, self.scorer.device)
+        return block_by_block(rows, ROWS_WALKED, work, self.device)
 
     def _field(self, t: float) -> Field:
         reach = max(self.noise_scale) * self.width**0.5
@@ -198,7 +197,7 @@ class Fitted:
         def work(block: CheckedRows) -> NDArray[np.intp]:
             return nearest(points, self.scaling.scaled(dense(block)))
 
-        return block_by_block(rows, rows_per_block(self.width), work, self.scorer.device)
+        return block_by_block(rows, rows_per_block(self.width), work, self.device)
 
     # What the scores of calibration and training rows say about new ones.
 

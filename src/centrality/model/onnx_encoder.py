@@ -10,6 +10,15 @@ from torch import nn
 
 from centrality._checks import InputError
 from centrality._optional import optional
+from centrality.network.modules import Copies, as_module
+from centrality.network.network import Network
+
+
+def encoder_of(network: Network, trunk: int, member: int) -> nn.Module:
+    """Return a member's copy of the user's encoder, as it was trained."""
+    copies = as_module(network).trunks[trunk]
+    assert isinstance(copies, Copies)
+    return copies.members[member]
 
 
 def nodes_of(encoder: nn.Module, width: int, opset: int, z: str, prefix: str) -> tuple[list[Any], list[Any], str]:

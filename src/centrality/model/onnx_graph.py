@@ -6,25 +6,25 @@ calibration compute in float64 as they do there, the network in float32 but for 
 
 import json
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
-from centrality.model.onnx_encoder import nodes_of
-from centrality.network.layers import Copies, Linear, numbers
-from centrality.network.network import Network
-from centrality.network.prior import Value
-from centrality.network.scaling import KNEE, Scaling
-from centrality.network.scorer import folded
+from centrality.network.gaussians import CANCELLING, LOWEST
+from centrality.network.network import Network, Weights
+from centrality.network.scaling import KNEE, LIMIT, Scaling
+from centrality.network.scorer import folded_head
 from centrality.onnx import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
 from centrality.scores.mixing import ROOM
+
+Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
 OPSET = 20  # the first with Gelu
 IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
@@ -132,7 +132,7 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
             "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
         )
         u = graph("Mul", u, scaling.shrink)
-    u = graph("Min", graph("Max", u, -1e15), 1e15)
+    u = graph("Min", graph("Max", u, -LIMIT), LIMIT)
     return graph.as_float32(u)
 
 
@@ -150,42 +150,65 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
     """Write the networks: (n, members) global logits and (n, members * k) local potentials, in float64."""
     logits: list[str] = []
     potentials: list[str] = []
-    prior = None if network.prior is None else network.prior.as_graph(graph, z)
+    prior = _mixture(graph, network.prior, z) if network.prior else None
     for member in range(network.members):
-        features = [_features(graph, trunk, member, z, width) for trunk in network.trunks]
-        logits.append(_head(graph, features[0], network.global_head, network.trunks[0], member))
-        local = _head(graph, features[-1], network.local_head, network.trunks[-1], member)
+        features = [_features(graph, network, trunk, member, z, width) for trunk in range(network.layout.trunks)]
+        logits.append(_head(graph, features[0], network, "global_head", 0, member))
+        local = _head(graph, features[-1], network, "local_head", network.layout.trunks - 1, member)
         potentials.append(local if prior is None else graph("Add", local, prior))
     return graph("Concat", *logits, axis=1), graph("Concat", *potentials, axis=1)
 
 
-def _features(graph: Graph, trunk: nn.Module, member: int, z: str, width: int) -> str:
+def _features(graph: Graph, network: Network, trunk: int, member: int, z: str, width: int) -> str:
     """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
-    if isinstance(trunk, Copies):
-        nodes, constants, made = nodes_of(trunk.members[member], width, OPSET, z, f"encoder_{len(graph.nodes)}_")
+    if not network.layout.standard:
+        from centrality.model.onnx_encoder import encoder_of, nodes_of  # brings torch
+
+        encoder = encoder_of(network, trunk, member)
+        nodes, constants, made = nodes_of(encoder, width, OPSET, z, f"encoder_{len(graph.nodes)}_")
         graph.nodes += nodes
         graph.constants += constants
         return made
-    for layer in _layers(trunk)[:-1]:
-        z = graph("Gelu", _linear(graph, z, layer.weight[member], layer.bias[member]))
+    for place in range(len(network.layout.hidden)):
+        z = graph("Gelu", _linear(graph, z, *network.linear(f"trunks.{trunk}.{2 * place}", member)))
     return z
 
 
-def _head(graph: Graph, features: str, head: Linear, trunk: nn.Module, member: int) -> str:
-    weight: Tensor = head.weight
-    bias: Tensor = head.bias
-    if not isinstance(trunk, Copies):
-        projection = _layers(trunk)[-1]
-        weight, bias = folded(head, projection.weight, projection.bias)
-    return _linear(graph, graph.as_float64(features), weight[member], bias[member], np.float64)
+def _head(graph: Graph, features: str, network: Network, head: str, trunk: int, member: int) -> str:
+    if network.layout.standard:
+        weight, bias = folded_head(network, member, head, trunk)
+    else:
+        weight, bias = (part.astype(np.float64) for part in network.linear(head, member))
+    return _linear(graph, graph.as_float64(features), weight, bias)
 
 
-def _layers(trunk: nn.Module) -> list[Linear]:
-    return [layer for layer in trunk.modules() if isinstance(layer, Linear)]
+def _linear(graph: Graph, x: str, weight: NDArray[Any], bias: NDArray[Any]) -> str:
+    return graph("Add", graph("MatMul", x, weight.T), bias)
 
 
-def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor, kind: type[np.floating[Any]] = np.float32) -> str:
-    return graph("Add", graph("MatMul", x, numbers(weight, kind).T), numbers(bias, kind))
+def _mixture(graph: Graph, prior: Weights, z: str) -> str:
+    """Write the mixture's potentials, (n, p) -> (n, k), in float64.
+
+    |z - c|² is found as |z|² + |c|² - 2 z·c, where float32 loses about 2⁻²⁴ |c|² of it, and a potential that times
+    half the precision; among the rows a potential changes by about p/2. Where that is too much, float64 computes it.
+    """
+    precision, level = prior["precision"], prior["level"]
+    lost = (precision * np.square(prior["centres"]).sum(1)).max()
+    kind: type[np.float32 | np.float64] = np.float64 if lost > CANCELLING * len(prior["mean"]) else np.float32
+    mean, centres = prior["mean"].astype(kind), prior["centres"].astype(kind)
+    off = graph("Sub", graph.as_float64(z) if kind is np.float64 else z, mean)
+    own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
+    lengths = graph("Add", own, np.square(centres).sum(1))
+    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), kind(0))
+    distances = graph.as_float32(distances)
+    potentials = []
+    for of_level, of_precision in zip(level, precision, strict=True):
+        exponents = graph("Add", graph("Mul", distances, np.float32(-0.5) * of_precision), of_level)
+        exponents = graph("Max", exponents, np.float32(LOWEST))
+        highest = graph("ReduceMax", exponents, [1], keepdims=1)
+        total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
+        potentials.append(graph("Add", highest, graph("Log", total)))
+    return graph.as_float64(graph("Concat", *potentials, axis=1))
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
@@ -22,7 +21,7 @@ from centrality.scores.report import Report
 
 def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
-    arrays = {f"network.{name}": value.cpu().numpy() for name, value in fitted.network.state_dict().items()}
+    arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
     arrays |= {
         **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None},
         "calibration.potentials": fitted.calibration.potentials,
@@ -56,13 +55,14 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: torch.device) -> Fitted:
+def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
     names, p = header["feature_names"], layout.width
     if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
         raise InputError(f"feature_names must name {p} columns.")
     return Fitted(
-        network=_network(arrays, layout).to(device),
+        network=_network(arrays, layout),
+        device=device,
         scaling=_scaling(arrays, p),
         calibration=_calibration(header, arrays, calibration, layout),
         noise_scale=tuple(header["noise_scale"]),
@@ -87,10 +87,8 @@ def members_of(header: Header) -> int:
 
 def _network(arrays: Arrays, layout: Layout) -> Network:
     mark = "network."
-    weights = {
-        name.removeprefix(mark): torch.from_numpy(array) for name, array in arrays.items() if name.startswith(mark)
-    }
-    unusable = [name for name, weight in weights.items() if not torch.isfinite(weight).all()]
+    weights = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
+    unusable = [name for name, weight in weights.items() if not np.isfinite(weight).all()]
     if unusable:
         raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
     return restore(layout, weights)

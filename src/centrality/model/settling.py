@@ -15,7 +15,7 @@ from centrality.model.replay import Memory
 from centrality.model.typical import typical_points
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import Scorer
+from centrality.network.scorer import scorer_for
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
@@ -31,6 +31,7 @@ class Trained:
     """Hold what training leaves behind."""
 
     network: Network
+    device: str
     scaling: Scaling
     noise_scale: tuple[float, ...]
     history: History
@@ -58,7 +59,9 @@ def settled(
     put on one level, and the median row is given g = 0. The paper's schedule leaves both where training ended.
     """
     seen = X if len(judged) == X.shape[0] else X[judged]
-    by_row = in_blocks(Scorer(trained.network), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
+    by_row = in_blocks(
+        scorer_for(trained.network, trained.device), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1)
+    )
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     if level_is_open:
         _level(trained.network, outputs, np.median(outputs, axis=1))
@@ -72,9 +75,10 @@ def settled(
     raw = fixed.raw(outputs)
     heads, scores = fixed.heads(raw), fixed.scores(raw, t)
     by_t = (fixed.scores(raw, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
-    field = Field(Scorer(trained.network), fixed.softened(), reach=1.0, t=1.0)
+    field = Field(scorer_for(trained.network, trained.device), fixed.softened(), reach=1.0, t=1.0)
     return Fitted(
         network=trained.network,
+        device=trained.device,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,

@@ -1,178 +1,67 @@
-"""Choose where to compute, and with how many threads."""
+"""Choose where to compute, and on how many cores. Devices are called as torch calls them; torch is asked only if need be.
 
-import ctypes
+No GPU, no need: a machine without one, or a user who says "cpu", never waits for torch to be imported.
+"""
+
 import os
-import threading
-from collections.abc import Callable
-from functools import cache
+import sys
+from contextlib import suppress
 from pathlib import Path
 
-import torch
-
 from centrality._checks import InputError
+from centrality._optional import optional
+
+NVIDIA = (Path("/proc/driver/nvidia/version"), Path("/dev/nvidiactl"), Path("/dev/dxg"))  # dxg: Windows' Linux
+NAMES = "auto, cpu, cuda, cuda:<number> or mps"
 
 
-def find_device(name: str) -> torch.device:
+def find_device(name: str) -> str:
     """Return the device of this name; an error if this machine lacks it, never another device instead."""
+    if name == "cpu" or (name == "auto" and not may_have_cuda()):
+        return "cpu"
+    kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if name != "auto" and (
+        kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()) or name.endswith(":")
+    ):
+        raise InputError(f"device must be {NAMES}, got {name!r}.")
+    if kind == "cpu":
+        return "cpu"
+    torch = optional("torch", "torch")
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except (RuntimeError, TypeError):
-        raise InputError(f"device must be auto, cpu, cuda, cuda:<number> or mps, got {name!r}.") from None
-    there = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not there.get(device.type, False):
-        has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if there["mps"] else [])]
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    has_mps = torch.backends.mps.is_available()
+    there = torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count() if kind == "cuda" else has_mps
+    if not there:
+        has = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count())), *(["mps"] if has_mps else [])]
         raise InputError(f"device {name!r} was asked for, but this machine has only: {', '.join(has)}.")
-    return device
+    return name
 
 
-# A forked child has none of its parent's threads, but OpenMP waits for them for ever: it computes with its own alone.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
-
-Undo = Callable[[], object]
+def is_cpu(device: str) -> bool:
+    """Say whether a device is the CPU."""
+    return device == "cpu"
 
 
-class threads:  # noqa: N801 (a context manager, and quicker than a generator made into one)
-    """Use no more than `most` threads within the caller's torch operations; give how many there were before.
-
-    `torch.set_num_threads` sets the number of the thread that calls it, and also the one that every other thread takes
-    over, for good, when it first touches torch. If we lowered that, a thread that begins while another scores would
-    keep one thread for ever. So the caller's own number alone is set, in the libraries below torch.
-    """
-
-    __slots__ = ("_most", "_undo")
-
-    def __init__(self, most: int) -> None:
-        self._most = most if most > 1 else 1
-
-    def __enter__(self) -> int:
-        before, self._undo = (_lower_mine() or SHARED_NUMBER.lower)(self._most)
-        return before
-
-    def __exit__(self, *_: object) -> None:
-        self._undo()
+def may_have_cuda() -> bool:
+    """Say whether it is worth asking torch for a GPU: there is a driver, and torch is installed."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return False
+    driver = any(path.exists() for path in NVIDIA) or sys.platform == "win32"
+    return driver and has_torch()
 
 
-def use_one_thread() -> None:
-    """Let this thread, a new one that ends with its work, compute without helpers of its own."""
-    lower = _lower_mine()
-    if lower is None:
-        SHARED_NUMBER.set(1)
-    else:
-        lower(1)
+def has_torch() -> bool:
+    """Say whether torch is installed, without importing it."""
+    from importlib.util import find_spec
+
+    return find_spec("torch") is not None
 
 
-@cache
-def _lower_mine() -> Callable[[int], tuple[int, Undo]] | None:
-    """Return what lowers only the calling thread's number, in OpenMP and MKL; None if torch ignores those."""
-    openmp, mkl = _function("omp_set_num_threads"), _function("MKL_Set_Num_Threads_Local")
-    if openmp is None or (mkl is None and torch.backends.mkl.is_available()):  # type: ignore[no-untyped-call]
-        return None
-    before = torch.get_num_threads()
-    openmp(before + 1)
-    goes_by_it = torch.get_num_threads() == before + 1
-    openmp(before)
-    if not goes_by_it:
-        return None
-
-    def lower(most: int) -> tuple[int, Undo]:
-        before = torch.get_num_threads()  # this makes the thread known to torch, which then leaves its number alone
-        if before <= most:
-            return before, int
-        openmp(most)
-        if mkl is None:
-            return before, lambda: openmp(before)
-        mkls = mkl(most)  # what it was before: 0 for "as everywhere"
-        return before, lambda: (openmp(before), mkl(mkls))
-
-    return lower
-
-
-def _function(name: str) -> Callable[[int], int] | None:
-    """Return a C function from int to int, of torch's own library or of those it is linked with."""
-    try:
-        # PyDLL: a call so short is over before the interpreter's lock could be given away.
-        library = ctypes.PyDLL(str(next(Path(torch.__file__).parent.glob("lib/*torch_cpu.*"))))
-        found = getattr(library, name)
-    except (StopIteration, OSError, AttributeError):
-        return None
-    found.argtypes, found.restype = [ctypes.c_int], ctypes.c_int
-    return found  # type: ignore[no-any-return]
-
-
-class SharedNumber:
-    """Lower the process's number of threads, where a thread's own number cannot be set.
-
-    The first thread to enter notes the number. A thread that is new to torch finds what others have lowered; when it
-    leaves, it sets what the first one noted.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._mine = threading.Lock(), threading.local()
-        self._inside = self._wanted = 0
-
-    def lower(self, most: int) -> tuple[int, Undo]:
-        depth = getattr(self._mine, "depth", 0)
-        with self._lock:
-            if self._inside == 0:
-                self._wanted = torch.get_num_threads()
-            before = torch.get_num_threads() if depth else self._wanted
-            self._inside += 1
-            self._mine.depth = depth + 1
-            torch.set_num_threads(min(before, most))
-
-        def undo() -> None:
-            with self._lock:
-                self._inside -= 1
-                self._mine.depth = depth
-                torch.set_num_threads(before)
-
-        return before, undo
-
-    def set(self, number: int) -> None:
-        with self._lock:
-            torch.set_num_threads(number)
-
-
-SHARED_NUMBER = SharedNumber()
-
-
-class Recorded:
-    """Call a step again and again: on a GPU it is recorded once and replayed, elsewhere simply called.
-
-    The step must find and leave everything in the same memory. Its first calls are plain ones, in which libraries set
-    themselves up.
-    """
-
-    PLAIN_CALLS = 3
-
-    def __init__(self, step: Callable[[], None], device: torch.device, *, able: bool = True) -> None:
-        self._step, self._calls = step, 0
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._able = able and device.type == "cuda"
-        self._device = device
-
-    def __call__(self) -> None:
-        if self._graph is not None:
-            self._graph.replay()
-        elif not self._able:
-            self._step()
-        elif self._calls < self.PLAIN_CALLS:
-            self._calls += 1
-            # Recording wants its memory from another stream than the default.
-            aside = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-            aside.wait_stream(torch.cuda.current_stream(self._device))
-            with torch.cuda.stream(aside):
-                self._step()
-            torch.cuda.current_stream(self._device).wait_stream(aside)
-        else:
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._step()
-            self._graph.replay()  # recording has run nothing yet
+def cores() -> int:
+    """Return on how many cores to compute: all this process may use, or as many as it was told to."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(ValueError):
+        allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))
+    if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_num_threads"):
+        allowed = min(allowed, torch.get_num_threads())
+    return allowed

@@ -1,23 +1,26 @@
-"""Define the trainable part of FUSE: an encoder (or one for each head) and linear heads on top.
+"""Define the trainable part of FUSE, without a way to compute it: what it consists of, and its weights.
 
-Everything has a leading dimension of members: an ensemble's networks lie side by side in the same tensors, so that
-one batched product trains or scores them all. One network is an ensemble of one.
+An encoder (or one for each head) with linear heads on top. Every weight has a leading dimension of members: an
+ensemble's networks lie side by side. One network is an ensemble of one. The engine (`network/scorer.py`) or torch
+(`network/modules.py`) compute with it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from centrality._checks import InputError
-from centrality.network.layers import Copies, Linear, encoder_features, mlp
-from centrality.network.prior import Prior
-from centrality.network.priors import prior_for_weights
 
-PRIOR = "prior."  # how the names of a prior's weights begin: it is the network's `prior`
+if TYPE_CHECKING:
+    from torch import nn
+
+PRIOR = "prior."  # how the names of a prior's weights begin
+PRIOR_PARTS = ("mean", "centres", "precision", "level")
+
+Weights = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,98 +29,130 @@ class Layout:
 
     width: int  # columns of the rows
     hidden: Sequence[int]  # widths of our own encoder's layers
-    encoder: nn.Module | None = None  # the user's encoder, in place of our own
+    encoder: "nn.Module | None" = None  # the user's encoder, in place of our own
     shared: bool = True  # one trunk for both heads, or one for each
     potentials: int = 1  # k, one for each noise scale
     members: int = 1  # networks side by side
 
-    def empty_network(self) -> "Network":
-        """Return the network with memory for its weights, which hold no values yet."""
-        trunks = range(1 if self.shared else 2)
-        if self.encoder is None:
-            own = [mlp(self.width, self.hidden, self.members) for _ in trunks]
-            return Network(own, self.members, self.hidden[-1], self.potentials)
-        features = encoder_features(self.encoder, self.width)
-        copies = [Copies(self.encoder, self.members) for _ in trunks]
-        return Network(copies, self.members, features, self.potentials)
+    @property
+    def standard(self) -> bool:
+        """Say whether the encoder is ours, not the user's."""
+        return self.encoder is None
+
+    @property
+    def trunks(self) -> int:
+        """Return how many encoders a member has."""
+        return 1 if self.shared else 2
+
+    def layers(self) -> list[tuple[str, int, int]]:
+        """Return name, inputs and outputs of every linear layer of our own network, in the order of its weights.
+
+        In a trunk a GELU follows each layer, with no weights but a number; a linear projection comes last.
+        """
+        found = []
+        for trunk in range(self.trunks):
+            inputs = self.width
+            for place, outputs in enumerate((*self.hidden, self.hidden[-1])):
+                found.append((f"trunks.{trunk}.{2 * place}", inputs, outputs))
+                inputs = outputs
+        return [*found, ("global_head", inputs, 1), ("local_head", inputs, self.potentials)]
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every weight of our own network, in order."""
+        members = self.members
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, inputs, outputs in self.layers():
+            shapes[f"{name}.weight"] = (members, outputs, inputs)
+            shapes[f"{name}.bias"] = (members, outputs)
+        return shapes
 
 
-class Network(nn.Module):
-    """Map rows z to one global logit and k local potentials, one for each noise scale.
+@dataclass(frozen=True)
+class Network:
+    """Hold a network's weights by the names that a model file gives them; training changes them in place."""
 
-    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
-    learns the difference from it.
-    """
+    layout: Layout
+    weights: Weights
+    prior: Weights = field(default_factory=dict)  # of the mixture that clean rows start from; empty: there is none
 
-    prior: Prior | None
+    @property
+    def members(self) -> int:
+        """Return how many networks lie side by side."""
+        return self.layout.members
 
-    def __init__(self, trunks: Sequence[nn.Module], members: int, features: int, potentials: int) -> None:
-        super().__init__()
-        self.members = members
-        self.standard = not isinstance(trunks[0], Copies)  # the trunks are ours (`mlp`), not the user's
-        self.trunks = nn.ModuleList(trunks)
-        self.global_head = Linear(members, features, 1)
-        self.local_head = Linear(members, features, potentials)
-        self.prior = None
+    def arrays(self) -> Weights:
+        """Return everything that a file holds of the network."""
+        return self.weights | {f"{PRIOR}{name}": part for name, part in self.prior.items()}
 
-    def logit(self, z: Tensor) -> Tensor:
-        """Return g, the global head's Bradley-Terry logit."""  # (n, p) or (members, n, p) -> (members, n)
-        logit: Tensor = self.global_head(self.trunks[0](self._for_each(z)))
-        return logit.squeeze(2)
+    def copy(self) -> "Network":
+        """Return a network with weights of its own."""
+        return Network(self.layout, {name: array.copy() for name, array in self.weights.items()}, self.prior)
 
-    @torch.no_grad()
     def shift_logit(self, by: NDArray[np.float64]) -> None:
         """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
-        self.global_head.bias.add_(torch.from_numpy(by).to(self.global_head.bias)[:, None])
+        self.weights["global_head.bias"] += by[:, None].astype(np.float32)
 
-    @torch.no_grad()
     def shift_potentials(self, by: NDArray[np.float64]) -> None:
         """Move every member's potentials by constants, which no score can tell."""  # (members, k)
-        self.local_head.bias.add_(torch.from_numpy(by).to(self.local_head.bias))
+        self.weights["local_head.bias"] += by.astype(np.float32)
 
-    def potentials(self, z: Tensor) -> Tensor:
-        """Return l, the smoothed log-density up to a constant, at every noise scale."""  # -> (members, n, k)
-        learned: Tensor = self.local_head(self.trunks[-1](self._for_each(z)))
-        return learned if self.prior is None else learned + self.prior(z)
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Return the global logit and the potentials side by side."""  # -> (members, n, 1 + k)
-        learned = self.learned(z)
-        return learned if self.prior is None else learned + nn.functional.pad(self.prior(z), (1, 0))
-
-    def learned(self, z: Tensor) -> Tensor:
-        """Return what `forward` gives, less the prior."""  # -> (members, n, 1 + k)
-        z = self._for_each(z)
-        features = self.trunks[0](z)
-        local = features if len(self.trunks) == 1 else self.trunks[1](z)
-        return torch.cat([self.global_head(features), self.local_head(local)], dim=2)
-
-    def _for_each(self, z: Tensor) -> Tensor:
-        """Give every member the same rows (n, p); leave rows of its own (members, n, p) as they are."""
-        return z.expand(self.members, *z.shape) if z.dim() == 2 else z
+    def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return weight and bias of one of a member's linear layers."""  # (out, in), (out,)
+        return self.weights[f"{name}.weight"][member], self.weights[f"{name}.bias"][member]
 
 
-def build(layout: Layout, generator: torch.Generator) -> Network:
+def build(layout: Layout, rng: np.random.Generator) -> Network:
     """Return a network of this layout with random weights, to be trained."""
-    network = layout.empty_network()
-    for module in network.modules():
-        if isinstance(module, Linear):
-            module.initialise(generator)
+    if not layout.standard:
+        from centrality.network.modules import initial_weights  # brings torch
+
+        return Network(layout, initial_weights(layout, rng))
+    weights: Weights = {}
+    for name, inputs, outputs in layout.layers():
+        weights |= uniform(rng, name, layout.members, inputs, outputs)
+    return Network(layout, weights)
+
+
+def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int) -> Weights:
+    """Draw a linear layer's weights and biases as PyTorch does by default: uniform within ±1/√inputs."""
+    bound = inputs**-0.5
+    weight = np.empty((members, outputs, inputs), dtype=np.float32)
+    bias = np.empty((members, outputs), dtype=np.float32)
+    for member in range(members):  # one after another: the first is the same whatever their number
+        weight[member] = rng.uniform(-bound, bound, weight.shape[1:])
+        bias[member] = rng.uniform(-bound, bound, outputs)
+    return {f"{name}.weight": weight, f"{name}.bias": bias}
+
+
+def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
+    """Return the network of this layout with these weights, or raise a ValueError if they do not fit it."""
+    prior = {name.removeprefix(PRIOR): array for name, array in arrays.items() if name.startswith(PRIOR)}
+    weights = {name: array for name, array in arrays.items() if not name.startswith(PRIOR)}
+    if layout.standard:
+        _require(weights, layout.shapes())
+    if prior:
+        count = np.shape(prior.get("centres", ()))[:1]
+        each = (layout.potentials, *count)
+        shapes = {"mean": (layout.width,), "centres": (*count, layout.width), "precision": each, "level": each}
+        _require(prior, shapes)
+    network = Network(layout, weights, prior)
+    if not layout.standard:
+        from centrality.network.modules import as_module  # brings torch
+
+        as_module(network)  # the user's encoder says whether the weights fit it
     return network
 
 
-def restore(layout: Layout, weights: dict[str, Tensor]) -> Network:
-    """Return the network of this layout with these weights, or raise a ValueError if they do not fit it.
-
-    It is laid out without memory first, so that a file cannot ask for more than it brings.
-    """
-    with torch.device("meta"):
-        network = layout.empty_network()
-    try:
-        of_prior = {name.removeprefix(PRIOR): w for name, w in weights.items() if name.startswith(PRIOR)}
-        with torch.device("meta"):
-            network.prior = prior_for_weights(of_prior, width=layout.width, scales=layout.potentials)
-        network.load_state_dict(weights, strict=True, assign=True)
-    except RuntimeError as error:
-        raise InputError(f"the weights do not fit the network: {str(error)[:400]}") from None
-    return network.eval()
+def _require(found: Mapping[str, NDArray[Any]], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in wanted.items():
+        if name not in found:
+            raise InputError(f"the weights do not fit the network: {name} is missing.")
+        array = found[name]
+        if array.shape != shape or array.dtype != np.float32:
+            raise InputError(
+                f"the weights do not fit the network: {name} must hold float32 numbers of shape {shape}, "
+                f"got {array.dtype} {array.shape}."
+            )
+    unknown = sorted(set(found) - set(wanted))
+    if unknown:
+        raise InputError(f"the weights do not fit the network: it has no {unknown[0]}.")

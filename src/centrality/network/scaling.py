@@ -32,6 +32,7 @@ TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in bef
 SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails were drawn in there
 KNEE = 10.0  # spreads beyond which a column is bent
 RARE = 0.2  # a column that is constant between its tails counts as if this share of the rows differed
+LIMIT = 1e15  # no scaled number is larger
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
@@ -130,7 +131,7 @@ class Scaling:
             scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
             scaled *= self.shrink
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
-        return np.minimum(np.maximum(scaled, -1e15, out=scaled), 1e15, out=scaled)
+        return np.minimum(np.maximum(scaled, -LIMIT, out=scaled), LIMIT, out=scaled)
 
     def varying(self) -> NDArray[np.bool_]:  # (p,)
         """Say which columns have an influence at all: those that are not constant."""

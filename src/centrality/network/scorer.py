@@ -1,189 +1,125 @@
-"""Score with a trained network: linear layers folded together, and slopes along straight lines."""
+"""Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
 
-import copy
 from collections.abc import Callable
-from functools import cached_property
-from typing import Self
+from typing import Any, Protocol
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
 
-from centrality.network.layers import Linear
-from centrality.network.network import Network
-from centrality.network.prior import Prior
+from centrality.engine import Engine, engine
+from centrality.network.devices import is_cpu
+from centrality.network.network import PRIOR_PARTS, Network
+from centrality.network.scaling import KNEE, LIMIT, Scaling
+from centrality.scores.folds import hashes
 
-gelu_backward = torch.ops.aten.gelu_backward
-
-FEW = 32  # rows that are computed in float64: so many take but a little longer than in float32
-AT_ONCE = 1024  # rows that go up through the layers together, on a CPU: what lies between layers stays in its cache
-
-Layer = tuple[Tensor, Tensor]  # weight and bias
+Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
+Hashes = NDArray[np.uint64]  # (n,)
+Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-class Scorer:
-    """Score rows with a trained network, faster than its forward pass does.
+class Scorer(Protocol):
+    """Gives the outputs of a trained network."""
 
-    Each projection, being linear, is folded into the head above it; and since all trunks read the same rows, their
-    first layers are one matrix product.
+    device: str
+    members: int
 
-    What is promised about numbers (docs/internals/method.md) is kept here. Weights are rounded to float32 once and for
-    all; a few rows are then computed in float64, many in float32 but for the two places where that would show: the
-    heads, where large terms cancel, and the prior's distances, where squares do. A user's encoder computes as it was
-    made.
-    """
+    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+        """Return the outputs for rows that are scaled."""
 
-    def __init__(self, network: Network) -> None:
-        self.network, self.members = network, network.members
-        self.device = next(network.parameters()).device
-        self._finest = torch.float32 if self.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
-        if network.standard:
-            self._fold(network)
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
+        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Network]]:
-        return type(self), (self.network,)  # the rest is made of it
-
-    @torch.no_grad()
-    def _fold(self, network: Network) -> None:
-        layers = [[module for module in trunk.modules() if isinstance(module, Linear)] for trunk in network.trunks]
-        first, *middle, projection = [  # each of every member and trunk, global ones before local ones
-            (torch.cat([layer.weight for layer in same]), torch.cat([layer.bias for layer in same]))
-            for same in zip(*layers, strict=True)
-        ]
-        self.first = first[0].flatten(0, 1).T.contiguous(), first[1].flatten()
-        self.middle = [(weight.mT.contiguous(), bias[:, None].contiguous()) for weight, bias in middle]
-        self.heads = [
-            (weight.mT.float().to(self._finest).contiguous(), bias[:, None].float().to(self._finest).contiguous())
-            for weight, bias in (
-                folded(network.global_head, *(part[: self.members] for part in projection)),
-                folded(network.local_head, *(part[-self.members :] for part in projection)),
-            )
-        ]
-        self._width = layers[0][0].weight.shape[1]  # of a trunk's first layer
-        self._together = len(network.trunks) == 1  # both heads read the same features: one product for both
-        if self._together:
-            (to_global, bias_global), (to_local, bias_local) = self.heads
-            self.heads = [(torch.cat([to_global, to_local], dim=2), torch.cat([bias_global, bias_local], dim=2))]
-
-    @cached_property
-    def _layers(self) -> dict[torch.dtype, tuple[Layer, list[Layer]]]:
-        """Return the first and the middle layers, in either precision."""
-        kinds = {torch.float32, self._finest}
-        return {kind: (_as(kind, self.first), [_as(kind, layer) for layer in self.middle]) for kind in kinds}
-
-    @cached_property
-    def _fine_prior(self) -> Prior | None:
-        return copy.deepcopy(self.network.prior).to(self._finest) if self.network.prior is not None else None
-
-    @cached_property
-    def _finer(self) -> Prior | None:
-        """Return the prior that helps the one in float32; None where that one needs no help."""
-        return self._fine_prior if self.network.prior is not None and self.network.prior.needs_float64() else None
-
-    def __call__(self, z: Tensor) -> Tensor:
-        """Return what the network's forward pass gives."""  # (members, n, 1 + k)
-        if not self.network.standard:
-            with torch.no_grad():
-                outputs = self.network.learned(z)
-        elif len(z) < 2 * AT_ONCE or self.device.type != "cpu":
-            outputs = self._up_from(z)
-        else:
-            outputs = torch.cat([self._up_from(rows) for rows in torch.split(z, AT_ONCE)], dim=1)
-        return self._with_prior(outputs, z)
-
-    def _up_from(self, z: Tensor) -> Tensor:
-        if len(z) <= FEW:
-            z = z.to(self._finest)
-        (weight, bias), _ = self._layers[z.dtype]
-        return self._upward(torch.addmm(bias, z, weight))
-
-    def _with_prior(self, outputs: Tensor, z: Tensor) -> Tensor:
-        if (prior := self.network.prior) is not None:
-            few = self._fine_prior if len(z) <= FEW else None
-            outputs[:, :, 1:] += prior(z, self._finer) if few is None else few(z)
-        return outputs
-
-    def _upward(self, h: Tensor, inputs: list[Tensor] | None = None) -> Tensor:
-        """Go from the first GELU's inputs to the outputs; `inputs` collects the inputs of every GELU."""
-        a = self._by_trunk(nn.functional.gelu(h))
-        if inputs is not None:
-            inputs.append(self._by_trunk(h))
-        for weight, bias in self._layers[h.dtype][1]:
-            h = torch.baddbmm(bias, a, weight)
-            if inputs is not None:
-                inputs.append(h)
-            a = nn.functional.gelu(h)
-        a = a.to(self._finest)
-        if self._together:
-            weight, bias = self.heads[0]
-            return torch.baddbmm(bias, a, weight)
-        (to_global, bias_global), (to_local, bias_local) = self.heads
-        return torch.cat(
-            [
-                torch.baddbmm(bias_global, a[: self.members], to_global),
-                torch.baddbmm(bias_local, a[self.members :], to_local),
-            ],
-            dim=2,
-        )
-
-    def along(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def along(
+        self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
+    ) -> tuple[Outputs, Back]:
         """Return outputs at the points start + at * step, and a function from derivatives by them to those by points.
 
         `start` (n or 1, p), `step` (n, p) and `at` (n, s) give outputs (members, n, s, 1 + k); the function turns an
-        array of that shape into (n, p), summed over the s points of each line. The first layer is linear, so on a
-        straight line it is needed once for the line, not for every point: that is most of the work where p is large.
+        array of that shape into (n, p), summed over the s points of each line.
         """
-        if not self.network.standard:
-            return self._along_by_autograd(start, step, at)
-        with torch.no_grad():
-            weight, bias = self.first
-            n, s = at.shape
-            h = torch.addcmul(torch.addmm(bias, start, weight)[:, None], at[:, :, None], (step @ weight)[:, None])
-            inputs: list[Tensor] = []
-            outputs = self._upward(h.view(n * s, -1), inputs)
-            if (prior := self.network.prior) is not None:
-                points = (start[:, None] + at[:, :, None] * step[:, None]).view(n * s, -1)
-                outputs[:, :, 1:] += prior(points, self._finer)
-
-        @torch.no_grad()
-        def back(by_outputs: Tensor) -> Tensor:
-            by_outputs = by_outputs.reshape(self.members, n * s, -1)
-            parts = [by_outputs] if self._together else [by_outputs[:, :, :1], by_outputs[:, :, 1:]]
-            by_a = torch.cat(
-                [torch.bmm(part, head.mT.to(part.dtype)) for part, (head, _) in zip(parts, self.heads, strict=True)]
-            )
-            for h, (weight, _) in zip(inputs[:0:-1], self.middle[::-1], strict=True):
-                by_a = torch.bmm(gelu_backward(by_a, h), weight.mT)
-            by_h = gelu_backward(by_a, inputs[0]).view(len(by_a), n, s, -1).sum(2)  # (trunks, n, width)
-            by_line: Tensor = by_h.transpose(0, 1).reshape(n, -1) @ self.first[0].T
-            if prior is not None:
-                by_line += prior.gradient(points, by_outputs[:, :, 1:].sum(0), self._finer).view(n, s, -1).sum(1)
-            return by_line
-
-        return outputs.view(self.members, n, s, -1), back
-
-    def _along_by_autograd(self, start: Tensor, step: Tensor, at: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        n, s = at.shape
-        points = (start[:, None] + at[:, :, None] * step[:, None]).reshape(n * s, -1).requires_grad_()
-        with torch.enable_grad():
-            outputs: Tensor = self.network(points)
-
-        def back(by_outputs: Tensor) -> Tensor:
-            (by_points,) = torch.autograd.grad(outputs, points, by_outputs.reshape(outputs.shape))
-            return by_points.view(n, s, -1).sum(1)
-
-        return outputs.detach().view(self.members, n, s, -1), back
-
-    def _by_trunk(self, h: Tensor) -> Tensor:  # (n, trunks * width) -> (trunks, n, width)
-        """Return what lies side by side for all trunks, trunk by trunk."""
-        return h.view(len(h), -1, self._width).transpose(0, 1)
 
 
-def folded(head: Linear, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Return projection and head as one linear layer; in float64, since the product rounds twice."""
-    own = head.weight.double()  # (members, out, q)
-    return own @ weight.double(), head.bias.double() + (own @ bias.double()[:, :, None])[:, :, 0]
+def scorer_for(network: Network, device: str = "cpu") -> Scorer:
+    """Return what scores with this network on this device: the engine where it can, else torch."""
+    if network.layout.standard and is_cpu(device) and (found := engine()) is not None:
+        return EngineScorer(network, found)
+    from centrality.network.torch_scorer import TorchScorer  # brings torch
+
+    return TorchScorer(network, device)
 
 
-def _as(kind: torch.dtype, layer: Layer) -> Layer:
-    weight, bias = layer
-    return weight.to(kind), bias.to(kind)
+class EngineScorer:
+    """Scores on a CPU with the compiled engine.
+
+    Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
+    every sum has one fixed order: a row's outputs are the same bits in any company, on any CPU.
+    """
+
+    device = "cpu"
+
+    def __init__(self, network: Network, engine: Engine) -> None:
+        self._network, self._engine, self.members = network, engine, network.members
+        members = [
+            [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
+        ]
+        prior = engine.Mixture(*(network.prior[name] for name in PRIOR_PARTS)) if network.prior else None
+        self._model = engine.Model(members, prior)
+        self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
+
+    def __reduce__(self) -> tuple[Callable[[Network], Scorer], tuple[Network]]:
+        return scorer_for, (self._network,)  # the rest is made of it
+
+    def _trunk(self, member: int, number: int) -> tuple[object, object]:
+        """Return a trunk's layers, and the head above it, which is zero where the other trunk answers."""
+        network, trunks = self._network, self._network.layout.trunks
+        count = len(network.layout.hidden)
+        layers = [network.linear(f"trunks.{number}.{2 * place}", member) for place in range(count)]
+        heads = [folded_head(network, member, head, number) for head in ("global_head", "local_head")]
+        if trunks == 2:
+            silent = heads[1 - number]
+            heads[1 - number] = np.zeros_like(silent[0]), np.zeros_like(silent[1])
+        weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
+        return layers, (weight, bias)
+
+    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+        """Return the outputs for rows that are scaled."""
+        return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None, 0.0)[0]
+
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
+        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
+        if rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
+            rows = np.ascontiguousarray(rows, dtype=np.float64)
+        if (known := self._scaling) is None or known[0] is not scaling:
+            parts = (scaling.center, scaling.weight, scaling.heavy, scaling.shift, scaling.gain, scaling.shrink)
+            self._scaling = known = scaling, self._engine.Scaling(*parts, KNEE, LIMIT)
+        return self._model.outputs(rows, known[1], grain)
+
+    def along(
+        self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
+    ) -> tuple[Outputs, Back]:
+        """Return outputs at points on lines, and a function from derivatives by them to those by points."""
+        starts = np.broadcast_to(start, step.shape)
+        line = tuple(np.ascontiguousarray(part, dtype=np.float32) for part in (starts, step, at))
+
+        def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
+            return self._model.back(line[0], line[1], line[2], np.ascontiguousarray(by, dtype=np.float32))
+
+        return self._model.along(*line), back
+
+
+def folded_head(
+    network: Network, member: int, head: str, trunk: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a head and the projection below it as one linear layer, rounded to float32 once."""  # (out, q), (out,)
+    projection = f"trunks.{trunk}.{2 * len(network.layout.hidden)}"
+    weight, bias = (part.astype(np.float64) for part in network.linear(projection, member))
+    own, own_bias = (part.astype(np.float64) for part in network.linear(head, member))
+    with np.errstate(over="ignore"):
+        found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
+    return found[0].astype(np.float64), found[1].astype(np.float64)
+
+
+def hashes_of(rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[NDArray[np.float32], Hashes]:
+    """Return rows scaled, and where grain > 0 what their content hashes to: what a scorer without the engine needs."""
+    z = scaling.scaled(rows)
+    return z.astype(np.float32), hashes(z, grain) if grain > 0 else np.empty(0, dtype=np.uint64)

@@ -72,14 +72,14 @@ class Folds:
         more = hashed.astype(np.uint32) if len(set(self.left_out)) > 1 else self.known[:0]
         return replace(self, known=np.union1d(self.known, more))
 
-    def one_each(self, outputs: NDArray[Any], z: Scaled) -> None:
+    def one_each(self, outputs: NDArray[Any], hashed: NDArray[np.uint64]) -> None:
         """Let each row, trained on or not, be judged as training rows are: by the members without its fold.
 
         So new rows and training rows can be compared with one another.
         """
         if len(set(self.left_out)) < 2:
             return  # one judgement is all there is
-        self.honest(outputs, np.arange(outputs.shape[1]), folds_of(hashes(z, self.grain), self.count))
+        self.honest(outputs, np.arange(outputs.shape[1]), folds_of(hashed, self.count))
 
     def honest(self, outputs: NDArray[Any], at: Any, folds: NDArray[np.int64]) -> None:
         """Let all members say of these rows, in place, what those say that have not seen them."""  # (members, n, k)
@@ -88,11 +88,10 @@ class Folds:
             unseen = np.flatnonzero(np.array(self.left_out) == fold)
             outputs[:, rows] = outputs[unseen][:, rows].mean(0)
 
-    def recognised(self, z: Scaled) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Return which of the scaled rows were trained on, and their folds."""
+    def recognised(self, hashed: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return which of the rows with these hashes were trained on, and their folds."""
         if not len(self.known):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
-        hashed = hashes(z, self.grain)
         low = hashed.astype(np.uint32)
         at = np.minimum(np.searchsorted(self.known, low), len(self.known) - 1)
         found = np.flatnonzero(self.known[at] == low)

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
+from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 
 
 class Adam:
@@ -23,7 +22,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, rate: Tensor) -> None:
-        """Update every parameter that has a gradient, at a rate that `rates` has corrected."""  # (1,)
+        """Update every parameter that has a gradient, at a rate that `rates.corrected` has corrected."""  # (1,)
         for parameter, mean, square in zip(self._parameters, self._mean, self._square, strict=True):
             gradient = parameter.grad
             if gradient is None:
@@ -33,10 +32,3 @@ class Adam:
             mean.lerp_(gradient, 1 - MEAN_DECAY)
             square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
             parameter.addcdiv_(mean * rate, square.sqrt().add_(SMALLEST_ROOT), value=-1)
-
-
-def rates(learning_rates: Tensor, first: int = 1) -> Tensor:
-    """Return the learning rates of steps `first`, `first` + 1, ... corrected for moments that begin at zero."""
-    step = np.arange(first, first + len(learning_rates))
-    correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
-    return learning_rates * torch.from_numpy(correction).to(learning_rates)

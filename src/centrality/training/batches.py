@@ -1,15 +1,15 @@
-"""The batches of our schedule: drawn on the host for many steps at once, used on the device one by one."""
+"""The batches of our schedule: drawn on the host for many steps at once, used one by one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from centrality.network.devices import is_cpu
 from centrality.training.comparisons import preference
+from centrality.training.named_metrics import NamedMetric
 from centrality.training.plan import Task
 from centrality.training.schemes import Partition
 
@@ -49,25 +49,13 @@ class BatchSizes:
 
 @dataclass(frozen=True)
 class DrawnSteps:
-    """Who takes part in some steps, by position among the rows held, and the noise that is added."""
+    """Who takes part in some steps, by position among the rows held."""
 
-    positions: Tensor  # (steps, members, 2b + r + m): first candidates, second ones, rows to be noised, anchors
-    noise: Tensor  # (steps, members, r, p) standard normal
-    preferred: Tensor | None  # (steps, members, opponents, b) where the host has to find it; else a step does
+    positions: NDArray[np.int64]  # (steps, members, 2b + r + m): first candidates, second ones, rows to noise, anchors
+    preferred: NDArray[np.float32] | None  # (steps, members, opponents, b); None: by a named metric, a step finds it
 
-    def step(self, number: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return positions, noise and preferences of one step, whose number lies on the device."""  # (1,)
-        preferred = None if self.preferred is None else self.preferred.index_select(0, number)[0]
-        return self.positions.index_select(0, number)[0], self.noise.index_select(0, number)[0], preferred
-
-    def overwrite_with(self, other: "DrawnSteps") -> None:
-        """Put other steps, no more of them, into the same memory: a recorded step looks for them there."""
-        for own, new in zip(self.tensors(), other.tensors(), strict=True):
-            own[: len(new)].copy_(new, non_blocking=True)
-
-    def tensors(self) -> list[Tensor]:
-        """Return all that there is, in a fixed order."""
-        return [tensor for tensor in (self.positions, self.noise, self.preferred) if tensor is not None]
+    def __len__(self) -> int:
+        return len(self.positions)
 
 
 class BatchSampler:
@@ -81,33 +69,29 @@ class BatchSampler:
     def steps_at_once(self, budget: int) -> int:
         """Return for how many of the budget's steps to draw at once."""
         rows, sizes = self._task.rows, self._sizes
-        room = NOISE_DRAWN_AHEAD if rows.device.type == "cpu" else NOISE_DRAWN_AHEAD_ON_GPU
+        room = NOISE_DRAWN_AHEAD if is_cpu(self._task.device) else NOISE_DRAWN_AHEAD_ON_GPU
         until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
         by_room = room // (sizes.members * sizes.noised * rows.width)
         return max(1, min(by_room, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
     def skip(self, steps: int) -> None:
-        """Go on as if these steps had been drawn, but draw none of their noise."""
+        """Go on as if these steps had been drawn."""
         self._next_positions(steps)
 
     def draw(self, steps: int) -> DrawnSteps:
-        """Draw all that the next steps need."""
+        """Draw all that the next steps need, but their noise."""
         task = self._task
         pairs, noised = self._next_positions(steps)
-        candidates, anchors = (self._on_device(np.stack(part, axis=1)) for part in zip(*pairs, strict=True))
-        batch = self._on_device(np.stack([rows for (rows,) in noised], axis=1))
-        noise = task.standard_normal(torch.Size((*batch.shape, task.rows.width)))
+        candidates, anchors = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
+        batch = np.stack([rows for (rows,) in noised], axis=1)
         preferred = None
-        if not task.comparison.on_device:
+        if not isinstance(task.comparison, NamedMetric):
             each = zip(candidates, anchors, strict=True)
-            preferred = torch.stack([preference(task.comparison, *step, self._sizes.opponents) for step in each])
-        return DrawnSteps(torch.cat([candidates, batch, anchors], dim=2), noise, preferred)
+            preferred = np.stack([preference(task.comparison, *step, self._sizes.opponents) for step in each])
+        return DrawnSteps(np.concatenate([candidates, batch, anchors], axis=2).astype(np.int64), preferred)
 
     def _next_positions(self, steps: int) -> tuple[list[Arrays], list[Arrays]]:
         return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised]
-
-    def _on_device(self, positions: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(positions).to(self._task.device)
 
     def _endless_pairs(self, member: int) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
         """Yield candidates and the anchors they are compared before, from one partition of the rows after another."""

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
 from centrality.model_file import ModelFileError, as_json
-from centrality.training.history import History
+from centrality.training.history import History, Losses
 from centrality.training.learner import Learner
 from centrality.training.plan import Task
 
@@ -39,11 +37,11 @@ class TrainingState:
     """All that training changes, where it lies: a checkpoint writes it down, or overwrites it with what was written."""
 
     place: str  # what else must be the same for the same result
-    tensors: dict[str, Tensor]
+    learner: Learner
+    losses: Losses | None  # not yet in the history
     history: History
-    generator: torch.Generator  # of the noise
+    noise: np.random.Generator
     rng: np.random.Generator | None  # of the rows; None where an interrupted run draws them again from its seed
-    draws_globally: bool  # a user's encoder may hold dropout, which draws from torch's own generator
 
     @classmethod
     def of(
@@ -52,18 +50,18 @@ class TrainingState:
         learner: Learner,
         history: History,
         *,
-        losses: Tensor | None,
+        losses: Losses | None,
         resumed_rng: np.random.Generator | None,
     ) -> "TrainingState":
         """Gather the state of a schedule: what the learner knows, losses not yet in the history, and generators."""
         return cls(
             # On a GPU, as many rows are held as it has room for.
-            place=f"{task.device.type} with {len(task.rows)} rows held",
-            tensors=learner.tensors() | ({} if losses is None else {"losses": losses}),
+            place=f"{task.device.partition(':')[0]} by {type(learner).__name__} with {len(task.rows)} rows held",
+            learner=learner,
+            losses=losses,
             history=history,
-            generator=task.generator,
+            noise=task.noise,
             rng=resumed_rng,
-            draws_globally=not task.network.standard,
         )
 
 
@@ -85,7 +83,7 @@ class Checkpoint:
             raise FileNotFoundError(f"Cannot write {self.path}: the folder {self.path.parent} does not exist.")
         parameters = estimator.get_params(deep=False).items()
         self._settings = {name: as_json(value) for name, value in parameters if name not in FREE_TO_CHANGE}
-        self._settings |= {"centrality": __version__, "torch": str(torch.__version__)}
+        self._settings |= {"centrality": __version__}
         self._data = _hash_of(X, dissimilarity)
         self._saved, self._found = time.monotonic(), None
         if self.path.exists():
@@ -116,12 +114,10 @@ class Checkpoint:
                 f"Checkpoint {self.path} was begun on {header['place']}, this fit is on {state.place}: "
                 f"its result would differ. {ADVICE}"
             )
-        with torch.no_grad():
-            for name, tensor in state.tensors.items():
-                tensor.copy_(torch.from_numpy(arrays[name]).view_as(tensor))
-        state.generator.set_state(torch.from_numpy(arrays["generator"]))
-        if state.draws_globally:
-            torch.random.set_rng_state(torch.from_numpy(arrays["global_generator"]))
+        state.learner.restore(arrays)
+        if state.losses is not None:
+            state.losses[:] = arrays["losses"]
+        state.noise.bit_generator.state = header["noise"]
         if state.rng is not None:
             state.rng.bit_generator.state = header["rng"]
         state.history.update(header["history"])
@@ -139,12 +135,10 @@ class Checkpoint:
             "place": state.place,
             "done": done,
             "history": state.history,
+            "noise": state.noise.bit_generator.state,
             "rng": None if state.rng is None else state.rng.bit_generator.state,
         }
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.tensors.items()}
-        arrays["generator"] = state.generator.get_state().numpy()
-        if state.draws_globally:
-            arrays["global_generator"] = torch.random.get_rng_state().numpy()
+        arrays = state.learner.state() | ({} if state.losses is None else {"losses": state.losses})
         model_file.write(self.path, header, arrays)
         self._saved = time.monotonic()
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from centrality.training.dissimilarities import DissimilarityFunction, DissimilarityMatrix, MetricFunction
 from centrality.training.named_metrics import NamedMetric
@@ -23,9 +22,7 @@ ANCHORS_AT_ONCE = 4096  # when a scheme uses all of them
 class Comparison(Protocol):
     """Tells which of two candidates is nearer to each of some anchors."""
 
-    on_device: bool  # tensors in, tensors out, nothing asked of the host: a step can hold it
-
-    def margin(self, candidates: Tensor, anchors: Tensor, opponents: int) -> Tensor:
+    def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.floating]:
         """Return by how much each first candidate is nearer than its opponents to every anchor.
 
         Candidates (members, 2b) are first ones, then as many second ones. They share their anchors (members, m), or
@@ -48,16 +45,16 @@ def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) ->
     return MetricFunction(rows, metric) if callable(metric) else NamedMetric(rows, metric)
 
 
-def preference(comparison: Comparison, candidates: Tensor, anchors: Tensor, opponents: int = 1) -> Tensor:
+def preference(comparison: Comparison, candidates: Index, anchors: Index, opponents: int = 1) -> NDArray[np.float32]:
     """Return π̂, the share of anchors that are nearer to the first candidate than to its opponent.
 
     Ties do not vote; without a vote it is 1/2.
     """  # (members, opponents, b)
     lead = votes = None
     for start in range(0, anchors.shape[-1], ANCHORS_AT_ONCE):
-        vote = comparison.margin(candidates, anchors[..., start : start + ANCHORS_AT_ONCE], opponents).sign_()
+        vote = np.sign(comparison.margin(candidates, anchors[..., start : start + ANCHORS_AT_ONCE], opponents))
         won = vote.sum(-1)  # wins - losses
-        cast = vote.abs_().sum(-1)  # wins + losses
+        cast = np.abs(vote).sum(-1)  # wins + losses
         lead, votes = (won, cast) if lead is None or votes is None else (lead + won, votes + cast)
     assert lead is not None and votes is not None  # noqa: PT018  there is an anchor
-    return lead.div_(votes.clamp_(min=1)).add_(1).mul_(0.5).to(torch.float32)
+    return np.asarray(0.5 + 0.5 * lead / np.maximum(votes, 1), dtype=np.float32)

@@ -5,9 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from centrality._checks import InputError
 from centrality.training.rows import Rows
@@ -19,8 +17,6 @@ ASYMMETRY, ASYMMETRY_AT_ZERO = 1e-6, 1e-12  # of two entries that count as equal
 
 class HostComparison:
     """Compares rows by distances between row numbers of X, which a subclass finds on the host."""
-
-    on_device = False
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -36,16 +32,16 @@ class HostComparison:
         """Return the distances from each row to the anchors that all share, or to its own."""
         raise NotImplementedError
 
-    def margin(self, candidates: Tensor, anchors: Tensor, opponents: int) -> Tensor:
+    def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.float64]:
         """Return by how much each first candidate is nearer than its opponents."""
         found = []
         for of_member, before in zip(self._numbers(candidates), self._numbers(anchors), strict=True):
             first, second = (self.distances(half, before) for half in np.split(of_member, 2))
             found.append([np.roll(second, -shift, 0) - first for shift in range(opponents)])
-        return torch.from_numpy(np.asarray(found)).to(candidates.device)
+        return np.asarray(found)
 
-    def _numbers(self, positions: Tensor) -> Index:
-        return np.asarray(self._rows.numbers[positions.cpu().numpy()])
+    def _numbers(self, positions: Index) -> Index:
+        return np.asarray(self._rows.numbers[positions])
 
 
 class MetricFunction(HostComparison):

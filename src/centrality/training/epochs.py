@@ -6,17 +6,15 @@ Each batch belongs to one head only and is an update of its own.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
-from centrality.training.adam import rates
 from centrality.training.checkpoint import Checkpoint, TrainingState
 from centrality.training.comparisons import preference
 from centrality.training.history import empty_history, record, require_finite
-from centrality.training.learner import Learner
-from centrality.training.losses import Batch, Noise
+from centrality.training.learner import Lesson, learner_for
+from centrality.training.noise import Turns
 from centrality.training.plan import Task
-from centrality.training.rows import take
+from centrality.training.rates import corrected
 from centrality.training.schemes import Index, Partition
 
 
@@ -30,8 +28,8 @@ class Epochs:
         steps = plan.epochs * (of_pairs + plan.resamples * of_noise)
         self.planned_steps = min(steps, plan.max_steps or steps)
         self.history = empty_history()
-        self.learner = Learner(task.network, balance=1.0, weight_decay=plan.weight_decay)
-        self._task, self._epochs, self._scales = task, plan.epochs, task.noise_scales()
+        self.learner = learner_for(task, balance=1.0)
+        self._task, self._epochs = task, plan.epochs
         self._steps = 0  # taken so far
 
     def run(self, checkpoint: Checkpoint | None) -> Iterator[int]:
@@ -48,20 +46,20 @@ class Epochs:
     def _run_epoch(self) -> Iterator[int]:
         """Train for one epoch, or until the budget of steps is used up, and add a line to the history."""
         plan, seen = self._task.plan, []
-        for batch in self._batches():
+        for lesson in self._lessons():
             self._steps += 1
-            rate = rates(torch.full((1,), plan.learning_rate), self._steps).to(self._task.device)
-            losses = self.learner.learn(batch, rate)
-            heads = losses.new_tensor([batch.preferred is not None, batch.noise is not None])
-            seen.append(torch.cat([losses, heads]))
+            rate = float(corrected(np.array([plan.learning_rate]), self._steps)[0])
+            losses = self.learner.learn(lesson, rate)
+            seen.append([*losses, lesson.preferred is not None, lesson.turns is not None])
             yield 1
             if self._steps == self.planned_steps:
                 break
-        total = torch.stack(seen).sum(0)  # both losses, and how many batches each head had
+        total = np.asarray(seen, dtype=np.float64).sum(0)  # both losses, and how many batches each head had
         require_finite(total[None, :2], self._steps, plan)
-        record(self.history, self._steps, total[:2] / total[2:])
+        with np.errstate(invalid="ignore"):  # a head without batches has no loss
+            record(self.history, self._steps, total[:2] / total[2:])
 
-    def _batches(self) -> Iterator[Batch]:
+    def _lessons(self) -> Iterator[Lesson]:
         """Yield one pass of comparisons, then the noise passes."""
         members = range(self._task.network.members)
         partitions = [Partition(len(self._task.rows), self._task.scheme, self._task.rng) for _ in members]
@@ -69,28 +67,29 @@ class Epochs:
         for _ in range(self._task.plan.resamples):
             yield from self._noised()
 
-    def _compared(self, partitions: list[Partition]) -> Iterator[Batch]:
+    def _compared(self, partitions: list[Partition]) -> Iterator[Lesson]:
         task, plan = self._task, self._task.plan
         for pairs in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
-            candidates = self._on_device([np.concatenate(pair) for pair in pairs])
+            candidates = _stacked([np.concatenate(pair) for pair in pairs])
             # Each pair has anchors of its own, unless it is compared before all of them.
             own = () if task.scheme.all_anchors else (len(pairs[0][0]),)
-            anchors = self._on_device([partition.draw_anchors(plan.anchors, *own) for partition in partitions])
+            anchors = _stacked([partition.draw_anchors(plan.anchors, *own) for partition in partitions])
             preferred = preference(task.comparison, candidates, anchors)
-            yield Batch(take(task.rows.z, candidates), preferred, None, None)
+            yield Lesson(candidates, preferred)
 
-    def _noised(self) -> Iterator[Batch]:
+    def _noised(self) -> Iterator[Lesson]:
         task, n, size = self._task, len(self._task.rows), self._task.plan.batch_size
         orders = [task.rng.permutation(n) for _ in range(task.network.members)]
         for start in range(0, n, size):
-            z = take(task.rows.z, self._on_device([order[start : start + size] for order in orders]))
-            drawn = task.standard_normal(z.shape)
-            noise = Noise.in_turns(self._scales, z.shape[1], balanced=False)
-            yield Batch(z.addcmul_(noise.eta, drawn), None, drawn, noise)
-
-    def _on_device(self, positions: Sequence[Index]) -> Tensor:
-        return torch.from_numpy(np.stack(positions)).to(self._task.device)
+            rows = _stacked([order[start : start + size] for order in orders])
+            drawn = task.standard_normal(*rows.shape, task.rows.width)
+            turns = Turns.over(task.plan.noise_scales, rows.shape[1], balanced=False)
+            yield Lesson(rows, drawn=drawn, turns=turns)
 
     def _state(self) -> TrainingState:
         # Between two epochs nothing is drawn ahead: the next one goes on from where `rng` is.
         return TrainingState.of(self._task, self.learner, self.history, losses=None, resumed_rng=self._task.rng)
+
+
+def _stacked(positions: Sequence[Index]) -> NDArray[np.int64]:
+    return np.stack(positions).astype(np.int64)

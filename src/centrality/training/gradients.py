@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from centrality.network.layers import Linear
-from centrality.network.network import Network
+from centrality.network.modules import Linear, Module
 from centrality.training.losses import Batch, opponent_positions, opponents_of_first
 
 gelu_backward = torch.ops.aten.gelu_backward
@@ -66,7 +65,7 @@ class ClosedForm:
     The gradient is that of `balance` * global + local, as in `Autograd`.
     """
 
-    def __init__(self, network: Network, balance: float = 1.0) -> None:
+    def __init__(self, network: Module, balance: float = 1.0) -> None:
         self._network, self._balance = network, balance
         own = list(network.parameters())
         flat = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in own]))

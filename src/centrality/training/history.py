@@ -1,12 +1,13 @@
 """The losses of a run of training: what is kept of them, and what is said when they are no numbers any more."""
 
 import numpy as np
-from torch import Tensor
+from numpy.typing import NDArray
 
 from centrality.training.plan import Plan
 
 HISTORY_LINES = 50  # that a budget of steps leaves, however many steps it has
 
+Losses = NDArray[np.float32]  # (steps, 2) global, local
 History = dict[str, list[float]]
 
 
@@ -15,28 +16,27 @@ def empty_history() -> History:
     return {"step": [], "global": [], "local": []}
 
 
-def record(history: History, step: int, losses: Tensor) -> None:
+def record(history: History, step: int, losses: Losses) -> None:
     """Add one line to the history."""  # losses: (2,) global, local
     for column, value in zip(history.values(), (step, *losses.tolist()), strict=True):
         column.append(value)
 
 
-def record_stretches(history: History, losses: Tensor) -> None:
+def record_stretches(history: History, losses: Losses) -> None:
     """Add the first step's losses, those of the untrained network, then means over equal stretches of steps."""
-    seen = losses.cpu()  # (steps, 2)
-    ends = np.unique(np.linspace(0, len(seen), min(HISTORY_LINES, len(seen)) + 1).astype(int)[1:])
-    record(history, 1, seen[0])
+    ends = np.unique(np.linspace(0, len(losses), min(HISTORY_LINES, len(losses)) + 1).astype(int)[1:])
+    record(history, 1, losses[0])
     for start, end in zip([0, *ends], ends, strict=False):
         if end > 1:
-            record(history, int(end), seen[start:end].mean(0))
+            record(history, int(end), losses[start:end].mean(0))
 
 
-def require_finite(losses: Tensor, step: int, plan: Plan) -> None:
+def require_finite(losses: Losses, step: int, plan: Plan) -> None:
     """Raise a FloatingPointError that says what to do if training has diverged."""  # losses: (steps, 2)
-    bad = ~losses.isfinite()
+    bad = ~np.isfinite(losses)
     if not bad.any():
         return
-    row = int(bad.any(1).nonzero()[0])
+    row = int(np.flatnonzero(bad.any(1))[0])
     column = 0 if bad[row, 0] else 1
     raise FloatingPointError(
         f"Training diverged: the {('global', 'local')[column]} loss is {float(losses[row, column])} after {step} "

@@ -1,40 +1,73 @@
-"""A network while it is trained: the two losses, their gradient and the optimizer's update as one."""
+"""Say what teaches a network: the engine where it can, else torch. Both change the network's weights step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from centrality.network.network import Network
-from centrality.training.adam import Adam
-from centrality.training.gradients import ClosedForm
-from centrality.training.losses import Autograd, Batch
+from centrality.engine import engine
+from centrality.network.devices import is_cpu
+from centrality.training.batches import BatchSizes, DrawnSteps
+from centrality.training.history import Losses
+from centrality.training.noise import Turns
+from centrality.training.plan import Task
+
+State = dict[str, NDArray[Any]]
 
 
-class Learner:
-    """Teaches a network one batch after another.
+@dataclass(frozen=True)
+class Lesson:
+    """The rows of one step for one head, or for both: candidates, then rows that are noised; either may be missing."""
 
-    `balance` weighs what the global loss teaches against the local loss, where a batch has both.
-    """
+    positions: NDArray[np.int64]  # (members, 2b + r) first candidates, second ones, rows to be noised
+    preferred: NDArray[np.float32] | None = None  # (members, s, b) π̂ of first i against second i, i + 1, ...
+    drawn: NDArray[np.float32] | None = None  # (members, r, p) standard normal
+    turns: Turns | None = None
 
-    def __init__(self, network: Network, *, balance: float, weight_decay: float) -> None:
-        self._network = network
-        self._gradients: ClosedForm | Autograd = (
-            ClosedForm(network, balance) if network.standard else Autograd(network, balance)
-        )
-        self._optimizer = Adam(self._gradients.parameters, weight_decay)
+    @property
+    def candidates(self) -> int:
+        """Return b, how many first candidates there are."""
+        return 0 if self.preferred is None else self.preferred.shape[2]
 
-    def learn(self, batch: Batch, rate: Tensor) -> Tensor:
-        """Take one step at this rate (see `adam.rates`), and return the losses before it."""  # -> (2,) global, local
-        losses = self._gradients.losses(batch)
-        self._optimizer.step(rate)
-        return losses
+
+class Learner(Protocol):
+    """Teaches a network one step after another."""
+
+    losses: Losses  # of the steps that `take_steps` took last
+
+    def running(self) -> AbstractContextManager[object]:
+        """Prepare for training, and clean up after it."""
+
+    def take_steps(
+        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float32]
+    ) -> Iterator[int]:
+        """Take the steps of our schedule, both heads in each, and yield how many were taken since the last time."""
+
+    def learn(self, lesson: Lesson, rate: float) -> Losses:
+        """Take one step, and return the losses before it: 0 for a head that has no rows."""  # (2,)
+
+    def renew(self) -> None:
+        """Take note that training holds other rows now."""
+
+    def state(self) -> State:
+        """Return a copy of everything that a step changes, by name."""
+
+    def restore(self, state: State) -> None:
+        """Go on from this state."""
 
     def finish(self) -> None:
-        """Give the network back: its parameters have memory of their own again."""
-        self._gradients.finish()
+        """Give the network its weights."""
 
-    def tensors(self) -> dict[str, Tensor]:
-        """Return everything that a step changes, where it lies, by name."""
-        lists: dict[str, Sequence[Tensor]] = {"parameter": self._gradients.parameters, **self._optimizer.moments()}
-        found = {f"{kind}.{place}": tensor for kind, tensors in lists.items() for place, tensor in enumerate(tensors)}
-        return found | {f"buffer.{name}": buffer for name, buffer in self._network.named_buffers()}
+
+def learner_for(task: Task, *, balance: float) -> Learner:
+    """Return what teaches this task's network; `balance` weighs the global loss against the local one."""
+    if task.network.layout.standard and is_cpu(task.device) and (found := engine()) is not None:
+        from centrality.training.engine_learner import EngineLearner
+
+        return EngineLearner(task, found, balance=balance)
+    from centrality.training.torch_learner import TorchLearner  # brings torch
+
+    return TorchLearner(task, balance=balance)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from centrality.network.network import Network
+from centrality.network.modules import Module
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def opponents_of_first(second: Tensor, opponents: int) -> Tensor:  # (members, b
 class Autograd:
     """Finds the losses of any network, and leaves the gradient of `balance` * global + local on its parameters."""
 
-    def __init__(self, network: Network, balance: float = 1.0) -> None:
+    def __init__(self, network: Module, balance: float = 1.0) -> None:
         self._network, self._balance = network, balance
         self.parameters = list(network.parameters())
 
@@ -88,7 +88,7 @@ class Autograd:
         """Do nothing: the network holds its own parameters."""
 
 
-def global_loss(network: Network, batch: Batch) -> Tensor:  # (members,)
+def global_loss(network: Module, batch: Batch) -> Tensor:  # (members,)
     """Return the cross-entropy between π̂ and the Bradley-Terry model σ(g(x₁) - g(x₂))."""
     if batch.preferred is None:
         return batch.rows.new_zeros(len(batch.rows))
@@ -98,7 +98,7 @@ def global_loss(network: Network, batch: Batch) -> Tensor:  # (members,)
     return cross_entropy.mean((1, 2))
 
 
-def local_loss(network: Network, batch: Batch) -> Tensor:  # (members,)
+def local_loss(network: Module, batch: Batch) -> Tensor:  # (members,)
     """Return the loss of denoising score matching, ½ |∇l(z + ε) + ε/η²|² with ε = η · drawn, averaged over columns."""
     if batch.noise is None or batch.drawn is None:
         return batch.rows.new_zeros(len(batch.rows))

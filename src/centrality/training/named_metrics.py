@@ -1,92 +1,100 @@
-"""Metrics that are called by name. A new one is an entry in METRICS."""
+"""Metrics that are called by name. A new one is an entry in METRICS, here and in `torch_comparison`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
+from numpy.typing import NDArray
 
 from centrality._checks import InputError
-from centrality.training.losses import opponents_of_first
-from centrality.training.rows import Rows, take
+from centrality.training.rows import Rows
 from centrality.training.schemes import Index
 
 TIE_TOLERANCE = 1e-6  # relative to the size of rows: closer than this is float32 rounding, not a preference
 TIE_SAMPLE = 1000  # rows that tell how large rows are
 
+Vectors = NDArray[np.float32]
 
-def half_squares(x: Tensor, anchors: Tensor) -> Tensor:  # (members, n, p), (members, m, p) -> (members, n, m)
+
+def half_squares(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
     """Return ½|x - a|² less ½|a|², which no difference feels: one product, and no distance is ever formed."""
-    return torch.baddbmm(torch.linalg.vecdot(x, x)[:, :, None], x, anchors.mT, beta=0.5, alpha=-1)
+    found = x @ anchors.T
+    return np.asarray(np.float32(0.5) * np.einsum("ij,ij->i", x, x)[:, None] - found)
 
 
-def sums_of_gaps(x: Tensor, anchors: Tensor) -> Tensor:  # (members, n, p), (members, m, p) -> (members, n, m)
+def sums_of_gaps(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> (n, m)
     """Return Manhattan distances."""
-    return torch.cdist(x, anchors, p=1)
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, anchors, "cityblock"), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Metric:
     """How rows are compared by a metric."""
 
-    distances: Callable[[Tensor, Tensor], Tensor]  # from rows to anchors, up to what depends on the anchor alone
-    size: Callable[[Tensor], Tensor]  # (n, p) -> (n,) of rows, in units of `distances`
+    distances: Callable[[Vectors, Vectors], Vectors]  # from rows to anchors, up to what depends on the anchor alone
+    size: Callable[[Vectors], NDArray[np.floating]]  # (n, p) -> (n,) of rows, in units of `distances`
+    kernel: str  # what the engine and torch call these distances
     directions_only: bool = False  # of rows as they were given; else scaled rows are compared, as the network sees them
 
 
+def _squares(rows: Vectors) -> NDArray[np.floating]:
+    return np.asarray(np.square(rows).sum(1))
+
+
+def _sizes(rows: Vectors) -> NDArray[np.floating]:
+    return np.asarray(np.abs(rows).sum(1))
+
+
 METRICS = {
-    "euclidean": Metric(half_squares, size=lambda rows: rows.square().sum(1)),
-    "manhattan": Metric(sums_of_gaps, size=lambda rows: rows.abs().sum(1)),
+    "euclidean": Metric(half_squares, _squares, "euclidean"),
+    "manhattan": Metric(sums_of_gaps, _sizes, "manhattan"),
     # Rows as given: centring would turn every angle.
-    "cosine": Metric(half_squares, size=lambda rows: rows.square().sum(1), directions_only=True),
+    "cosine": Metric(half_squares, _squares, "euclidean", directions_only=True),
 }
 
 
 class NamedMetric:
-    """Compares rows by a named metric, on the device."""
-
-    on_device = True
+    """Compares rows by a named metric; whoever trains may do it by itself, by `kernel`, `vectors` and `tie`."""
 
     def __init__(self, rows: Rows, name: str) -> None:
         if name not in METRICS:
             raise InputError(
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {name!r}."
             )
-        self._rows, self._metric, self._vectors = rows, METRICS[name], rows.z
-        if self._metric.directions_only or rows.z.mean(0).abs().max() > 1:
-            self._vectors = torch.empty_like(rows.z)
+        self._rows, self._metric = rows, METRICS[name]
+        # Distances do not feel a shift, but squares of large numbers round badly.
+        self._centred = not self._metric.directions_only and bool(np.abs(rows.z.mean(0)).max() > 1)
+        self.kernel = self._metric.kernel
+        self.vectors: Vectors = rows.z  # (n, p) that are compared
         self.renew()
-        self._tie = TIE_TOLERANCE * float(self._metric.size(self._vectors[:TIE_SAMPLE]).mean())
+        self.tie = TIE_TOLERANCE * float(self._metric.size(self.vectors[:TIE_SAMPLE]).mean())
 
     def renew(self) -> None:
         """Find the vectors of the rows that are held now."""
         if self._metric.directions_only:
-            given = torch.from_numpy(self._rows.as_given()).to(self._rows.device)
-            self._vectors.copy_(functional.normalize(given, dim=1))
-        elif self._vectors is not self._rows.z:
-            # Distances do not feel a shift, but squares of large numbers round badly.
-            torch.sub(self._rows.z, self._rows.z.mean(0), out=self._vectors)
+            given = self._rows.as_given()
+            lengths = np.maximum(np.linalg.norm(given, axis=1, keepdims=True), np.float32(1e-12))
+            self.vectors = np.ascontiguousarray(given / lengths, dtype=np.float32)
+        elif self._centred:
+            self.vectors = self._rows.z - self._rows.z.mean(0)
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
         """Return None: any row will do."""
         return None
 
-    def margin(self, candidates: Tensor, anchors: Tensor, opponents: int) -> Tensor:
+    def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
         """Return by how much each first candidate is nearer than its opponents, exactly 0 within rounding."""
-        if anchors.dim() == 3:
-            return self._margin_before_own_anchors(candidates, anchors)
-        far = self._metric.distances(take(self._vectors, candidates), take(self._vectors, anchors))
-        first, second = far.chunk(2, dim=1)
-        margin = opponents_of_first(second, opponents).sub_(first[:, None])
-        # In place: fresh memory costs more than the arithmetic.
-        return torch.ops.aten.hardshrink.out(margin, self._tie, out=margin)  # type: ignore[no-any-return]
+        both = zip(candidates, anchors, strict=True)
+        margins = np.stack([self._margin(of_member, before, opponents) for of_member, before in both])
+        margins[np.abs(margins) <= self.tie] = 0.0
+        return margins
 
-    def _margin_before_own_anchors(self, candidates: Tensor, anchors: Tensor) -> Tensor:
-        """Compare all pairs of a batch before all of its anchors at once, then pick each pair's own."""
-        found = []
-        for of_member, own in zip(candidates, anchors, strict=True):
-            every, place = own.unique(return_inverse=True)
-            found.append(self.margin(of_member[None], every[None], 1)[0, 0].gather(1, place))
-        return torch.stack(found)[:, None]
+    def _margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:  # -> (opponents, b, m)
+        every, place = (anchors, None) if anchors.ndim == 1 else np.unique(anchors, return_inverse=True)
+        far = self._metric.distances(self.vectors[candidates], self.vectors[every])
+        first, second = np.split(far, 2)
+        margins = np.stack([np.roll(second, -shift, 0) - first for shift in range(opponents)])
+        # Pairs with anchors of their own have one opponent: of all margins, pick each pair's.
+        return margins if place is None else np.take_along_axis(margins[0], place.reshape(anchors.shape), axis=1)[None]

@@ -4,8 +4,10 @@ A new rule is a function of the rows and an entry in RULES.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive
 from centrality.training.rows import Rows
@@ -23,7 +25,7 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
 
     index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
-    z = rows.z[index].cpu().numpy()
+    z = rows.z[index]
     k = min(SPACING_NEIGHBOUR, len(z) - 1)
     distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
     typical = float(np.median(distances))
@@ -53,3 +55,21 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
         raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How a batch's noised rows are noised: row i at scale eta[i], for potential i mod k to answer for."""
+
+    eta: NDArray[np.float32]  # (r,)
+    weight: NDArray[np.float32]  # (r,) how much the row counts
+    potentials: int  # k
+
+    @classmethod
+    def over(cls, scales: Sequence[float], rows: int, *, balanced: bool) -> "Turns":
+        """Let the rows of a batch take turns over the noise scales.
+
+        `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
+        """
+        eta = np.resize(np.asarray(scales, dtype=np.float32), rows)
+        return cls(eta, np.square(eta) if balanced else np.ones_like(eta), len(scales))

@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from centrality._checks import positive, whole_number
 from centrality.network.network import Network
@@ -90,7 +88,9 @@ class Task:
     comparison: Comparison
     plan: Plan
     rng: np.random.Generator  # draws rows
-    generator: torch.Generator  # draws noise
+    noise: np.random.Generator  # draws noise
+    seed: int  # of what a device draws by itself
+    device: str
 
     def positions(self, member: int) -> NDArray[np.intp]:
         """Return the positions of the rows held that this member may learn from."""
@@ -105,17 +105,9 @@ class Task:
         return min(self.scheme.anchors(len(self.positions(member))) for member in range(self.network.members))
 
     @property
-    def device(self) -> torch.device:
-        return self.rows.device
-
-    @property
     def scheme(self) -> Scheme:
         return SCHEMES[self.plan.scheme]
 
-    def noise_scales(self) -> Tensor:
-        """Return the noise scales as a tensor on the device."""  # (k,)
-        return torch.tensor(self.plan.noise_scales, dtype=torch.float32, device=self.device)
-
-    def standard_normal(self, shape: torch.Size) -> Tensor:
-        """Draw noise of this shape where its generator lies, and bring it to the device."""
-        return torch.randn(shape, generator=self.generator, device=self.generator.device).to(self.device)
+    def standard_normal(self, *shape: int) -> NDArray[np.float32]:
+        """Draw noise of this shape."""
+        return self.noise.standard_normal(shape, dtype=np.float32)

@@ -1,11 +1,9 @@
-"""The rows that training works on: scaled, in float32, on the device."""
+"""The rows that training works on: scaled, in float32."""
 
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -16,7 +14,7 @@ GRAIN_ROWS = 1000  # rows that say how large scaled numbers are
 
 
 class Rows:
-    """The rows that training works on, scaled, as one float32 tensor on one device.
+    """The rows that training works on, scaled, as one float32 array.
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
     drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then.
@@ -26,7 +24,6 @@ class Rows:
         self,
         X: Any,
         scaling: Scaling,
-        device: torch.device,
         rng: np.random.Generator,
         *,
         room: int,
@@ -34,12 +31,12 @@ class Rows:
         folds: NDArray[np.int64] | None = None,
     ) -> None:
         self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
-        self.X, self.scaling, self.device, self._rng = X, scaling, device, rng
+        self.X, self.scaling, self._rng = X, scaling, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
         self.size = min(held_at_once(self.total, self.width, room), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
-        self.z = torch.empty(self.size, self.width, device=device)  # (size, p)
+        self.z = np.empty((self.size, self.width), dtype=np.float32)
         self.renew()
 
     def __len__(self) -> int:
@@ -56,7 +53,7 @@ class Rows:
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
-            self.z[start : start + step] = torch.from_numpy(self.scaling.apply(self.given(at)))
+            self.z[start : start + step] = self.scaling.apply(self.given(at))
 
     def without(self, fold: int | None) -> NDArray[np.intp]:
         """Return the positions of the rows held that do not belong to this fold."""
@@ -89,8 +86,3 @@ def split_for(X: CheckedRows, scaling: Scaling, members: int, room: int, *, one_
     left_out = tuple(0 if alike else k % count for k in range(members))
     sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS)]))
     return Split.of(scaling.blocks(X), to_be_split(count, left_out, sample))
-
-
-def take(rows: Tensor, index: Tensor) -> Tensor:  # (n, p), (...,) -> (..., p)
-    """Return rows[index], in a fraction of the time."""
-    return rows.index_select(0, index.reshape(-1)).view(*index.shape, rows.shape[1])

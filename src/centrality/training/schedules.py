@@ -3,9 +3,7 @@
 from typing import Any
 
 import numpy as np
-import torch
 
-from centrality.network.devices import threads
 from centrality.network.network import Network
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import Comparison
@@ -17,8 +15,6 @@ from centrality.training.steps import Steps
 
 __all__ = ["History", "Plan", "train"]
 
-WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
-
 
 def train(
     network: Network,
@@ -27,25 +23,26 @@ def train(
     plan: Plan,
     *,
     rng: np.random.Generator,
-    generator: torch.Generator,
+    seed: int,
+    device: str,
     checkpoint: Checkpoint | None = None,
 ) -> History:
     """Train the network on the rows as planned, and return the history of its losses.
 
-    `rng` draws rows, `generator` draws noise. A `checkpoint` that holds an interrupted run lets it go on.
+    `rng` draws rows, `seed` is that of the noise. A `checkpoint` that holds an interrupted run lets it go on.
     """
-    task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, generator=generator)
+    noise = np.random.default_rng(seed)
+    task = Task(
+        network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, noise=noise, seed=seed, device=device
+    )
     schedule: Steps | Epochs = Steps(task) if plan.epochs is None else Epochs(task)
-    weights = sum(parameter.numel() for parameter in network.parameters()) // network.members
-    network.train()
     with (
-        threads(weights // WEIGHTS_PER_THREAD),
+        schedule.learner.running(),
         _progress_bar(schedule.planned_steps, visible=plan.progress) as bar,
     ):
         for steps in schedule.run(checkpoint):
             bar.update(steps)
     schedule.learner.finish()
-    network.eval()
     return schedule.history
 
 

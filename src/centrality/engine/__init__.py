@@ -1,0 +1,77 @@
+"""Load the compiled engine, in the build for the best instructions that this CPU has.
+
+The engine (C++, in the repository's folder `engine`) trains and scores our own networks on a CPU, with the same bits on
+every CPU. Without it, and for all it does not do, torch computes. The environment variable CENTRALITY_ENGINE names a
+build to take, or "none".
+"""
+
+import importlib
+import os
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FASTEST_FIRST = ("avx512", "avx2", "neon")
+ANYWHERE = "portable"  # many times slower: only where there is no torch either
+VARIABLE = "CENTRALITY_ENGINE"
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+
+class EngineModel(Protocol):
+    """A network packed for scoring."""
+
+    def outputs(self, rows: NDArray[Any], scaling: object | None, grain: float) -> tuple[Doubles, NDArray[np.uint64]]:
+        """Return (members, n, 1 + k) outputs, and hashes of the scaled rows where there is a grain."""
+
+    def along(self, start: Floats, step: Floats, at: Floats) -> Doubles:
+        """Return outputs at points on lines."""  # (members, lines, points, 1 + k)
+
+    def back(self, start: Floats, step: Floats, at: Floats, by: Floats) -> Floats:
+        """Return derivatives by the points, summed over each line, from those by the outputs."""  # (lines, p)
+
+
+class Engine(Protocol):
+    """One build of the engine; engine/module.cpp says what its functions take."""
+
+    def Model(self, members: object, prior: object | None) -> EngineModel:  # noqa: N802
+        """Pack a network."""
+
+    def Mixture(self, mean: Floats, centres: Floats, precision: Floats, level: Floats) -> object:  # noqa: N802
+        """Hold the prior of clean rows."""
+
+    def Scaling(self, *parts: object) -> object:  # noqa: N802
+        """Hold how columns are scaled."""
+
+    def raw(self, outputs: Doubles, low: Doubles, per_unit: Doubles, bend: float) -> Doubles:
+        """Return the raw scores that outputs amount to."""  # (n, 2)
+
+    def train(self, **job: object) -> None:
+        """Take some steps of training."""
+
+
+@cache
+def engine() -> Engine | None:
+    """Return the engine; None if this installation has none that runs here, or the environment forbids it."""
+    wanted = os.environ.get(VARIABLE)
+    if wanted == "none":
+        return None
+    names = (wanted,) if wanted else FASTEST_FIRST if find_spec("torch") else (*FASTEST_FIRST, ANYWHERE)
+    for name in names:
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ImportError:
+            continue
+    if wanted:
+        raise ImportError(f"{VARIABLE} asks for the engine {wanted!r}, which this installation lacks, or this CPU.")
+    return None
+
+
+def engine_name() -> str:
+    """Return which build computes, or "torch"."""
+    found = engine()
+    return "torch" if found is None else str(getattr(found, "__name__", "")).rpartition(".")[2]

@@ -1,0 +1,64 @@
+"""Start the potentials of clean rows from a mixture of round Gaussians.
+
+Beyond the rows it was trained on, a network of GELU layers goes on linearly, in directions that are left to chance;
+and among many small groups of rows its units blur what each group has to say. With clean training rows
+(`novelty=True`) each potential therefore starts from the log-density of Gaussians around k-means centres of the rows,
+blurred by its noise, log Σ wᵢ N(z; cᵢ, vᵢ + η²), and the network learns the difference.
+"""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.network.network import Weights
+
+SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows looked at, and values of theirs
+CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
+VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
+SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
+ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
+CANCELLING = 4.0  # times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
+LOWEST = -1e30  # float32 holds no more than -3e38, and what follows must be able to add and to subtract
+
+
+def fit_mixture(z: NDArray[np.float32], scales: Sequence[float], rng: np.random.Generator) -> Weights:
+    """Return the mixture of these scaled rows at these noise scales; where they are many, of a sample of them.
+
+    `mean` (p,) is the rows'; `centres` (m, p) are as seen from it; `precision` (k, m) is 1 / (vᵢ + η²); `level` (k, m)
+    is each Gaussian's logarithm at its centre.
+    """
+    enough = min(SAMPLE, max(ROWS_EACH * CENTRES, SAMPLE_VALUES // z.shape[1]))
+    if len(z) > enough:
+        z = z[np.sort(rng.permutation(len(z))[:enough])]
+    p, mean = z.shape[1], z.mean(0, dtype=np.float64)
+    centres, owner = _groups((z - mean).astype(np.float32), rng)
+    count = np.bincount(owner)
+    squares = np.bincount(owner, np.square(z - mean - centres[owner]).sum(1))
+    usual = squares.sum() / max(len(z) - len(centres), 1)
+    variance = (squares + SHRINKAGE * usual) / (p * (count - 1 + SHRINKAGE))
+    blurred = variance + np.square(scales)[:, None]
+    blurred = np.maximum(blurred, ROUNDING * np.square(centres).sum(1))
+    level = np.log(count / len(z)) - 0.5 * p * np.log(blurred)
+    found = {"mean": mean, "centres": centres, "precision": 1 / blurred, "level": level - level.max(1)[:, None]}
+    return {name: value.astype(np.float32) for name, value in found.items()}
+
+
+def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return k-means centres, and to which of them each row belongs.
+
+    They begin far apart (k-means++), so that a few rows far from all others have a centre too: else the prior would be
+    wildly wrong about them, and the network would have to spend its capacity on correcting that.
+    """
+    from sklearn.cluster import KMeans  # here: scoring does not need it
+
+    n, p = z.shape
+    wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
+    means = KMeans(wanted, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
+        _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
+    counts = np.bincount(owner)
+    sums = np.stack([np.bincount(owner, column) for column in z.T.astype(np.float64)], axis=1)
+    return sums / counts[:, None], owner

@@ -1,0 +1,136 @@
+"""Teach with the compiled engine. Members are taught apart, so threads change no bit of the result."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.engine import Engine
+from centrality.network.devices import cores
+from centrality.network.network import PRIOR_PARTS
+from centrality.training.batches import BatchSizes, DrawnSteps
+from centrality.training.history import Losses
+from centrality.training.learner import Lesson, State
+from centrality.training.named_metrics import NamedMetric
+from centrality.training.noise import Turns
+from centrality.training.plan import Task
+
+Teach = Callable[[int], Losses]
+
+
+class EngineLearner:
+    """Teaches our own networks on a CPU."""
+
+    def __init__(self, task: Task, engine: Engine, *, balance: float) -> None:
+        self._task, self._engine, self._balance = task, engine, balance
+        layout, weights = task.network.layout, task.network.weights
+        self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
+        self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
+        prior = task.network.prior
+        self._prior = engine.Mixture(*(prior[name] for name in PRIOR_PARTS)) if prior else None
+        self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
+
+    def running(self) -> AbstractContextManager[object]:
+        """Do nothing: there is nothing to prepare."""
+        return nullcontext()
+
+    def take_steps(
+        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float32]
+    ) -> Iterator[int]:
+        """Take the steps of our schedule, and yield their number."""
+        noise = self._task.standard_normal(len(drawn), sizes.members, sizes.noised, self._task.rows.width)
+
+        def teach(member: int) -> Losses:
+            preferred = None if drawn.preferred is None else drawn.preferred[:, member]
+            positions = drawn.positions[:, member]
+            return self._teach(
+                member, positions, noise[:, member], preferred, sizes.candidates, sizes.opponents, turns, rates
+            )
+
+        self.losses = self._by_all(teach)
+        yield len(drawn)
+
+    def learn(self, lesson: Lesson, rate: float) -> Losses:
+        """Take one step, and return the losses before it."""
+        width, turns = self._task.rows.width, lesson.turns or Turns.over((1.0,), 0, balanced=False)
+        k = self._task.network.layout.potentials
+        turns = Turns(turns.eta, turns.weight, k)
+
+        def teach(member: int) -> Losses:
+            drawn = np.empty((0, width), dtype=np.float32) if lesson.drawn is None else lesson.drawn[member]
+            preferred = None if lesson.preferred is None else lesson.preferred[member][None]
+            opponents = 0 if preferred is None else preferred.shape[1]
+            rates = np.array([rate], dtype=np.float32)
+            positions = lesson.positions[member][None]
+            return self._teach(member, positions, drawn[None], preferred, lesson.candidates, opponents, turns, rates)
+
+        return np.asarray(self._by_all(teach)[0])
+
+    def _by_all(self, teach: Teach) -> Losses:
+        """Let every member learn, and return the mean of their losses."""
+        members = range(self._task.network.members)
+        if len(members) == 1:
+            return teach(0)
+        with ThreadPoolExecutor(min(cores(), len(members))) as pool:
+            return np.asarray(np.mean(list(pool.map(teach, members)), axis=0, dtype=np.float64), dtype=np.float32)
+
+    def _teach(
+        self,
+        member: int,
+        positions: NDArray[np.int64],
+        noise: NDArray[np.float32],
+        preferred: NDArray[np.float32] | None,
+        candidates: int,
+        opponents: int,
+        turns: Turns,
+        rates: NDArray[np.float32],
+    ) -> Losses:
+        task, losses = self._task, np.zeros((len(positions), 2), dtype=np.float32)
+        named = task.comparison if isinstance(task.comparison, NamedMetric) else None
+        self._engine.train(
+            values=self._values[member],
+            mean=self._mean[member],
+            square=self._square[member],
+            hidden=list(task.network.layout.hidden),
+            trunks=task.network.layout.trunks,
+            rows=task.rows.z,
+            vectors=task.rows.z if named is None else named.vectors,
+            metric="given" if named is None else named.kernel,
+            tie=0.0 if named is None else named.tie,
+            positions=np.ascontiguousarray(positions),
+            noise=np.ascontiguousarray(noise),
+            preferred=None if preferred is None else np.ascontiguousarray(preferred),
+            candidates=candidates,
+            opponents=opponents,
+            potentials=turns.potentials,
+            eta=turns.eta,
+            weight=turns.weight,
+            balance=self._balance,
+            weight_decay=task.plan.weight_decay,
+            rates=rates,
+            losses=losses,
+            prior=self._prior,
+        )
+        return losses
+
+    def renew(self) -> None:
+        """Do nothing: rows are looked up where they are held."""
+
+    def state(self) -> State:
+        """Return a copy of everything that a step changes, by name."""
+        return {"values": self._values.copy(), "mean": self._mean.copy(), "square": self._square.copy()}
+
+    def restore(self, state: State) -> None:
+        """Go on from this state."""
+        for own, name in ((self._values, "values"), (self._mean, "mean"), (self._square, "square")):
+            own[:] = state[name]
+
+    def finish(self) -> None:
+        """Give the network its weights."""
+        start, weights = 0, self._task.network.weights
+        for name, shape in self._task.network.layout.shapes().items():
+            count = int(np.prod(shape[1:]))
+            weights[name] = self._values[:, start : start + count].reshape(shape).copy()
+            start += count
