@@ -79,7 +79,7 @@ class Model {
         scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{});
     }
 
-    nb::object outputs(nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling, double grain) const {
+    nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling, double grain) const {
         require(Size(rows.shape(1)) == width_, "rows must be as wide as the network");
         Rows given;
         given.count = Size(rows.shape(0));

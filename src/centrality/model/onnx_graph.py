@@ -152,15 +152,17 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
     potentials: list[str] = []
     prior = _mixture(graph, network.prior, z) if network.prior else None
     for member in range(network.members):
-        features = [_features(graph, network, trunk, member, z, width) for trunk in range(network.layout.trunks)]
-        logits.append(_head(graph, features[0], network, "global_head", 0, member))
-        local = _head(graph, features[-1], network, "local_head", network.layout.trunks - 1, member)
+        last = network.layout.trunks - 1
+        features = [_features(graph, network, (member, trunk), z, width) for trunk in range(last + 1)]
+        logits.append(_head(graph, features[0], network, (member, 0), "global_head"))
+        local = _head(graph, features[-1], network, (member, last), "local_head")
         potentials.append(local if prior is None else graph("Add", local, prior))
     return graph("Concat", *logits, axis=1), graph("Concat", *potentials, axis=1)
 
 
-def _features(graph: Graph, network: Network, trunk: int, member: int, z: str, width: int) -> str:
+def _features(graph: Graph, network: Network, place: tuple[int, int], z: str, width: int) -> str:
     """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
+    member, trunk = place
     if not network.layout.standard:
         from centrality.model.onnx_encoder import encoder_of, nodes_of  # brings torch
 
@@ -169,12 +171,13 @@ def _features(graph: Graph, network: Network, trunk: int, member: int, z: str, w
         graph.nodes += nodes
         graph.constants += constants
         return made
-    for place in range(len(network.layout.hidden)):
-        z = graph("Gelu", _linear(graph, z, *network.linear(f"trunks.{trunk}.{2 * place}", member)))
+    for layer in range(len(network.layout.hidden)):
+        z = graph("Gelu", _linear(graph, z, *network.linear(f"trunks.{trunk}.{2 * layer}", member)))
     return z
 
 
-def _head(graph: Graph, features: str, network: Network, head: str, trunk: int, member: int) -> str:
+def _head(graph: Graph, features: str, network: Network, place: tuple[int, int], head: str) -> str:
+    member, trunk = place
     if network.layout.standard:
         weight, bias = folded_head(network, member, head, trunk)
     else:

@@ -1,4 +1,4 @@
-"""Choose where to compute, and on how many cores. Devices are called as torch calls them; torch is asked only if need be.
+"""Choose where to compute, and on how many cores. Devices have torch's names; torch is asked only if need be.
 
 No GPU, no need: a machine without one, or a user who says "cpu", never waits for torch to be imported.
 """

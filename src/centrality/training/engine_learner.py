@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,17 @@ from centrality.training.noise import Turns
 from centrality.training.plan import Task
 
 Teach = Callable[[int], Losses]
+
+
+@dataclass(frozen=True)
+class _Lessons:
+    """The batches of some steps."""
+
+    positions: NDArray[np.int64]  # (steps, members, 2b + r + m)
+    noise: NDArray[np.float32]  # (steps, members, r, p)
+    preferred: NDArray[np.float32] | None  # (steps, members, opponents, b)
+    candidates: int  # b
+    opponents: int
 
 
 class EngineLearner:
@@ -41,32 +53,24 @@ class EngineLearner:
     ) -> Iterator[int]:
         """Take the steps of our schedule, and yield their number."""
         noise = self._task.standard_normal(len(drawn), sizes.members, sizes.noised, self._task.rows.width)
-
-        def teach(member: int) -> Losses:
-            preferred = None if drawn.preferred is None else drawn.preferred[:, member]
-            positions = drawn.positions[:, member]
-            return self._teach(
-                member, positions, noise[:, member], preferred, sizes.candidates, sizes.opponents, turns, rates
-            )
-
-        self.losses = self._by_all(teach)
+        lessons = _Lessons(drawn.positions, noise, drawn.preferred, sizes.candidates, sizes.opponents)
+        self.losses = self._by_all(lambda member: self._teach(member, lessons, turns, rates))
         yield len(drawn)
 
     def learn(self, lesson: Lesson, rate: float) -> Losses:
         """Take one step, and return the losses before it."""
-        width, turns = self._task.rows.width, lesson.turns or Turns.over((1.0,), 0, balanced=False)
-        k = self._task.network.layout.potentials
-        turns = Turns(turns.eta, turns.weight, k)
-
-        def teach(member: int) -> Losses:
-            drawn = np.empty((0, width), dtype=np.float32) if lesson.drawn is None else lesson.drawn[member]
-            preferred = None if lesson.preferred is None else lesson.preferred[member][None]
-            opponents = 0 if preferred is None else preferred.shape[1]
-            rates = np.array([rate], dtype=np.float32)
-            positions = lesson.positions[member][None]
-            return self._teach(member, positions, drawn[None], preferred, lesson.candidates, opponents, turns, rates)
-
-        return np.asarray(self._by_all(teach)[0])
+        rates, preferred, noise = np.array([rate], dtype=np.float32), lesson.preferred, lesson.drawn
+        if noise is None:
+            noise = np.empty((self._task.network.members, 0, self._task.rows.width), dtype=np.float32)
+        lessons = _Lessons(
+            positions=lesson.positions[None],
+            noise=noise[None],
+            preferred=None if preferred is None else preferred[None],
+            candidates=lesson.candidates,
+            opponents=0 if preferred is None else preferred.shape[1],
+        )
+        turns = lesson.turns or Turns.over(np.ones(self._task.network.layout.potentials), 0, balanced=False)
+        return np.asarray(self._by_all(lambda member: self._teach(member, lessons, turns, rates))[0])
 
     def _by_all(self, teach: Teach) -> Losses:
         """Let every member learn, and return the mean of their losses."""
@@ -76,18 +80,8 @@ class EngineLearner:
         with ThreadPoolExecutor(min(cores(), len(members))) as pool:
             return np.asarray(np.mean(list(pool.map(teach, members)), axis=0, dtype=np.float64), dtype=np.float32)
 
-    def _teach(
-        self,
-        member: int,
-        positions: NDArray[np.int64],
-        noise: NDArray[np.float32],
-        preferred: NDArray[np.float32] | None,
-        candidates: int,
-        opponents: int,
-        turns: Turns,
-        rates: NDArray[np.float32],
-    ) -> Losses:
-        task, losses = self._task, np.zeros((len(positions), 2), dtype=np.float32)
+    def _teach(self, member: int, lessons: _Lessons, turns: Turns, rates: NDArray[np.float32]) -> Losses:
+        task, losses = self._task, np.zeros((len(lessons.positions), 2), dtype=np.float32)
         named = task.comparison if isinstance(task.comparison, NamedMetric) else None
         self._engine.train(
             values=self._values[member],
@@ -99,11 +93,11 @@ class EngineLearner:
             vectors=task.rows.z if named is None else named.vectors,
             metric="given" if named is None else named.kernel,
             tie=0.0 if named is None else named.tie,
-            positions=np.ascontiguousarray(positions),
-            noise=np.ascontiguousarray(noise),
-            preferred=None if preferred is None else np.ascontiguousarray(preferred),
-            candidates=candidates,
-            opponents=opponents,
+            positions=np.ascontiguousarray(lessons.positions[:, member]),
+            noise=np.ascontiguousarray(lessons.noise[:, member]),
+            preferred=None if lessons.preferred is None else np.ascontiguousarray(lessons.preferred[:, member]),
+            candidates=lessons.candidates,
+            opponents=lessons.opponents,
             potentials=turns.potentials,
             eta=turns.eta,
             weight=turns.weight,

@@ -66,7 +66,7 @@ class Turns:
     potentials: int  # k
 
     @classmethod
-    def over(cls, scales: Sequence[float], rows: int, *, balanced: bool) -> "Turns":
+    def over(cls, scales: Sequence[float] | NDArray[np.float64], rows: int, *, balanced: bool) -> "Turns":
         """Let the rows of a batch take turns over the noise scales.
 
         `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
