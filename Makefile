@@ -5,9 +5,10 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
-SOURCES := src tests benchmarks docs paper web/header.py
+SOURCES := src tests benchmarks docs paper web/header.py engine/hatch_build.py
+ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.py)
 
-.PHONY: demo quick test test-cpus test-versions faults fuzz mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions faults fuzz sanitize mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -41,6 +42,16 @@ faults: .venv/.test
 # Changed bytes into every way in: 100,000 cases, about a quarter of an hour; ARGS="--only csv --cases 1000" does less.
 fuzz: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --record $(ARGS)
+
+# The engine's tests with every access to memory and every piece of arithmetic watched.
+SANITIZED := build/sanitized
+sanitize: .venv/.test
+	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/work -G Ninja -DSANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	PATH=$(abspath $(BIN)):$$PATH cmake --build $(SANITIZED)/work
+	rm -rf $(SANITIZED)/src && cp -r src $(SANITIZED)/src && cp $(SANITIZED)/work/*.so $(SANITIZED)/src/centrality/engine/
+	for build in avx2 avx512 portable; do \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 CENTRALITY_ENGINE=$$build \
+	  PYTHONPATH=$(SANITIZED)/src $(BIN)/python -m pytest -q -p no:cacheprovider -m "not slow" tests/engine || exit 1; done
 
 # Does a test fail when the code is wrong? All of it, or one module: make mutation MODULE=metrics
 mutation: .venv/.test
@@ -135,11 +146,14 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/.demo: pyproject.toml constraints.txt | .venv/bin/python
+# The engine is compiled on the way, where there is a compiler; where not, torch computes.
+.venv/.demo: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[plots]"
+	@$(BIN)/python -c "from centrality.engine import engine_name; print('The engine computes:', engine_name())" || \
+	  { echo "No C++ compiler, so no engine: torch will compute."; $(BIN)/python -m pip install -q -c constraints.txt -e ".[plots,torch]"; }
 	touch $@
 
-.venv/.test: pyproject.toml constraints.txt | .venv/bin/python
+.venv/.test: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
 	@# A peer for tests and benchmarks. Without its requirements: they ask for a torchvision that it does not use.
 	$(BIN)/python -m pip install -q --no-deps data-depth==1.2.1.1 || echo "No data-depth: tests against it are skipped."

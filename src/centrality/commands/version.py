@@ -6,10 +6,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TypeAlias
 
 from centrality import __version__
+from centrality.engine import engine_name
 
 HELP = "print the versions of centrality, Python and the libraries that it uses"
-LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
-OPTIONAL = ("matplotlib", "pandas", "skrub", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
+OPTIONAL = ("torch", "matplotlib", "pandas", "skrub", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
 
 Result: TypeAlias = dict[str, str]
 
@@ -20,6 +21,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     found = {"centrality": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    found["engine"] = engine_name()
     for name in (*LIBRARIES, *OPTIONAL):
         try:
             found[name] = version(name)

@@ -72,6 +72,8 @@ def engine() -> Engine | None:
 
 
 def engine_name() -> str:
-    """Return which build computes, or "torch"."""
+    """Return which build computes, or "torch"; an error if there is neither."""
     found = engine()
+    if found is None and find_spec("torch") is None:
+        raise ImportError("There is no engine for this machine, and no torch: pip install 'centrality[torch]'.")
     return "torch" if found is None else str(getattr(found, "__name__", "")).rpartition(".")[2]

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._optional import optional
 from centrality.engine import Engine, engine
 from centrality.network.devices import is_cpu
 from centrality.network.network import PRIOR_PARTS, Network
@@ -43,6 +44,7 @@ def scorer_for(network: Network, device: str = "cpu") -> Scorer:
     """Return what scores with this network on this device: the engine where it can, else torch."""
     if network.layout.standard and is_cpu(device) and (found := engine()) is not None:
         return EngineScorer(network, found)
+    optional("torch", "torch")
     from centrality.network.torch_scorer import TorchScorer  # brings torch
 
     return TorchScorer(network, device)

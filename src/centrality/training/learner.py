@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._optional import optional
 from centrality.engine import engine
 from centrality.network.devices import is_cpu
 from centrality.training.batches import BatchSizes, DrawnSteps
@@ -68,6 +69,7 @@ def learner_for(task: Task, *, balance: float) -> Learner:
         from centrality.training.engine_learner import EngineLearner
 
         return EngineLearner(task, found, balance=balance)
+    optional("torch", "torch")
     from centrality.training.torch_learner import TorchLearner  # brings torch
 
     return TorchLearner(task, balance=balance)
