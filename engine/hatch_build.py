@@ -14,7 +14,7 @@ REQUIRED = "CENTRALITY_REQUIRE_ENGINE"  # set where a package without an engine 
 
 
 class BuildEngine(BuildHookInterface):
-    """Compiles the engine into `src/centrality/engine`, where a wheel takes it from and an editable install finds it."""
+    """Compiles the engine into `src/centrality/engine`: a wheel takes it from there, an editable install finds it."""
 
     def dependencies(self) -> list[str]:
         return ["nanobind>=2.4", "cmake>=3.18", "ninja>=1.10"] if compiler() else []

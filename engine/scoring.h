@@ -82,10 +82,10 @@ class PackedNetwork final : public Scorer {
     }
 
     void outputs(Rows rows, const Scaling* scaling, double* out, std::uint64_t* hashes, double grain) const override {
-        const Size row = padded(width_);
-        Buffer<float> z(TOGETHER * row), space(3 * TOGETHER * widest_), off, distances;
-        Buffer<double> fine(width_), tops(TOGETHER * widest_);
-        if (prior_) off = Buffer<float>(TOGETHER * row), distances = Buffer<float>((TOGETHER + 1) * prior_.columns());
+        const Size row = padded(width_), most = std::min(TOGETHER, rows.count);
+        Buffer<float> z(most * row), space(2 * most * widest_), off, distances;
+        Buffer<double> fine(width_), tops(most * widest_);
+        if (prior_) off = Buffer<float>(most * row), distances = Buffer<float>((most + 1) * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
             for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row, hashes, grain);
@@ -96,7 +96,7 @@ class PackedNetwork final : public Scorer {
                     if (member == 0) prior_.distances(count, z.data(), row, off.data(), distances.data());
                     for (Size i = 0; i < count; ++i)
                         prior_.add_potentials(distances.data() + i * prior_.columns(), to + i * outputs_ + 1, 1,
-                                              distances.data() + TOGETHER * prior_.columns());
+                                              distances.data() + most * prior_.columns());
                 }
             }
         }
@@ -166,7 +166,7 @@ class PackedNetwork final : public Scorer {
                 product(rows, layer.out, layer.in, below, layer.across.data(), layer.out, above, layer.out, layer.bias.data(), 0);
                 for (Size i = 0; i < rows * layer.out; i += WIDTH) store(above + i, gelu(load(above + i)));
                 below = {above, layer.out, 1};
-                above = above == space ? space + TOGETHER * widest_ : space;
+                above = above == space ? space + rows * widest_ : space;
             }
             read(trunk, rows, below, tops, out, outputs_);
         }

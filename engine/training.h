@@ -298,7 +298,7 @@ class Learner {
     }
 
     void add_prior_score(const float* z, Size noised) {
-        prior.distances(noised, z, row, off.data(), distances.data());
+        prior.rough_distances(noised, z, row, off.data(), distances.data());
         shares.clear();
         const Size columns = prior.columns();
         for (Size i = 0; i < noised; ++i)

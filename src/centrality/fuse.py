@@ -76,7 +76,7 @@ class FUSE(CentralityModel):
     resamples : noise passes over the rows in each of the `epochs`.
     epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
         Algorithm 1 for that many epochs instead.
-    max_steps : the budget of steps; None means 500, or 4000 with `novelty`, whatever the number of rows. With
+    max_steps : the budget of steps; None means 500, or 1500 with `novelty`, whatever the number of rows. With
         `epochs`, an upper limit, None meaning none.
     batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
@@ -134,7 +134,7 @@ class FUSE(CentralityModel):
         resamples: int = 8,
         epochs: int | None = None,
         max_steps: int | None = None,
-        batch_size: int = 256,
+        batch_size: int = 128,
         learning_rate: float = 4e-3,
         weight_decay: float = 0.0,
         scaling: str = "auto",
@@ -218,8 +218,6 @@ class FUSE(CentralityModel):
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         settings = self.get_params(deep=False)
         plan, members = Plan.of(settings), members_for(settings, *X.shape)
-        if self.ensemble == "auto" and members > 1:  # five times half a batch: measured to be as good, in half the time
-            plan = replace(plan, batch_size=max(2, plan.batch_size // 2))
         room = self._room(device)
         split = None if self.epochs is not None else split_for(X, scaling, members, room, one_prior=self.novelty)
         most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own

@@ -6,7 +6,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.datasets import make_spd_matrix
 
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None  # what numpy's `default_rng` takes
@@ -19,6 +18,8 @@ def normal(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  #
     (100, 3)
     """
     rng = np.random.default_rng(random_state)
+    from sklearn.datasets import make_spd_matrix  # here: who imports FUSE should not wait for it
+
     covariance = make_spd_matrix(d, random_state=int(rng.integers(2**31)))
     return rng.multivariate_normal(np.zeros(d), covariance, size=n)
 

@@ -14,7 +14,7 @@ from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
-STEPS, STEPS_WHEN_CLEAN = 500, 4000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 1500  # clean data wants longer training, contaminated data shorter
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
