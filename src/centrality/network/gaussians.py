@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from centrality.network.network import Weights
 
-SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows looked at, and values of theirs
+SAMPLE, SAMPLE_VALUES = 10_000, 1 << 22  # rows looked at, and values of theirs
 CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
@@ -51,11 +51,13 @@ def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[n
     They begin far apart (k-means++), so that a few rows far from all others have a centre too: else the prior would be
     wildly wrong about them, and the network would have to spend its capacity on correcting that.
     """
-    from sklearn.cluster import KMeans  # here: scoring does not need it
+    from sklearn.cluster import KMeans, kmeans_plusplus  # here: scoring does not need it
 
     n, p = z.shape
     wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
-    means = KMeans(wanted, n_init=1, max_iter=10, random_state=int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
+    start, _ = kmeans_plusplus(z, wanted, random_state=seed, n_local_trials=1)  # more trials: not better, but slower
+    means = KMeans(wanted, init=start, n_init=1, max_iter=10, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
         _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
