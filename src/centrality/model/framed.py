@@ -4,8 +4,7 @@
 gives something for each row. Without it, every method returns an array, whatever the input was.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
@@ -47,9 +46,14 @@ def frames_when_asked(cls: Model) -> Model:
 def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> Callable[..., Any]:
     @wraps(method)
     def framed(self: Any, *given: Any, **options: Any) -> Any:
-        with _arrays_inside() as outermost:
+        if _inside.get():
+            return method(self, *given, **options)
+        token = _inside.set(True)
+        try:
             result = method(self, *given, **options)
-        if not outermost or names is None:
+        finally:
+            _inside.reset(token)
+        if names is None:
             return result
         X = given[0] if given else options["X"]
         if isinstance(result, Reasons):
@@ -69,17 +73,6 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
         return _contained(container, result, columns, None if callable(index) else index)
 
     return framed
-
-
-@contextmanager
-def _arrays_inside() -> Iterator[bool]:
-    """Yield whether this is the outermost call; methods called inside return arrays."""
-    outermost = not _inside.get()
-    token = _inside.set(True)
-    try:
-        yield outermost
-    finally:
-        _inside.reset(token)
 
 
 def _dials(t: Any, columns: int) -> Sequence[float]:

@@ -48,6 +48,12 @@ class Mixing:
         """Mix heads in units; the result, in the same units, has no ends unless the mixture is linear."""
         if self.local_weight is None:
             return _linear(units, t)
+        if type(t) is float and 0 <= t < 1:  # a request loop asks for one row at a time: plain numbers are quicker
+            share_of_local = float(self.share(t))
+            of_global, of_local = units[:, 0], units[:, 1]
+            if self.veto:
+                of_local = np.minimum(of_local, of_global + ROOM / (1 - t))
+            return np.asarray((1 - share_of_local) * of_global + share_of_local * of_local)
         dial = checked_t(t)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
         share = self.share(dial)
