@@ -24,6 +24,7 @@ def main() -> None:
     rows.append(step(512, 1024, ensemble=5))
     rows += [forward(p, precision) for p in (2, 32, 512) for precision in ("highest", "high")]
     rows.append(whole_fit())
+    rows += end_to_end(novelty=False) + end_to_end(novelty=True)
     for row in rows:
         row["device"] = torch.cuda.get_device_name()
     save("speed_gpu", rows)
@@ -46,7 +47,7 @@ def fitted(X: np.ndarray, **settings: int) -> float:
 
 def forward(p: int, precision: str) -> dict[str, object]:
     X = np.random.default_rng(0).normal(size=(2000, p)).astype(np.float32)
-    score = FUSE(random_state=0, device="cuda", max_steps=20).fit(X).fitted_.scorer
+    score = FUSE(random_state=0, device="cuda", max_steps=20).fit(X).fitted_.scorer.folded
     z = torch.randn(min(FORWARD_ROWS, (1 << 31) // p), p, device="cuda")
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)
@@ -66,6 +67,35 @@ def forward(p: int, precision: str) -> dict[str, object]:
     size = min(times, key=times.__getitem__)
     what = f"forward, p={p}, {kind}, {size} rows a pass"
     return {"what": what, "value": len(z) / times[size], "unit": "rows/s", "bar": bar}
+
+
+def end_to_end(novelty: bool) -> list[dict[str, object]]:
+    """`score_samples` of rows that lie on the GPU, and of rows in the host's memory; and how far the CPU's are off."""
+    p, n, bars = 64, (1 << 21 if novelty else 1 << 24), ("", "") if novelty else ("1e8", "1.5e7")
+    X = np.random.default_rng(0).normal(size=(20_000, p)).astype(np.float32)
+    model = FUSE(random_state=0, device="cuda", novelty=novelty).fit(X)
+    there = torch.randn(n, p, device="cuda")
+    here = there.cpu().numpy()
+    rows = []
+    kind = "novelty, " if novelty else ""
+    for name, given, bar in (("CUDA tensor", there, bars[0]), ("numpy float32", here, bars[1])):
+        times = []
+        for _ in range(4):
+            torch.cuda.synchronize()
+            start = perf_counter()
+            model.score_samples(given)
+            times.append(perf_counter() - start)
+        what = f"end to end, {kind}p={p}, {name} in"
+        rows.append({"what": what, "value": n / min(times), "unit": "rows/s", "bar": bar})
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")  # as a user may have it elsewhere
+    try:
+        on_gpu = model.heads(there[:100_000])
+    finally:
+        torch.set_float32_matmul_precision(before)
+    apart = np.abs(on_gpu - model.fitted_.on("cpu").heads(here[:100_000])).max()
+    return [*rows, {"what": f"largest difference of a head from the CPU's{', novelty' * novelty}", "value": apart,
+                    "unit": "", "bar": "1e-6"}]  # fmt: skip
 
 
 def whole_fit() -> dict[str, object]:

@@ -9,9 +9,11 @@ from __future__ import annotations  # else Python would evaluate the annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
@@ -23,10 +25,13 @@ from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Outputs, Scorer, scorer_for
 from centrality.scores import conformal
-from centrality.scores.calibration import Calibration
+from centrality.scores.calibration import OLD_SOFT, Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds, hashes
 from centrality.scores.report import Report
+
+if TYPE_CHECKING:
+    from centrality.model.on_device import OnDevice
 
 OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
 History = dict[str, list[float]]
@@ -70,6 +75,31 @@ class Fitted:
         """Return what scores with the network, on the device."""
         return scorer_for(self.network, self.device)
 
+    @cached_property
+    def on_gpu(self) -> OnDevice | None:
+        """Return what scores from end to end on a GPU; None where the host has a part in it.
+
+        It has on a CPU, with old calibrations, and where training rows are to be recognised.
+        """
+        known = self.folds is not None and len(self.folds.known) > 0
+        if not self.device.startswith("cuda") or known or self.calibration.kind == OLD_SOFT:
+            return None
+        from centrality.model.on_device import OnDevice  # brings torch
+        from centrality.network.torch_scorer import TorchScorer
+
+        assert isinstance(self.scorer, TorchScorer)
+        return OnDevice(self.scorer.folded, self.scaling, self.calibration, self.device)
+
+    def tensor_on_gpu(self, X: Any) -> Any | None:
+        """Return X if it is a tensor on a GPU that can be scored where it lies; None if the host must look at it."""
+        if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda or self.on_gpu is None:
+            return None
+        fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
+        return X.detach() if fits and bool(X.isfinite().all()) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("scorer", "on_gpu")}  # made again
+
     @property
     def width(self) -> int:
         """Return the number of columns."""
@@ -100,6 +130,8 @@ class Fitted:
 
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
+        if self.on_gpu is not None and not sparse.issparse(rows):
+            return self.on_gpu.heads(rows)
         return self._finished(rows, self.calibration.heads_of)
 
     def comparable_heads(self, rows: CheckedRows) -> Matrix:
@@ -110,10 +142,14 @@ class Fitted:
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
+        if self.on_gpu is not None and not sparse.issparse(rows):
+            return self.on_gpu.centrality(rows, t)
         return self._finished(rows, lambda outputs: self._mixed(outputs, t))
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the same before it is squeezed into [0, 1]."""  # (n,)
+        if self.on_gpu is not None and not sparse.issparse(rows):
+            return self.on_gpu.scores(rows, t)
         return self._finished(rows, lambda outputs: self.calibration.scores(self.calibration.raw(outputs), t))
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:

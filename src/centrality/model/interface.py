@@ -127,7 +127,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t, model.mixing_)` mixes them."""
-        return self._of(X, lambda rows: self.fitted_.heads(rows))
+        return self._scored(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
         """Return both heads before calibration, (n, 2).
@@ -141,7 +141,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
-        return self._of(X, lambda rows: self.fitted_.centrality(rows, t))
+        return self._scored(X, lambda rows: self.fitted_.centrality(rows, t))
 
     def profile(self, X: ModelRows, ts: Sequence[float] = PROFILE) -> Matrix:
         """Return the centrality of each row along t, from global to local: (n, len(ts))."""
@@ -152,7 +152,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
         It ranks rows as `centrality` does; far outliers keep their distances.
         """
-        return self._of(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
+        return self._scored(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
@@ -383,6 +383,10 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
         check_is_fitted(self)
         return over_vectors(self.vectors(X), work)
+
+    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
+        """Return the same of what a GPU may do by itself, where the rows lie on one."""
+        return self._of(X, work)
 
     def _baseline(self, baseline: ModelRows) -> Matrix:
         row = self.vectors(baseline)
