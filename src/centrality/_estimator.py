@@ -188,7 +188,7 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
     for start in range(0, len(values), CHECK_ROWS):
         block = values[start : start + CHECK_ROWS]
         with np.errstate(invalid="ignore", over="ignore"):
-            if np.isfinite(block.sum(dtype=np.float64)):
+            if np.isfinite(block.sum()):
                 continue  # one pass without a mask: a NaN or an infinity would have spread to the sum
         mask = ~np.isfinite(block)
         if isinstance(rows, np.ndarray):
