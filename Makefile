@@ -8,7 +8,7 @@ endif
 SOURCES := src tests benchmarks docs paper web/header.py engine/hatch_build.py
 ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.py)
 
-.PHONY: demo quick test test-cpus test-versions faults fuzz sanitize mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-cpus test-versions faults fuzz sanitize test-arm mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -52,6 +52,14 @@ sanitize: .venv/.test
 	for build in avx2 avx512 portable; do \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 CENTRALITY_ENGINE=$$build \
 	  PYTHONPATH=$(SANITIZED)/src $(BIN)/python -m pytest -q -p no:cacheprovider -m "not slow" tests/engine || exit 1; done
+
+# The engine as on an ARM CPU, emulated: its results must be the bits of this machine's.
+FINGERPRINT := -std=c++17 -O3 -ffp-contract=off engine/fingerprint.cpp
+test-arm:
+	@mkdir -p build
+	c++ $(FINGERPRINT) -DTARGET=portable -o build/fingerprint
+	aarch64-linux-gnu-g++ $(FINGERPRINT) -static -DTARGET=neon -DENGINE_NEON -o build/fingerprint-arm
+	@here=$$(build/fingerprint); there=$$(qemu-aarch64 build/fingerprint-arm); echo "here $$here, ARM $$there"; [ $$here = $$there ]
 
 # Does a test fail when the code is wrong? All of it, or one module: make mutation MODULE=metrics
 mutation: .venv/.test

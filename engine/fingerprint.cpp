@@ -1,0 +1,77 @@
+// Prints what the kernels compute from fixed numbers, as one hash: equal on all instruction sets, or there is a mistake.
+// Without Python, so that another architecture can be emulated: see `make test-arm`.
+#include <cstdio>
+
+#include "scoring.h"
+#include "training.h"
+
+namespace {
+
+std::uint64_t state = 1;
+float next_number() {  // in (-1, 1), the same everywhere
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return float(std::int32_t(state >> 32)) * 0x1p-31f;
+}
+std::vector<float> numbers(Size count, float size = 1.0f) {
+    std::vector<float> found(count);
+    for (float& each : found) each = size * next_number();
+    return found;
+}
+
+std::uint64_t hash = 14695981039346656037u;
+template <class Number>
+void add(const std::vector<Number>& values) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+    for (std::size_t i = 0; i < values.size() * sizeof(Number); ++i) hash = (hash ^ bytes[i]) * 1099511628211u;
+}
+
+}  // namespace
+
+int main() {
+    using namespace TARGET;
+    const Size p = 19, n = 101, k = 5, hidden = 37, centres = 40;
+    const auto rows = numbers(n * p, 12.0f), mean = numbers(p), middle = numbers(centres * p, 3.0f);
+    auto precision = numbers(k * centres), level = numbers(k * centres);
+    for (float& each : precision) each = 1.5f + each;
+    const Mixture mixture{centres, mean.data(), middle.data(), precision.data(), level.data()};
+
+    const auto first = numbers(hidden * p, 0.2f), second = numbers(hidden * hidden, 0.2f), bias = numbers(hidden);
+    const auto rough = numbers((1 + k) * (hidden + 1));
+    const std::vector<double> head(rough.begin(), rough.end());
+    const Trunk trunk{{{p, hidden, first.data(), bias.data()}, {hidden, hidden, second.data(), bias.data()}},
+                      {hidden, 1 + k, head.data(), head.data() + (1 + k) * hidden}};
+    const PackedNetwork network(p, 1 + k, {{trunk}, {trunk, trunk}}, mixture);
+    std::vector<double> given(rows.begin(), rows.end()), center(p, 0.1), weight(p, 2.0), shrink(p, 0.9), shift{0.1}, gain{1.1};
+    const std::int64_t heavy[] = {3};
+    const Scaling scaling{center.data(), weight.data(), 1, heavy, shift.data(), gain.data(), shrink.data(), 10.0, 1e15};
+    std::vector<double> outputs(2 * n * (1 + k));
+    std::vector<std::uint64_t> hashes(n);
+    network.outputs({nullptr, given.data(), n}, &scaling, outputs.data(), hashes.data(), 1e-3);
+    add(outputs), add(hashes);
+    const auto at = numbers(10 * 7), by = numbers(2 * 10 * 7 * (1 + k));
+    std::vector<double> along(2 * 10 * 7 * (1 + k));
+    std::vector<float> back(10 * p);
+    network.along(10, 7, rows.data(), rows.data() + 10 * p, at.data(), along.data());
+    network.back(10, 7, rows.data(), rows.data() + 10 * p, at.data(), by.data(), back.data());
+    add(along), add(back);
+
+    for (const Metric metric : {Metric::euclidean, Metric::manhattan})
+        for (const int trunks : {1, 2}) {
+            const Size size = trunks * (hidden * (p + 1) + 2 * hidden * (hidden + 1)) + (1 + k) * (hidden + 1), steps = 5;
+            auto values = numbers(size, 0.2f), noise = numbers(steps * 20 * p);
+            std::vector<float> moments(size), squares(size), losses(2 * steps), rates(steps, 0.004f), eta(20, 0.5f), share(20, 1.0f);
+            std::vector<std::int64_t> positions(steps * (16 + 20 + 30));
+            for (auto& each : positions) each = std::int64_t(state = state * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
+            Training job{};
+            job.width = p, job.potentials = k, job.hidden = {hidden, hidden}, job.trunks = trunks;
+            job.values = values.data(), job.mean = moments.data(), job.square = squares.data();
+            job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = metric, job.tie = 1e-5f;
+            job.steps = steps, job.candidates = 8, job.opponents = 4, job.noised = 20, job.anchors = 30;
+            job.positions = positions.data(), job.position_stride = 66, job.noise = noise.data(), job.noise_stride = 20 * p;
+            job.eta = eta.data(), job.weight = share.data(), job.balance = 0.3f, job.weight_decay = 0.01f;
+            job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2, job.prior = mixture;
+            Learner(job).run();
+            add(values), add(moments), add(squares);
+        }
+    std::printf("%016llx\n", static_cast<unsigned long long>(hash));
+}
