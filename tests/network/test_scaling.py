@@ -1,5 +1,8 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from centrality.network import scaling as scaling_module
 from centrality.network.scaling import Scaling
@@ -129,3 +132,21 @@ def test_columns_turn_gradually_from_one_unit_for_all_to_one_for_each():
     assert ratios[:2] == [1.0, 1.0]
     assert 1 < ratios[2] < ratios[3] < 1.1 * ratios[2]
     np.testing.assert_allclose(ratios[4:], [25, 1000], rtol=0.05)
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_wide_sparse_rows_are_scaled_as_dense_ones_without_a_dense_copy_of_them(monkeypatch, clean):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(sparse.random(1000, 4000, density=0.2, random_state=0))
+    X.data = rng.standard_t(3, size=X.nnz)
+    as_one = Scaling.fit(X.toarray(), "auto", clean=clean)
+    assert clean == bool(len(as_one.heavy))
+    monkeypatch.setattr(scaling_module, "BLOCK_VALUES", 1 << 15)
+    monkeypatch.setattr(scaling_module, "MOST_VALUES", 1 << 17)
+    tracemalloc.start()
+    in_parts = Scaling.fit(X, "auto", clean=clean)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * X.shape[0] * X.shape[1] * 8
+    np.testing.assert_array_equal(in_parts.heavy, as_one.heavy)
+    np.testing.assert_allclose(in_parts.scaled(X.toarray()), as_one.scaled(X.toarray()), rtol=1e-9, atol=1e-9)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
-from centrality._estimator import CheckedRows
+from centrality._estimator import CheckedRows, ColumnBlocks
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
+VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
 HEADS = ("global", "local")
 SHOWN = 10  # columns listed for each head, those that move it the most
 MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
@@ -263,8 +264,13 @@ def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) ->
 
 def _few(X: Any, count: int) -> NDArray[np.float64]:
     """Return at most `count` rows, evenly spaced, as dense numbers."""
-    few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
+    few = _evenly(X, count)
     return (few.toarray() if sparse.issparse(few) else np.asarray(few)).astype(np.float64)
+
+
+def _evenly(X: Any, count: int) -> Any:
+    """Return at most `count` rows, evenly spaced."""
+    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
 
 
 def _distinct_rows(X: Any) -> int:
@@ -329,18 +335,20 @@ def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
-    few = _few(X, 5000)
-    low, median, high = np.quantile(few, [0.05, 0.5, 0.95], axis=0)
-    off = np.abs(few - median)
-    wild = off > BEYOND * (high - low)
-    total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
-    found = (high > low) & (cells > 0) & (cells <= max(1, WILD_CELLS * len(few))) & (theirs > WILD * total)
-    labels = _labels(names, few.shape[1])
-    return {labels[j]: int(cells[j]) for j in np.flatnonzero(found)[:SHOWN]}
+    columns: list[tuple[int, int]] = []
+    for at, few in ColumnBlocks(_evenly(X, 5000), VALUES):
+        low, median, high = np.quantile(few, [0.05, 0.5, 0.95], axis=0)
+        off = np.abs(few - median)
+        wild = off > BEYOND * (high - low)
+        total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
+        found = (high > low) & (cells > 0) & (cells <= max(1, WILD_CELLS * len(few))) & (theirs > WILD * total)
+        columns += [(at.start + j, cells[j]) for j in np.flatnonzero(found)]
+    labels = _labels(names, X.shape[1])
+    return {labels[j]: int(cells) for j, cells in columns[:SHOWN]}
 
 
 def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
-    few = _few(X, 5000)
+    few = _few(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
     local = heads[np.linspace(0, len(heads) - 1, len(few)).astype(np.intp), 1]
     distance = np.linalg.norm(scaled(few), axis=1)
     return int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())
