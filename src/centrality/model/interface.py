@@ -45,6 +45,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     t: float
     fitted_: Fitted
+    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
 
     # What a kind of model brings.
 
