@@ -34,7 +34,7 @@ FEWEST = 1024  # rows held, however wide they are
 TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
 SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails were drawn in there
 KNEE = 10.0  # spreads beyond which a column is bent
-RARE = 0.2  # a column that is constant between its tails counts as if this share of the rows differed
+RARE = 1.0  # a column that is constant between its tails: its usual rare value lies 1 / sqrt(this) spreads off
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
