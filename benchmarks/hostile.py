@@ -10,12 +10,10 @@ The hostile client runs with the lowest priority: one that sits elsewhere would 
 import argparse
 import itertools
 import os
-import shutil
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -29,24 +27,11 @@ import psutil
 import pyarrow as pa
 
 from benchmarks._results import save
-from benchmarks.service import ARROW, COLUMNS, LUA, Served, wrk
-from centrality import FUSE
+from benchmarks._served import ARROW, COLUMNS, Served, arrow, rows_of, table_of, workshop, wrk
 
 CALM, HOSTILE = 10, 60  # seconds, in turn
 JSON = {"Content-Type": "application/json"}
 MIB = 1 << 20
-
-
-def arrow(table: pa.Table, compression: str | None = None) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def rows_of(n: int) -> pa.Table:
-    rows = np.random.default_rng(2).standard_normal((n, COLUMNS), dtype=np.float32)
-    return pa.table({f"x{j}": np.ascontiguousarray(rows[:, j]) for j in range(COLUMNS)})
 
 
 # The hostile client: each function does its harm once, and is called again and again.
@@ -77,7 +62,7 @@ def empty_lists(port: int) -> None:
 
 
 def explanations(port: int) -> None:
-    post(port, arrow(rows_of(20_000)), ARROW, "/score?explain=true")
+    post(port, arrow(table_of(rows_of(20_000))), ARROW, "/score?explain=true")
 
 
 def three_large(port: int) -> None:
@@ -122,7 +107,7 @@ def slow_bodies(port: int) -> None:
 
 
 def unread(port: int) -> None:
-    body = arrow(rows_of(50_000))
+    body = arrow(table_of(rows_of(50_000)))
     kind = ARROW["Content-Type"]
     head = f"POST /score?t=0,0.25,0.5,0.75,1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
     with socket.socket() as one:
@@ -190,7 +175,7 @@ class LargeRequests:
     def __init__(self, port: int) -> None:
         self.seconds: list[float] = []
         self.errors = 0
-        self._body, self._port = arrow(rows_of(20_000)), port
+        self._body, self._port = arrow(table_of(rows_of(20_000))), port
         threading.Thread(target=self._ask, daemon=True).start()
 
     def _ask(self) -> None:
@@ -236,16 +221,9 @@ def rounds(server: Served, script: Path, minutes: int) -> Iterator[dict[str, obj
 
 
 def main(minutes: int) -> None:
-    if shutil.which("wrk") is None:
-        raise SystemExit("This needs wrk, which makes the requests: apt install wrk")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        X = np.random.default_rng(0).normal(size=(20_000, COLUMNS))
-        FUSE(random_state=0).fit(X).save(folder / "m.safetensors")
-        script = folder / "post.lua"
-        script.write_text(LUA.format(row=np.random.default_rng(1).normal(size=COLUMNS).round(6).tolist()))
-        server = Served("centrality.cli", "serve", str(folder / "m.safetensors"), "--port", "{port}")
-        post(server.port, arrow(rows_of(20_000)), ARROW)  # both processes are warm
+    with workshop() as shop:
+        script, server = shop.script, shop.serve()
+        post(server.port, arrow(table_of(rows_of(20_000))), ARROW)  # both processes are warm
         wrk(server, script, 2)
         found = list(itertools.islice(rounds(server, script, minutes), minutes))
         begun = time.monotonic()

@@ -9,82 +9,20 @@ between.
     python -m benchmarks.service [seconds of the long run]
 """
 
-import os
-import re
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
-from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
 
 from benchmarks._results import save
-from centrality import FUSE, load
+from benchmarks._served import ARROW, Served, Workshop, arrow, rows_of, table_of, workshop, wrk
+from centrality import load
 
-COLUMNS, ROWS, CONNECTIONS = 32, 100_000, 64
+ROWS = 100_000
 TURNS, SECONDS = 8, 4
 OURS = "single rows, JSON"
-ARROW = {"Content-Type": "application/vnd.apache.arrow.stream"}
-LUA = """wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-wrk.body = '{{"rows": [{row}], "t": 0.5}}'
-"""
-
-
-class Served:
-    """A server process, and what it has used of its processors."""
-
-    def __init__(self, *command: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        command = [part.format(port=self.port) for part in command]
-        self.process = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL)
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except ConnectionRefusedError:
-                time.sleep(0.1)
-
-    def cpu(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait()
-
-
-def wrk(server: Served, script: Path, seconds: int) -> dict[str, float]:
-    before = server.cpu()
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "--timeout", "10s", "-s", str(script)]
-    said = subprocess.run(
-        [*command, f"http://127.0.0.1:{server.port}/score"], capture_output=True, text=True, check=True
-    ).stdout
-    used = server.cpu() - before
-    requests = int(re.search(r"(\d+) requests in", said)[1])
-    wrong = sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", said)))
-    wrong += sum(map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", said)))
-    return {
-        "per_s": float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]),
-        "per_cpu_s": requests / used,
-        "p50_ms": milliseconds(said, 50),
-        "p99_ms": milliseconds(said, 99),
-        "errors": wrong,
-    }
-
-
-def milliseconds(said: str, percent: int) -> float:
-    number, unit = re.search(rf"{percent}%\s+([\d.]+)(us|ms|s)", said).groups()
-    return float(number) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit]
 
 
 def middle(runs: list[dict[str, float]]) -> dict[str, float]:
@@ -92,10 +30,9 @@ def middle(runs: list[dict[str, float]]) -> dict[str, float]:
     return found | {"errors": sum(run["errors"] for run in runs)}
 
 
-def single_rows(folder: Path, seconds: int) -> list[dict[str, object]]:
-    model, script = str(folder / "m.safetensors"), folder / "post.lua"
-    script.write_text(LUA.format(row=np.random.default_rng(1).normal(size=COLUMNS).round(6).tolist()))
-    servers = {OURS: Served("centrality.cli", "serve", model, "--port", "{port}")}
+def single_rows(shop: Workshop, seconds: int) -> list[dict[str, object]]:
+    model, script = shop.model, shop.script
+    servers = {OURS: shop.serve()}
     servers |= {
         f"plain, {kind}": Served("benchmarks.plain_service", kind, model, "{port}") for kind in ("fastapi", "asgi")
     }
@@ -115,15 +52,9 @@ def single_rows(folder: Path, seconds: int) -> list[dict[str, object]]:
     return lines
 
 
-def large_bodies(folder: Path) -> list[dict[str, object]]:
-    model = load(folder / "m.safetensors")
-    rows = np.random.default_rng(2).standard_normal((ROWS, COLUMNS), dtype=np.float32)
-    table = pa.table({f"x{j}": np.ascontiguousarray(rows[:, j]) for j in range(COLUMNS)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    body = sink.getvalue().to_pybytes()
-    server = Served("centrality.cli", "serve", str(folder / "m.safetensors"), "--port", "{port}")
+def large_bodies(shop: Workshop) -> list[dict[str, object]]:
+    model, rows = load(shop.model), rows_of(ROWS)
+    body, server = arrow(table_of(rows)), shop.serve()
     connections = [HTTPConnection("127.0.0.1", server.port) for _ in range(4)]
 
     def post(connection: HTTPConnection) -> None:
@@ -160,14 +91,9 @@ def large_bodies(folder: Path) -> list[dict[str, object]]:
 
 
 def main(seconds: int = 60) -> None:
-    if shutil.which("wrk") is None:
-        raise SystemExit("This needs wrk, which makes the requests: apt install wrk")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        X = np.random.default_rng(0).normal(size=(20_000, COLUMNS))
-        FUSE(random_state=0).fit(X).save(folder / "m.safetensors")
-        large = large_bodies(folder)
-        single = single_rows(folder, seconds)
+    with workshop() as shop:
+        large = large_bodies(shop)
+        single = single_rows(shop, seconds)
     columns = ["what", "seconds", "per_s", "per_cpu_s", "p50_ms", "p99_ms", "errors", "ratio", "ratio_cpu"]
     save("service", [{name: line.get(name, "") for name in columns} for line in single])
     save("service_arrow", large)

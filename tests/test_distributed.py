@@ -1,5 +1,6 @@
 """A real Ray cluster of several nodes on this machine: processes are killed and a node leaves while it works."""
 
+import json
 import os
 import threading
 import time
@@ -11,11 +12,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from centrality import distributed, load, tables
+from centrality import Chain, distributed, load, tables
 from centrality.cli import main
+from centrality.representations import Table
 from centrality.scoring import units
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
+from centrality.tables.unreadable import NEW_VALUE
 from tests import errands
 from tests.conftest import quick
 from tests.promise import assert_same_files, assert_same_unbounded
@@ -131,6 +134,21 @@ def test_the_command_joins_a_cluster_by_its_address_and_resumes(cluster, model, 
     assert f"Scored {ROWS:,} rows: centrality_0, centrality_1" in capsys.readouterr().out
     assert_same_files(contents(out), expected)
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_cells_that_cannot_be_read_are_counted_over_all_tasks(cluster, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
+    for name, kinds in (("a", ["gas", "oil"]), ("b", ["gas", "oil", "coal"])):  # coal did not occur in fitting
+        table = pa.table({"size": rng.normal(size=300), "fuel": np.resize(kinds, 300)})
+        tables.write(table, tmp_path / "in" / f"{name}.parquet")
+    model = Chain(Table(), quick(max_steps=20)).fit(tables.read(tmp_path / "in" / "a.parquet"))
+    model.save(tmp_path / "m.safetensors")
+    command = ["score", str(tmp_path / "m.safetensors"), f"{tmp_path}/in", "-o", f"{tmp_path}/out/", "--json"]
+    assert main([*command, "--unreadable", "1", "--cluster", cluster.address]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["unreadable"] == {"fuel": {NEW_VALUE: 100}}
+    assert "note: Column 'fuel': in 100 of 600 rows" in said.err
 
 
 def test_a_task_computes_with_one_thread(cluster):

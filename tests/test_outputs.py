@@ -205,3 +205,33 @@ def test_without_locks_names_are_drawn_by_lot(tmp_path, monkeypatch):
         one.write_text("1")
         other.write_text("2")
     assert list(tmp_path.iterdir()) == [tmp_path / "f.txt"]
+
+
+class _InterruptAt:
+    """Raises KeyboardInterrupt at the n-th moment at which Python would: a function begins, or one of C's has ended."""
+
+    def __init__(self, moment: int) -> None:
+        self.left = moment
+
+    def __call__(self, frame, event, _) -> None:
+        if event in ("call", "c_return"):
+            self.left -= 1
+            if self.left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+
+def test_an_interrupt_at_any_moment_leaves_no_file_behind(tmp_path):
+    for moment in range(1, 1000):
+        interrupt = _InterruptAt(moment)
+        sys.setprofile(interrupt)
+        try:
+            require_writable(tmp_path / "f.txt")
+        except KeyboardInterrupt:
+            assert not list(tmp_path.iterdir()), f"interrupted at moment {moment}"
+        else:
+            break
+        finally:
+            sys.setprofile(None)
+    assert interrupt.left > 0
+    assert 20 < moment < 999

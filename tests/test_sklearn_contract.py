@@ -28,6 +28,7 @@ def what_cannot_hold(estimator):
     [quick(random_state=None, max_steps=50), quick(random_state=None, max_steps=50, novelty=True)],
     expected_failed_checks=what_cannot_hold,
 )
+@pytest.mark.filterwarnings("ignore:The (global|local) head has collapsed")  # three far groups of ten rows, 50 steps
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

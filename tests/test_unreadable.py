@@ -203,6 +203,19 @@ def test_rank_and_explore_say_it_too(model, rows, tmp_path, capsys):
         assert "not what the model was fitted on" in capsys.readouterr().err
 
 
+def test_detect_and_drift_count_it_too(model, rows, tmp_path, capsys):
+    few, old = tmp_path / "few.parquet", tmp_path / "old.parquet"
+    parquet.write_table(with_days(rows, ["hello"] * 3 + rows["day"].to_pylist()[3:]), few)
+    parquet.write_table(rows, old)
+    for command in (["detect", str(model)], ["drift", str(model)], ["drift", str(old)]):
+        assert main([*command, str(few), "--json"]) == 0
+        said = capsys.readouterr()
+        assert json.loads(said.out)["unreadable"] == {"day": {NO_DATE: 3}}
+        assert said.err.count("in 3 of 400 rows") == 1
+        assert main([*command, str(old), "--json"]) == 0
+        assert "unreadable" not in json.loads(capsys.readouterr().out)
+
+
 def test_a_share_that_is_none_is_refused(rows, model, tmp_path, capsys):
     with pytest.raises(ValueError, match="unreadable must be a share of the rows from 0 to 1, got 5"):
         Table(unreadable=5).fit(rows)

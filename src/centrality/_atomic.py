@@ -80,8 +80,14 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         handle, temporary = _claimed(target)
     except OSError as error:
         raise OSError(error.errno, f"Cannot write {path}: its folder cannot be written ({error.strerror})") from None
-    temporary.unlink(missing_ok=True)
-    os.close(handle)
+    try:
+        temporary.unlink(missing_ok=True)
+    except BaseException:  # Ctrl-C may have come before it was gone
+        if fcntl is None or _is_ours(handle, temporary):
+            temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
 
 
 def is_special(target: Path) -> bool:
@@ -105,17 +111,37 @@ def _claimed(target: Path) -> tuple[int, Path]:
     """Return an open, locked and empty file beside the target, and its path; what the dead left there is gone."""
     for number in range(0 if fcntl is None else MOST):
         temporary = _name(target, f"{number:08x}")
-        handle = _opened(temporary, os.O_CREAT)
-        if handle is None:
-            continue
-        if _is_ours(handle, temporary):
-            os.ftruncate(handle, 0)
-            for other in range(number + 1, FEW):
-                _remove_if_nobodys(_name(target, f"{other:08x}"))
+        handle = _locked(temporary, [_name(target, f"{other:08x}") for other in range(number + 1, FEW)])
+        if handle is not None:
             return handle, temporary
-        os.close(handle)
     temporary = _name(target, secrets.token_hex(4))  # more at once than names; or there are no locks here
     return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | HARMLESS, 0o666), temporary
+
+
+def _locked(temporary: Path, left_over: Iterable[Path]) -> int | None:
+    """Return the file, open, locked and empty; None if it is another's. Whatever interrupts it, no file is left.
+
+    Of other names beside the target, what the dead left there is removed.
+    """
+    handle, ours = None, False
+    try:
+        handle = _opened(temporary, os.O_CREAT)
+        ours = handle is not None and _is_ours(handle, temporary)
+        if handle is not None and ours:
+            os.ftruncate(handle, 0)
+            for other in left_over:
+                _remove_if_nobodys(other)
+            return handle
+    except BaseException:
+        if ours:
+            temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+        _remove_if_nobodys(temporary)
+        raise
+    if handle is not None:
+        os.close(handle)
+    return None
 
 
 def _name(target: Path, mark: str) -> Path:

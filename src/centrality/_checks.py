@@ -1,7 +1,10 @@
 """Checks of what users give: each error says what was wanted and what came."""
 
+import sys
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 
 MOST_LAYERS = 64
 
@@ -12,6 +15,14 @@ class InputError(ValueError):
     Only these are the user's to mend. A plain ValueError or TypeError that reaches the command line or the service is
     a bug of ours, and keeps its traceback.
     """
+
+
+def tell(text: str) -> None:
+    """Warn whoever called the package, wherever in it the warning arises."""
+    here, level = str(Path(__file__).parent), 1
+    while (caller := sys._getframe(level)).f_code.co_filename.startswith(here) and caller.f_back is not None:  # noqa: SLF001
+        level += 1
+    warnings.warn(text, stacklevel=level + 1)
 
 
 class InputTypeError(InputError, TypeError):

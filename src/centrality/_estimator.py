@@ -49,6 +49,24 @@ CheckedRows: TypeAlias = NDArray[Any] | SparseRows
 ModelRows: TypeAlias = RowsLike | Sequence[object]
 
 
+class ColumnBlocks:
+    """Yield columns next to each other as dense numbers: all at once, or as many as stay small in memory.
+
+    What is to be known of each column of wide rows, sparse ones above all, is found so without a copy of all of them.
+    """
+
+    def __init__(self, rows: Any, values: int) -> None:
+        self._rows = rows.tocsc() if sparse.issparse(rows) else rows
+        self._width = max(1, values // rows.shape[0])  # columns of a block
+
+    def __iter__(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        p = self._rows.shape[1]
+        for start in range(0, p, self._width):
+            at = slice(start, min(p, start + self._width))
+            block = self._rows[:, at]
+            yield at, np.ascontiguousarray(block.toarray() if sparse.issparse(block) else block, dtype=np.float64)
+
+
 class CentralityEstimator(OutlierMixin, BaseEstimator):
     """Gives each row one number, larger meaning more central.
 

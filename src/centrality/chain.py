@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -73,22 +72,17 @@ class Chain(CentralityModel):
             model = FUSE() if self.model is None else clone(self.model)
             if model.scaling == "auto" and self.representation_.scaled:
                 model.set_params(scaling="none")
+            model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
             self.model_ = model.fit(_present(Z))
-            self._name_columns_of_report()
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):
             return self.fit(X)
+        self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
         self.model_.partial_fit(_present(self.represent(X)))
         return self
-
-    def _name_columns_of_report(self) -> None:
-        """Let the report speak of the rows' own columns, where the representation knows what its numbers stand for."""
-        origins, report = self.representation_.origins(), self.fitted_.report
-        if origins is not None and report is not None:
-            self.fitted_ = replace(self.fitted_, report=report.of_features(*origins))
 
     @property
     def t(self) -> float:  # type: ignore[override]

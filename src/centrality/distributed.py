@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -63,13 +64,18 @@ def score(
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
         model.calibration_heads()  # if there are none, say so before the work
-    job = Job(_on_cpu(model), ts, p_values=p_values, explain=explain, resume=resume)
-    every = units.plan(data, output, split)
-    with _connected(address):
-        scored = units.Scored.all_of(units.do_all(partial(score_unit, job), every, tasks, progress=progress))
+    job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
+    scored = do_job(job, units.plan(data, output, split), address, progress=progress)
     for note in scored.unreadable.notes():
         warnings.warn(note, DataNote, stacklevel=2)
     return scored.rows
+
+
+def do_job(job: Job, plan: Sequence[units.Unit], address: str | None, *, progress: bool) -> units.Scored:
+    """Do these units of a job, and return how many rows there were, and which cells could not be read."""
+    job = replace(job, model=_on_cpu(job.model))
+    with _connected(address):
+        return units.Scored.all_of(units.do_all(partial(score_unit, job), plan, tasks, progress=progress))
 
 
 def fit(

@@ -28,7 +28,7 @@ from centrality.model.fitted import Fitted, History
 from centrality.model.interface import CentralityModel
 from centrality.model.reading import Features, Reading
 from centrality.model.replay import Memory
-from centrality.model.settling import Trained, examined, settled
+from centrality.model.settling import Trained, examined, measured_by, settled
 from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
@@ -240,7 +240,7 @@ class FUSE(CentralityModel):
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
         if held is not None:
-            fitted = fitted.calibrated(fitted.heads(held))
+            fitted = measured_by(held, fitted)
         return replace(fitted, replay=Memory.of(X, rng))
 
     def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
@@ -256,7 +256,7 @@ class FUSE(CentralityModel):
         )
         # Our schedule weighs local losses by η², the paper's does not.
         weights = [1.0 if self.epochs is None else eta**-2 for eta in trained.noise_scale]
-        return examined(fitted, X, held_aside=held_aside, weights=weights)
+        return examined(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
 
     def share_of_outliers(self) -> float:
         """Return the share of the training rows that `predict` calls outliers."""

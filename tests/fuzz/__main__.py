@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from math import ceil
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "fuzz.csv"
@@ -50,7 +51,7 @@ def main() -> int:
     done, found = Counter(), Counter()
     for round_ in range(ROUNDS):  # all targets, again and again: whoever stops it has some of each
         for target in chosen:
-            cases = max(1, round(arguments.cases * target.share / sum(one.share for one in chosen) / ROUNDS))
+            cases = ceil(arguments.cases * target.share / sum(one.share for one in chosen) / ROUNDS)
             found[target.name] += _in_a_process(target, range(round_ * cases, (round_ + 1) * cases), seed)
             done[target.name] += cases
         print(f"{done.total():,} cases, {found.total()} findings", flush=True)

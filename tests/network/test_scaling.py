@@ -1,5 +1,8 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from centrality.network import scaling as scaling_module
 from centrality.network.scaling import Scaling
@@ -53,16 +56,13 @@ def test_values_are_bent_like_a_logarithm_beyond_ten_spreads_and_the_way_back_is
     np.testing.assert_allclose(back[0], given, rtol=1e-9)
 
 
-def test_a_column_that_hardly_ever_differs_counts_as_if_a_fifth_of_the_rows_did():
+def test_a_value_that_hardly_ever_occurs_lies_one_spread_off():
     X = np.random.default_rng(0).normal(size=(1000, 2))
     X[:, 1] = 0.0
-    X[:4, 1] = 1.0  # standardised, each of these would be 1 / sqrt(.004) = 16 deviations away
-    u = (X - Scaling.fit(X, "standard").center) * Scaling.fit(X, "standard").weight
-    assert u[0, 1] > 15
-    # The deviation, times sqrt(.2 / .004); both spreads are within a factor of five, so they share a unit.
-    own = X[:, 1].std() * np.sqrt(0.2 / 0.004)
-    spread = 1 / Scaling.fit(X, "auto").weight[1]
-    assert own < spread < 1
+    X[:4, 1] = 1.0
+    assert Scaling.fit(X, "standard").scaled(X)[0, 1] > 15  # standardised, it is 1 / sqrt(.004) = 16 deviations away
+    # Its column's spread is the deviation, times sqrt(1 / .004): about the value itself, and so like that of the other.
+    np.testing.assert_allclose(Scaling.fit(X, "auto").scaled(X)[0, 1], 1.0, rtol=0.05)
 
 
 def test_no_scaling_leaves_rows_as_they_are():
@@ -129,3 +129,21 @@ def test_columns_turn_gradually_from_one_unit_for_all_to_one_for_each():
     assert ratios[:2] == [1.0, 1.0]
     assert 1 < ratios[2] < ratios[3] < 1.1 * ratios[2]
     np.testing.assert_allclose(ratios[4:], [25, 1000], rtol=0.05)
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_wide_sparse_rows_are_scaled_as_dense_ones_without_a_dense_copy_of_them(monkeypatch, clean):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(sparse.random(1000, 4000, density=0.2, random_state=0))
+    X.data = rng.standard_t(3, size=X.nnz)
+    as_one = Scaling.fit(X.toarray(), "auto", clean=clean)
+    assert clean == bool(len(as_one.heavy))
+    monkeypatch.setattr(scaling_module, "BLOCK_VALUES", 1 << 15)
+    monkeypatch.setattr(scaling_module, "MOST_VALUES", 1 << 17)
+    tracemalloc.start()
+    in_parts = Scaling.fit(X, "auto", clean=clean)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * X.shape[0] * X.shape[1] * 8
+    np.testing.assert_array_equal(in_parts.heavy, as_one.heavy)
+    np.testing.assert_allclose(in_parts.scaled(X.toarray()), as_one.scaled(X.toarray()), rtol=1e-9, atol=1e-9)

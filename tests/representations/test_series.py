@@ -120,3 +120,14 @@ def test_forda_features_are_the_stored_ones_and_a_chain_keeps_them(data, tmp_pat
     chain = Chain(Series(), quick()).fit(X)
     chain.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").heads(X[:20]), chain.heads(X[:20]))
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1e-200])
+def test_values_too_small_to_be_squared_count_as_zeros_and_do_not_end_the_process(unit):
+    """pycatch22 crashes where the variance of a series that is not constant comes out as zero."""
+    noise = np.random.default_rng(0).normal(size=(3, 50))
+    spike = np.where(np.arange(50) == 7, unit, 0.0)
+    tiny = Series().fit_transform([*(unit * noise), spike])
+    np.testing.assert_array_equal(tiny, Series().fit_transform(np.zeros((4, 50))))
+    mixed = noise[0] + np.where(np.arange(50) < 25, 0.0, unit)
+    np.testing.assert_array_equal(Series().fit_transform([mixed]), Series().fit_transform([noise[0]]))

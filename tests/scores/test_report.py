@@ -55,7 +55,8 @@ def test_with_little_noise_the_local_head_is_not_said_to_have_learned_nothing():
 
 
 def test_a_head_that_was_never_trained_knows_nothing(blob, tmp_path):
-    model = FUSE.as_in_paper("synthetic", max_steps=1, random_state=0).fit(blob)  # its first step is the global head's
+    with pytest.warns(UserWarning, match="head has collapsed"):  # its first step is the global head's
+        model = FUSE.as_in_paper("synthetic", max_steps=1, random_state=0).fit(blob)
     assert model.report().losses["local"]["end"] == 0.5
     assert not model.report().learned["local"]
     model.save(tmp_path / "m.safetensors")
@@ -102,7 +103,8 @@ def test_a_head_that_cannot_tell_rows_apart_is_called_collapsed():
     """A single row a million away stretches nothing: percentiles fix the scale. Two in a hundred do."""
     X = np.random.default_rng(0).normal(size=(500, 2))
     X[:10] *= 1e6
-    report = quick(scaling="none", noise_scale=1.0, calibration="clip").fit(X).report()
+    with pytest.warns(UserWarning, match="head has collapsed"):
+        report = quick(scaling="none", noise_scale=1.0, calibration="clip").fit(X).report()
     assert about(report, "head has collapsed")
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from centrality.cli import main
 from centrality.scoring import units, workers
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_unit
+from centrality.tables import formats
 from tests import errands
 from tests.conftest import quick
 from tests.promise import assert_same_files, assert_same_scores, assert_same_tables
@@ -307,6 +309,14 @@ def test_a_file_that_is_no_parquet_is_one_unit_and_a_folder_without_parquet_none
     (tmp_path / "pictures" / "a.png").touch()
     with pytest.raises(tables.TableError, match=r"\.parquet files were wanted for a folder of scores"):
         units.plan(tmp_path / "pictures", tmp_path / "out")
+
+
+def test_text_that_goes_into_a_folder_is_opened_once(model, rows, tmp_path, monkeypatch):
+    tables.write(rows, tmp_path / "t.csv")
+    opened, csv = [], formats.FORMATS[".csv"]
+    monkeypatch.setitem(formats.FORMATS, ".csv", replace(csv, read=lambda path: opened.append(path) or csv.read(path)))
+    scored(model, tmp_path / "t.csv", tmp_path / "out")
+    assert opened == [tmp_path / "t.csv"]
 
 
 def test_resume_does_a_damaged_file_again(model, folder, tmp_path):

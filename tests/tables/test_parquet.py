@@ -78,3 +78,13 @@ def test_a_note_is_found_at_the_end_of_a_file(tmp_path):
     assert tables.read(tmp_path / "t.parquet").schema.metadata is None
     tables.write(table, tmp_path / "t.parquet")
     assert read_footer(str(tmp_path / "t.parquet")).note is None
+
+
+def test_texts_and_names_that_are_no_utf_8_are_refused_and_not_a_bug_of_ours(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"name": ["text", "more"]}), path, compression="none", use_dictionary=False)
+    whole = path.read_bytes()
+    for word in (b"text", b"name"):
+        path.write_bytes(whole.replace(word, b"\xb7" + word[1:]))
+        with pytest.raises(tables.TableError, match=r"cannot be read as \.parquet"):
+            tables.read(path)

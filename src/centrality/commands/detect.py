@@ -29,6 +29,7 @@ class Result(TypedDict):
     smallest_p_value: float | None
     found: list[dict[str, Any]]
     file: NotRequired[str]
+    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Result:
     t = dial(model, arguments.t)
     inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
-        heads = heads_of(model, source, progress=shows_progress(arguments))
+        heads, unreadable = heads_of(model, source, progress=shows_progress(arguments))
     scores = mixed(model, heads, t)
     threshold = chosen.threshold(scores, inliers)
     odd = np.flatnonzero(scores < threshold)
@@ -79,6 +80,8 @@ def run(arguments: argparse.Namespace) -> Result:
             for row, p in zip(odd, p_values, strict=True)
         ],
     }
+    if unreadable:
+        result["unreadable"] = unreadable.cells
     if arguments.output is not None:
         _write(arguments, odd, scores[odd], t)
         result["file"] = str(arguments.output)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from centrality.scores.drift import TrainingScores
     from centrality.scores.drift_windows import DriftReport
+    from centrality.tables.unreadable import Unreadable
+
+    Compared = tuple[TrainingScores, NDArray[np.float64], Unreadable]
 
 HELP = "has the data changed? Compare rows with those a model was fitted on, or new data with old"
 WINDOWS = 20  # about so many, if the user does not say how long they are
@@ -31,6 +34,7 @@ class Result(TypedDict):
     windows: list[dict[str, Any]]
     text: str
     figure: NotRequired[str]
+    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells of the new rows, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -54,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.plot is not None:
         optional("matplotlib", "plots")
         require_output(arguments.plot, arguments.old, arguments.new)
-    report = _compared(arguments)
+    report, unreadable = _compared(arguments)
     result: Result = {
         "changed": report.changed,
         "compared_with": report.reference,
@@ -68,6 +72,8 @@ def run(arguments: argparse.Namespace) -> Result:
         ],
         "text": str(report),
     }
+    if unreadable:
+        result["unreadable"] = unreadable.cells
     if arguments.plot is not None:
         from centrality import plots
         from centrality._atomic import write_atomically
@@ -79,32 +85,32 @@ def run(arguments: argparse.Namespace) -> Result:
     return result
 
 
-def _compared(arguments: argparse.Namespace) -> "DriftReport":
+def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable"]:
     from centrality.scores.drift_windows import compare_windows
 
     if Path(arguments.old).suffix == ".safetensors":
-        training, heads = _against_model(arguments)
+        training, heads, unreadable = _against_model(arguments)
         reference = f"training rows of {arguments.old}"
     else:
-        training, heads = _against_data(arguments)
+        training, heads, unreadable = _against_data(arguments)
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
-    return compare_windows(training, heads, window if window < len(heads) else None, reference)
+    return compare_windows(training, heads, window if window < len(heads) else None, reference), unreadable
 
 
-def _against_model(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDArray[np.float64]"]:
-    """Return what the model remembers of its training rows, and the heads of the new rows."""
+def _against_model(arguments: argparse.Namespace) -> "Compared":
+    """Return what the model remembers of its training rows, the heads of the new rows, and what is not readable."""
     from centrality import tables
     from centrality.scoring.bulk import heads_of
 
     arguments.model = Path(arguments.old)
     model = load_model(arguments)
     with tables.open_rows(arguments.new) as source:
-        heads = heads_of(model, source, progress=shows_progress(arguments), comparable=True)
-    return model.fitted_.known_training_scores(), heads
+        heads, unreadable = heads_of(model, source, progress=shows_progress(arguments), comparable=True)
+    return model.fitted_.known_training_scores(), heads, unreadable
 
 
-def _against_data(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDArray[np.float64]"]:
+def _against_data(arguments: argparse.Namespace) -> "Compared":
     """Fit a model to one half of the old rows, and return the scores of the other half and the heads of the new rows.
 
     Only rows that the model has not seen are compared: new rows that are copies of the first half have no score.
@@ -135,10 +141,10 @@ def _against_data(arguments: argparse.Namespace) -> tuple["TrainingScores", "NDA
     seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
     adapter = Adapter(model, new.column_names)
     vectors = np.array(dense(adapter.vectors(new)), dtype=np.float64)
-    adapter.report()
+    unreadable = adapter.report()
     vectors[[row.tobytes() in seen for row in vectors]] = np.nan
     heads = over_vectors(vectors, model.fitted_.heads)
-    return TrainingScores.of(model.heads(old.take(order[half:]))), heads
+    return TrainingScores.of(model.heads(old.take(order[half:]))), heads, unreadable
 
 
 def _only_numbers(table: Any) -> bool:

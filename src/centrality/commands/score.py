@@ -146,22 +146,9 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     from centrality import distributed
     from centrality.scoring import units
 
-    model = load_model(arguments)
-    ts = arguments.t or [model.t]
-    columns = units.added_columns(ts, p_values=arguments.p_values, explain=arguments.explain)
-    rows = distributed.score(
-        model,
-        arguments.data,
-        folder,
-        t=ts,
-        p_values=arguments.p_values,
-        explain=arguments.explain,
-        resume=arguments.resume,
-        split=arguments.split,
-        address=arguments.cluster,
-        progress=shows_progress(arguments),
-    )
-    return {"scores": folder, "rows": rows, "columns": columns}
+    job, plan = _job(arguments), units.plan(arguments.data, folder, arguments.split)
+    scored = distributed.do_job(job, plan, arguments.cluster, progress=shows_progress(arguments))
+    return _result(folder, scored, job.names)
 
 
 def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:

@@ -45,6 +45,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     t: float
     fitted_: Fitted
+    _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
 
     # What a kind of model brings.
 
@@ -175,7 +176,8 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
         spaced ones are kept. Outliers among them, as they score low, make p-values larger than they need be, so that
         fewer outliers are found. If at most a share `contamination` of them are outliers, so many of the least central
-        ones are left out: of a new inlier, P(p <= a) is then at most a + contamination.
+        ones are left out: of a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate
+        only if those left out are the outliers. Else it calls, on average, up to that share of the inliers more.
         """
         heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)

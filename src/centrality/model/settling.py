@@ -1,12 +1,13 @@
 """Make a fitted model of a trained network: everything that follows from its scores of the training rows."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import tell
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import in_blocks
 from centrality.model.explanations import Field
@@ -23,6 +24,7 @@ from centrality.scores.folds import Split
 from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
+Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
 HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 
@@ -63,6 +65,7 @@ def settled(
         scorer_for(trained.network, trained.device), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1)
     )
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
+    _require_finite(outputs)
     if level_is_open:
         _level(trained.network, outputs, np.median(outputs, axis=1))
     if trained.split is not None:
@@ -95,6 +98,17 @@ def settled(
     )
 
 
+def _require_finite(outputs: Matrix) -> None:
+    """Raise a FloatingPointError if a row has no score: all quantiles would be lost with it."""
+    lost = int((~np.isfinite(outputs)).any(axis=(0, 2)).sum())
+    if lost:
+        raise FloatingPointError(
+            f"{lost} of {outputs.shape[1]} training rows have scores that are no finite numbers, though losses were: "
+            "extreme values, or an encoder that is not made for them. Look at the largest rows; scaling='auto' bends "
+            "far values, a smaller learning_rate keeps weights small."
+        )
+
+
 def _quantile(scores: Matrix, share: float) -> float:
     """Return the score below which this share of new rows lies, so far as these tell."""
     return float(np.quantile(scores, share, method="weibull"))
@@ -107,8 +121,12 @@ def _level(network: Network, outputs: Matrix, level: Matrix) -> None:
     network.shift_potentials(-level[:, 1:])
 
 
-def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float]) -> Fitted:
-    """Return the model with a report on how its fit to the rows X went.
+def examined(
+    fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float], origins: Origins | None = None
+) -> Fitted:
+    """Return the model with a report on how its fit to the rows X went; warn of what must not be overlooked.
+
+    `origins` are the features that the columns of X stand for, where these are no columns of the user's.
 
     `weights` are those of the local losses, one for each noise scale. Knowing nothing is a coin toss for the global
     head, and a score of zero for the local one.
@@ -125,9 +143,23 @@ def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequen
         scaled=fitted.scaling.scaled,
         by_heart=_by_heart(fitted, X),
     )
-    for text in report.about_wild_cells():
-        warnings.warn(text, stacklevel=4)  # whoever called `fit`
+    if origins is not None:
+        report = report.of_features(*origins)
+    for text in report.alarms:
+        tell(text)
     return replace(fitted, report=report)
+
+
+def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
+    """Return the model with the rows held aside as its measure; warn if it knows the rows it learned from by heart."""
+    found = fitted.known_training_scores().compare(fitted.comparable_heads(held))
+    if found.detected() and found.effect < 0:
+        tell(
+            f"Rows held aside score lower than those learned from (effect {found.effect:+.2f}): the network knows the "
+            "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
+            "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
+        )
+    return fitted.calibrated(fitted.heads(held))
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:

@@ -14,7 +14,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 Matrix = NDArray[np.float64]
 
 NEIGHBOURS = 10  # rows whose mean is a typical point, so that no row is kept
-SAMPLE = 4000  # rows looked at for further regions
+SAMPLE, VALUES = 4000, 1 << 22  # rows looked at for further regions, and values of them; 200 rows at least
 MOST = 16  # regions
 PERIPHERAL = 0.2  # the share of the rows, the least dense, that no region is made from
 VALLEY = 0.5  # how deep a valley is, in units of the upper half of the training rows
@@ -27,7 +27,8 @@ def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Fiel
     `field` is that of the local head.
     """
     centre = centre_of(seen, scores, scaling)
-    few = np.linspace(0, seen.shape[0] - 1, min(seen.shape[0], SAMPLE)).astype(np.intp)
+    count = min(seen.shape[0], SAMPLE, max(VALUES // seen.shape[1], 200))
+    few = np.linspace(0, seen.shape[0] - 1, count).astype(np.intp)
     few = few[local[few] >= np.quantile(local[few], PERIPHERAL)]
     some, height = seen[few], local[few]
     z = scaling.scaled(dense(some))

@@ -10,15 +10,18 @@ Large data is never copied as one: dense, integer and sparse rows are converted 
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._checks import InputError
-from centrality._estimator import CheckedRows, SparseRows
+from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
+
+_Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
 SCALINGS = ("auto", "standard", "none")
 ALIKE = 10.0  # columns whose deviations differ by no more than this factor are taken to share a unit
@@ -31,7 +34,7 @@ FEWEST = 1024  # rows held, however wide they are
 TAILS = (0.05, 0.95)  # the quantiles at which a column's tails are drawn in before its spread is taken
 SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tails were drawn in there
 KNEE = 10.0  # spreads beyond which a column is bent
-RARE = 0.2  # a column that is constant between its tails counts as if this share of the rows differed
+RARE = 1.0  # a column that is constant between its tails: its usual rare value lies 1 / sqrt(this) spreads off
 LIMIT = 1e15  # no scaled number is larger
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
@@ -82,34 +85,36 @@ class Scaling:
         return heavy
 
     @classmethod
-    def _robust(cls, sample: NDArray[np.float64], deviation: NDArray[np.float64]) -> "Scaling":
+    def _robust(cls, sample: ColumnBlocks, deviation: NDArray[np.float64]) -> "Scaling":
         """Return the scaling by the middle of the columns; `deviation` tells which of them are constant."""
-        low, median, high = np.quantile(sample, [TAILS[0], 0.5, TAILS[1]], axis=0)
-        spread = np.clip(sample, low, high).std(0) / SPREAD_OF_NORMAL
-        rare = (low == high) & (deviation > 0)
-        differing = np.abs(sample - median)[:, rare] > 0
-        share = np.maximum(differing.mean(0), 1 / len(sample))
-        spread[rare] = deviation[rare] * np.sqrt(np.maximum(RARE / share, 1.0))
-        spread[deviation == 0] = 0.0
+        median, spread = (np.concatenate(parts) for parts in zip(*_middles(sample, deviation), strict=True))
         none = np.empty(0)
         weight = _inverse(_in_like_units(spread))
         bent = cls(median, weight, none.astype(np.int64), none, none, np.ones_like(spread))
         # Where many values lie beyond the knee, the column must not weigh more than others; few of them change nothing.
-        shrink = np.minimum(1.0, _inverse(np.clip(bent.scaled(sample), -KNEE, KNEE).std(0)))
-        return cls(median, weight, none.astype(np.int64), none, none, np.where(shrink > 0, shrink, 1.0))
+        beyond = [np.clip(bent._of(at).scaled(values), -KNEE, KNEE).std(0) for at, values in sample]
+        shrink = np.minimum(1.0, _inverse(np.concatenate(beyond)))
+        return replace(bent, shrink=np.where(shrink > 0, shrink, 1.0))
+
+    def _of(self, columns: slice) -> "Scaling":
+        """Return the scaling of these columns, none of which has heavy tails."""
+        shrink = None if self.shrink is None else self.shrink[columns]
+        return replace(self, center=self.center[columns], weight=self.weight[columns], shrink=shrink)
 
     def _with_heavy_tails(self, X: CheckedRows, bent_from: float) -> "Scaling":
         """Pass columns with heavy tails through asinh: a few huge values would make all others look alike."""
-        u = (_sample(X) - self.center) * self.weight
-        spread = np.square(u).mean(0)
-        kurtosis = np.divide(
-            np.square(np.square(u)).mean(0), np.square(spread), out=np.zeros_like(spread), where=spread > 0
-        )
-        heavy = np.flatnonzero(kurtosis > HEAVY)
-        bent = np.arcsinh(u[:, heavy] / bent_from)
+        heavy, shift, spread = [], [], []
+        for at, values in _sample(X):
+            u = self._of(at).scaled(values)
+            found = np.flatnonzero(_kurtosis(u) > HEAVY)
+            bent = np.arcsinh(u[:, found] / bent_from)
+            heavy.append(at.start + found)
+            shift.append(bent.mean(0))
+            spread.append(bent.std(0))
+        columns = np.concatenate(heavy)
         weight = self.weight.copy()
-        weight[heavy] /= bent_from
-        return Scaling(self.center, weight, heavy, bent.mean(0), _inverse(bent.std(0)))
+        weight[columns] /= bent_from
+        return Scaling(self.center, weight, columns, np.concatenate(shift), _inverse(np.concatenate(spread)))
 
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         """Return the rows as the network takes them."""
@@ -155,10 +160,32 @@ class Scaling:
         return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
 
 
-def _sample(X: Any) -> NDArray[np.float64]:
+def _sample(X: Any) -> ColumnBlocks:
     """Return rows of X, all or evenly spaced ones: enough to know a column's quantiles."""
     step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
-    return dense(X[::step]).astype(np.float64)
+    return ColumnBlocks(X[::step], MOST_VALUES)
+
+
+def _middles(
+    sample: ColumnBlocks, deviation: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield median and spread of the columns, those of a block after the other; a constant column has spread 0."""
+    for at, values in sample:
+        low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
+        spread, plain = np.clip(values, low, high).std(0) / SPREAD_OF_NORMAL, deviation[at]
+        rare = (low == high) & (plain > 0)
+        differing = np.abs(values[:, rare] - median[rare]) > 0
+        share = np.maximum(differing.mean(0), 1 / len(values))
+        spread[rare] = plain[rare] * np.sqrt(np.maximum(RARE / share, 1.0))
+        spread[plain == 0] = 0.0
+        yield median, spread
+
+
+def _kurtosis(u: NDArray[np.float64]) -> NDArray[np.float64]:  # (p,)
+    """Return the kurtosis of centred columns; 0 where one is constant."""
+    spread = np.square(u).mean(0)
+    fourth = np.square(np.square(u)).mean(0)
+    return np.asarray(np.divide(fourth, np.square(spread), out=np.zeros_like(spread), where=spread > 0))
 
 
 def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,20 +226,31 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     n, p = X.shape
     size = rows_per_block(p)
 
-    def of_block(start: int) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+    def of_block(start: int) -> _Moments:
         block = dense(X[start : start + size]).astype(np.float64)
         mean = block.mean(0)
         block -= mean
         return len(block), mean, np.einsum("ij,ij->j", block, block)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
-        counts, means, squares = map(np.stack, zip(*pool.map(of_block, range(0, n, size)), strict=True))
-    mean = np.average(means, axis=0, weights=counts)
-    between = (counts[:, None] * np.square(means - mean)).sum(0)
-    deviation = np.sqrt((squares.sum(0) + between) / n)
+        _, mean, squares = _joined(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
+    deviation = np.sqrt(squares / n)
     doubtful = np.flatnonzero((deviation > 0) & (deviation <= 1e-9 * np.abs(mean)))  # rounding, or a real difference?
     for start in range(0, n, size) if len(doubtful) else ():
         first, block = (dense(X[at])[:, doubtful] for at in (slice(1), slice(start, start + size)))
         doubtful = doubtful[(block == first).all(0)]
     deviation[doubtful] = 0.0
     return mean, deviation
+
+
+def _joined(blocks: Iterator[_Moments], at_once: int) -> _Moments:
+    """Put together the moments of blocks, so many at a time: of wide rows, all of them would be as many as the rows."""
+    joined: list[_Moments] = []
+    while some := [*joined, *islice(blocks, at_once)]:
+        if len(some) == len(joined):
+            break
+        counts, means, squares = map(np.stack, zip(*some, strict=True))
+        mean = np.average(means, axis=0, weights=counts)
+        between = (counts[:, None] * np.square(means - mean)).sum(0)
+        joined = [(int(counts.sum()), mean, squares.sum(0) + between)]
+    return joined[0]

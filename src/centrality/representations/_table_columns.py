@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from centrality._checks import tell
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations._base import State
 from centrality.representations._dates import read_dates
+from centrality.scores.report import about_wild_cells, wild_cells
 from centrality.tables.columns import TableError
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 RARE = 0.005  # categories below this share of the rows are taken together
 COMPONENTS = 30  # numbers that stand for a column of words
 OTHER, MISSING = "(other)", "(missing)"
+KNEE = 10.0  # deviations beyond which numbers are bent, and cells are drawn in before the deviation is taken
+TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal column cut at the outer ones has left
 FAR = 6.0  # deviations: where a cell lies that is like none in fitting
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
@@ -68,6 +72,13 @@ class ColumnEncoder(Protocol):
         """Say in words what becomes of the column."""
 
 
+def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values with those beyond the knee moved there, by the spread of the middle nine tenths."""
+    low, median, high = np.quantile(values, TAILS)
+    reach = KNEE * np.clip(values, low, high).std() / SPREAD_OF_NORMAL
+    return values if reach == 0 else np.clip(values, median - reach, median + reach)
+
+
 @dataclass
 class LeftOut:
     """Leaves a column out that carries nothing."""
@@ -93,11 +104,16 @@ class LeftOut:
 
 @dataclass
 class Numbers:
-    """Encodes numbers as (x - mean) / deviation; a gap is filled with the mean and marked in a column of its own."""
+    """Encodes numbers as (x - mean) / deviation; a gap is filled with the mean and marked in a column of its own.
+
+    Mean and deviation are taken with far cells drawn in, and far cells are bent like a logarithm: no wild cell decides
+    what the others look like, nor leads to where no network has been.
+    """
 
     mean: float
     deviation: float
     missing: float  # the share of the training rows without a value
+    bent: bool = False  # as in files from before there was a knee
     kind = "numbers"
 
     @classmethod
@@ -113,12 +129,18 @@ class Numbers:
             raise TableError(f"Column {name!r}: the values are so large that their variance overflows.")
         if deviation == 0 and missing == 0:
             return LeftOut(f"every value is {present[0]:g}")
-        return cls(float(present.mean()), deviation or 1.0, missing)
+        if cells := int(wild_cells(present[:, None])[0]):
+            tell(about_wild_cells(name, cells))
+        drawn_in = _drawn_in(present)
+        return cls(float(drawn_in.mean()), float(drawn_in.std()) or 1.0, missing, bent=True)
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         x = _floats(name, values)
         gaps = np.isnan(x)
         z = np.where(gaps, 0.0, (x - self.mean) / self.deviation)
+        if self.bent:
+            far = np.abs(z) > KNEE
+            z[far] = np.sign(z[far]) * (KNEE + np.log1p(np.abs(z[far]) - KNEE))
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, {})
         return Cells(z[:, None], gaps, {NEW_GAP: gaps})
@@ -128,7 +150,11 @@ class Numbers:
 
     def typical(self, z: NDArray[np.floating]) -> float | None:
         """Return the number that these stand for; None for a gap."""
-        return None if self.missing and z[1] > 0.5 - self.missing else float(self.mean + self.deviation * z[0])
+        if self.missing and z[1] > 0.5 - self.missing:
+            return None
+        size = abs(float(z[0]))
+        size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if self.bent and size > KNEE else size
+        return self.mean + self.deviation * float(np.copysign(size, z[0]))
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]

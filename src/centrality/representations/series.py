@@ -17,6 +17,7 @@ from centrality.tables.columns import TableError, numbers, require
 
 FEATURES = ("catch22", "catch24")
 SHORTEST = 10  # values below which the features mean nothing
+TINY = 1e-100  # values nearer to zero count as zero: pycatch22 divides by a variance that must not vanish, and crashes
 MOST_GAPS = 0.5  # the share of a series that may be bridged; more would be our invention, not data
 
 Item = NDArray[np.float64]  # (length,) or (length, channels)
@@ -219,6 +220,7 @@ class Series(Representation):
             )
         moments = np.arange(known[0], known[-1] + 1)
         bridged = np.interp(moments, known, values[known])
+        bridged[np.abs(bridged) < TINY] = 0.0
         return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
 
     def _catch22(self, values: list[float]) -> Catch22:

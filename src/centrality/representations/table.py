@@ -24,8 +24,8 @@ FEW_ROWS = 20  # with fewer, no column is called an identifier
 class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
-    Numbers and booleans are standardised; dates become skrub's calendar features; text of few different values is a
-    category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
+    Numbers and booleans are standardised, far ones bent; dates become skrub's calendar features; text of few different
+    values is a category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
     information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an

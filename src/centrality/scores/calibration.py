@@ -41,6 +41,13 @@ class Calibration:
     halves: NDArray[np.float64]  # (2, 2) their medians and 95th percentiles
     mixing: Mixing
 
+    def __post_init__(self) -> None:
+        """Refuse quantiles that are out of order: heads would rise where rows get odder."""
+        for name in ("potentials", "ends", "halves"):
+            pairs = getattr(self, name)
+            if not (pairs[..., 0] <= pairs[..., 1]).all():
+                raise InputError(f"calibration.{name} must hold a low and a high value, got them in another order.")
+
     @classmethod
     def fit(cls, kind: str, outputs: Outputs, *, clean: bool = False) -> Calibration:
         """Return the calibration that the networks' outputs on training rows, `clean` or not, call for."""

@@ -9,7 +9,9 @@ the same p-values. Breaking ties at random instead makes them exactly uniform.
 
 Outliers among the calibration rows make p-values larger than they need be, so that outliers are missed. Where at most a
 share e of them are outliers, the e least central ones can be left out (`Inliers`): P(p <= a) is then at most
-a + e (1 - a), and a if those left out were the outliers.
+a + e (1 - a), and a if those left out were the outliers. So of n inliers in question, at most e n more are called, on
+average, than the rule allows. A p-value of e + (1 - e) p would keep every promise, and never be below e: it finds
+nothing, so nobody is given it.
 """
 
 import warnings

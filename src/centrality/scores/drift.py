@@ -69,6 +69,11 @@ class TrainingScores:
     quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
     rows: int  # how many rows they stand for
 
+    def __post_init__(self) -> None:
+        """Refuse quantiles that are out of order."""
+        if not (np.diff(self.quantiles) >= 0).all():
+            raise InputError("training.quantiles must rise, got them in another order.")
+
     @classmethod
     def of(cls, heads: NDArray[np.float64]) -> "TrainingScores":  # (n, 2)
         """Return what to remember of these heads of training rows."""

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
-from centrality._estimator import CheckedRows
+from centrality._estimator import CheckedRows, ColumnBlocks
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
+VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
 HEADS = ("global", "local")
 SHOWN = 10  # columns listed for each head, those that move it the most
 MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
@@ -71,6 +72,11 @@ class Report:
     def warnings(self) -> list[str]:
         return [*self._about_training(), *self._about_scores(), *self._about_data()]
 
+    @property
+    def alarms(self) -> list[str]:
+        """Return the warnings that mean that scores are not what they seem: `fit` gives them at once."""
+        return [*self._about_collapse(), *self._about_far_but_dense(), *self._about_wild_cells()]
+
     def _about_training(self) -> list[str]:
         advice = {
             "global": "Train longer (max_steps), or see whether the metric tells rows apart.",
@@ -84,23 +90,14 @@ class Report:
         ]
 
     def _about_scores(self) -> list[str]:
-        found = []
-        for head in HEADS:
-            if self.spread[head] < FLAT:
-                found.append(
-                    f"The {head} head has collapsed: half of the rows lie within {self.spread[head]:.2g}. Compare with "
-                    "raw(): a few extreme rows may stretch the scale (remove them), or training was too short."
-                )
-            if self.distinct[head] < 0.5:
-                found.append(
-                    f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different "
-                    "rows. Use calibration='soft', and an encoder that keeps rows apart."
-                )
-        if self.far_but_dense:
-            found.append(
-                f"{self.far_but_dense} rows lie far from all others, and the local head finds them typical: they may "
-                "lie close together. Use t = 0.5, where the global head has a say, or look at them."
-            )
+        found = self._about_collapse()
+        found += [
+            f"Different rows tie: there are only {self.distinct[head]:.0%} as many {head} scores as different rows. "
+            "Use calibration='soft', and an encoder that keeps rows apart."
+            for head in HEADS
+            if self.distinct[head] < 0.5
+        ]
+        found += self._about_far_but_dense()
         if self.by_heart > BY_HEART:
             found.append(
                 f"Networks find rows that they have seen {self.by_heart:.1f} units more typical than others (a unit "
@@ -113,6 +110,23 @@ class Report:
                 "Their order still holds; train for fewer steps to see more of it."
             )
         return found
+
+    def _about_collapse(self) -> list[str]:
+        return [
+            f"The {head} head has collapsed: half of the rows lie within {self.spread[head]:.2g}. Compare with raw(): "
+            "a few extreme rows may stretch the scale (remove them), or training was too short."
+            for head in HEADS
+            if self.spread[head] < FLAT
+        ]
+
+    def _about_far_but_dense(self) -> list[str]:
+        """Say how many extreme rows the heads disagree about, if they do."""
+        if not self.far_but_dense:
+            return []
+        return [
+            f"{self.far_but_dense} rows lie far from all others, and the local head finds them typical: they may lie "
+            "close together. Use t = 0.5, where the global head has a say, or look at them."
+        ]
 
     def _about_data(self) -> list[str]:
         found, varying = [], self.columns - self.constant_columns
@@ -130,7 +144,7 @@ class Report:
                 f"how it varies: from {OFF_ZERO:.0f} on, scores on other machines may differ by more than is promised. "
                 "Use scaling='auto'."
             )
-        found += self.about_wild_cells()
+        found += self._about_wild_cells()
         if self.copies > 0.2:
             found.append(
                 f"{self.copies:.0%} of the rows repeat another row. The local head takes copies for density: "
@@ -147,13 +161,9 @@ class Report:
             )
         return found
 
-    def about_wild_cells(self) -> list[str]:
+    def _about_wild_cells(self) -> list[str]:
         """Say which column's variance is that of a few cells, if one's is."""
-        return [
-            f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands for "
-            "a missing one? Other rows are scored without them; correct them, or leave these rows out."
-            for name, cells in list(self.wild.items())[:1]
-        ]
+        return [about_wild_cells(name, cells) for name, cells in list(self.wild.items())[:1]]
 
     def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
         """Return the same report, speaking of features in place of the numbers that stand for them."""
@@ -263,8 +273,13 @@ def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) ->
 
 def _few(X: Any, count: int) -> NDArray[np.float64]:
     """Return at most `count` rows, evenly spaced, as dense numbers."""
-    few = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
+    few = _evenly(X, count)
     return (few.toarray() if sparse.issparse(few) else np.asarray(few)).astype(np.float64)
+
+
+def _evenly(X: Any, count: int) -> Any:
+    """Return at most `count` rows, evenly spaced."""
+    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.intp)]
 
 
 def _distinct_rows(X: Any) -> int:
@@ -325,22 +340,38 @@ def _off_zero(
 
 
 def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
-    """Return the columns whose variance is that of a few cells, and how many cells that are.
+    """Return the columns whose variance is that of a few cells, and how many cells that are."""
+    columns: list[tuple[int, int]] = []
+    for at, few in ColumnBlocks(_evenly(X, 5000), VALUES):
+        cells = wild_cells(few)
+        columns += [(at.start + j, cells[j]) for j in np.flatnonzero(cells)]
+    labels = _labels(names, X.shape[1])
+    return {labels[j]: int(cells) for j, cells in columns[:SHOWN]}
+
+
+def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p,)
+    """Return how many cells make the variance of each column; 0 where it is not that of a few.
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
-    few = _few(X, 5000)
-    low, median, high = np.quantile(few, [0.05, 0.5, 0.95], axis=0)
-    off = np.abs(few - median)
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95], axis=0)
+    off = np.abs(values - median)
     wild = off > BEYOND * (high - low)
     total, theirs, cells = np.square(off).sum(0), np.square(np.where(wild, off, 0.0)).sum(0), wild.sum(0)
-    found = (high > low) & (cells > 0) & (cells <= max(1, WILD_CELLS * len(few))) & (theirs > WILD * total)
-    labels = _labels(names, few.shape[1])
-    return {labels[j]: int(cells[j]) for j in np.flatnonzero(found)[:SHOWN]}
+    found = (high > low) & (cells <= max(1, WILD_CELLS * len(values))) & (theirs > WILD * total)
+    return np.where(found, cells, 0)
+
+
+def about_wild_cells(name: str, cells: int) -> str:
+    """Say that the variance of a column is that of a few cells, and what to do about it."""
+    return (
+        f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands for a "
+        "missing one? Other rows are scored without them; correct them, or leave these rows out."
+    )
 
 
 def _far_but_dense(X: CheckedRows, heads: NDArray[np.float64], scaled: Scale) -> int:
-    few = _few(X, 5000)
+    few = _few(X, int(np.clip(VALUES // X.shape[1], 200, 5000)))
     local = heads[np.linspace(0, len(heads) - 1, len(few)).astype(np.intp), 1]
     distance = np.linalg.norm(scaled(few), axis=1)
     return int(((distance > FAR * np.median(distance)) & (local > np.median(local))).sum())

@@ -11,7 +11,7 @@ from centrality.model.interface import CentralityModel
 from centrality.scores.mixing import one_t
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
-from centrality.tables.unreadable import ENOUGH_ROWS
+from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 
 def dial(model: CentralityModel, t: float | None) -> float:
@@ -26,10 +26,11 @@ def mixed(model: CentralityModel, heads: NDArray[np.float64], t: float) -> NDArr
 
 def heads_of(
     model: CentralityModel, source: tables.Source, *, progress: bool = False, comparable: bool = False
-) -> NDArray[np.float64]:  # (rows, 2)
-    """Return the heads of all rows, NaN for rows that cannot be represented; the rows themselves are not kept.
+) -> tuple[NDArray[np.float64], Unreadable]:  # (rows, 2)
+    """Return the heads of all rows, and which cells could not be read; the rows themselves are not kept.
 
-    `comparable` ones are judged as the training rows were, to be compared with those.
+    Rows that cannot be represented have NaN. `comparable` heads are judged as those of the training rows were, to be
+    compared with them.
     """
     from tqdm import tqdm
 
@@ -46,5 +47,4 @@ def heads_of(
             bar.update(table.num_rows)
     if not parts:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    adapter.report()
-    return np.concatenate(parts)
+    return np.concatenate(parts), adapter.report()

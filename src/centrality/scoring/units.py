@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from centrality import tables
 from centrality._atomic import remove_leftovers
 from centrality._checks import InputError
-from centrality.tables import locations
+from centrality.tables import formats, locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
 from centrality.tables.unreadable import Unreadable
@@ -91,6 +91,8 @@ def plan(data: str | Path, folder: str | Path | None, split: int | None = None) 
 
     With `split`, files of more rows than that become several units, each of some row groups.
     """
+    if formats.is_text_file(data):  # not opened: that would parse its first rows, which are parsed again when scored
+        return _not_onto_itself([Unit(str(data), _target(data, data, folder))])
     with tables.open_rows(data) as source:
         if not source.files:
             if locations.is_folder(data):

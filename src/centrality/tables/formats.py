@@ -58,6 +58,13 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
+def is_text_file(place: str | os.PathLike[str]) -> bool:
+    """Say whether this is a file of text here, whose number of rows nobody knows before its end."""
+    if locations.is_remote(place) or not (path := Path(locations.filesystem_and_path(place)[1])).is_file():
+        return False
+    return FORMATS[kind_of(path)].is_text
+
+
 def open_location(place: str | os.PathLike[str]) -> Source:
     """Open the rows of a file or folder, here or on a store, or of a published or bundled data set by its name."""
     if locations.is_folder(place):

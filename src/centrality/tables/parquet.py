@@ -63,6 +63,7 @@ class ParquetSource(Source):
                 for batch in file.iter_batches(
                     batch_size=BATCH, row_groups=list(groups), columns=list(names), use_threads=False
                 ):
+                    batch.validate(full=True)  # a damaged file may hold texts that are none
                     yield batch.select(list(names)).replace_schema_metadata(None)
 
 
@@ -116,10 +117,11 @@ def read_footer(file: str) -> Footer:
         with open_file(file) as there:
             schema, places = there.schema_arrow, there.metadata
             groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # names may be no text
         raise TableError(f"{file} cannot be read as .parquet: {error}") from None
-    note = (schema.metadata or {}).get(NOTE.encode())
-    return Footer(file, schema.remove_metadata(), groups, None if note is None else note.decode(), places)
+    found = (schema.metadata or {}).get(NOTE.encode())
+    note = None if found is None else found.decode(errors="replace")
+    return Footer(file, schema.remove_metadata(), groups, note, places)
 
 
 def _difference(first: pa.Schema, second: pa.Schema) -> str:

@@ -10,7 +10,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.scores.folds import FOLDS, FOLDS_FOR_ONE, Split, to_be_split
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
-GRAIN_ROWS = 1000  # rows that say how large scaled numbers are
+GRAIN_ROWS, GRAIN_VALUES = 1000, 1 << 22  # rows that say how large scaled numbers are, and values of them
 
 
 class Rows:
@@ -84,5 +84,5 @@ def split_for(X: CheckedRows, scaling: Scaling, members: int, room: int, *, one_
     alike = members == 1 or one_prior or held_at_once(n, width, room) < n
     count = FOLDS_FOR_ONE if alike else FOLDS
     left_out = tuple(0 if alike else k % count for k in range(members))
-    sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS)]))
+    sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS, max(GRAIN_VALUES // width, 20))]))
     return Split.of(scaling.blocks(X), to_be_split(count, left_out, sample))

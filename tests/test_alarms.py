@@ -1,0 +1,145 @@
+"""What a fit must not keep to itself: each alarm is provoked here, and comes from `fit`, with what to do about it."""
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from centrality import FUSE, Chain, load, model_file
+from centrality.cli import main
+from centrality.model.settling import Trained, settled
+from centrality.model_file import ModelFileError
+from centrality.representations import Table
+from centrality.representations._base import Representation
+from tests.conftest import quick
+
+
+def alarms(fit) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit()
+    return said
+
+
+def test_a_good_fit_gives_no_alarm(blob):
+    assert not alarms(lambda: quick(holdout=0.2).fit(blob))
+
+
+def test_a_head_that_is_all_but_constant():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    X[:10] *= 1e6  # two in a hundred stretch the scale that percentiles fix
+    said = alarms(lambda: quick(scaling="none", noise_scale=1.0, calibration="clip").fit(X))
+    assert any("head has collapsed: half of the rows lie within" in str(one.message) for one in said)
+    assert {one.filename for one in said} == {__file__}  # the line that called `fit`, not one of ours
+
+
+def test_heads_that_contradict_each_other_about_extreme_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[:60] = 100 + 1e-3 * rng.normal(size=(60, 2))  # a tenth of the rows, far away and close together
+    said = [str(one.message) for one in alarms(lambda: quick().fit(X))]
+    assert any("rows lie far from all others, and the local head finds them typical" in text for text in said)
+
+
+@pytest.mark.slow
+def test_rows_held_aside_that_score_otherwise_than_those_learned_from():
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    of_paper = {"holdout": 0.4, "noise_scale": 0.3, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"Rows held aside score lower .* train for fewer epochs"):
+        model = FUSE.as_in_paper("synthetic", epochs=100, **of_paper).fit(X)
+    fresh = np.random.default_rng(1).normal(size=(1000, 20))
+    assert (model.predict(fresh) == -1).mean() > 0.2  # a tenth was asked for: the alarm is no false one
+    assert (model.p_values(fresh) <= 0.1).mean() < 0.2
+
+
+def test_scores_that_are_no_numbers_though_losses_were(blob):
+    fitted = quick().fit(blob).fitted_
+    network = copy.deepcopy(fitted.network)
+    with torch.no_grad():
+        next(network.parameters())[:] = np.nan
+    trained = Trained(network, fitted.scaling, fitted.noise_scale, fitted.history, fitted.replay, None)
+    settings = {"calibration": "soft", "t": 0.5, "share_of_outliers": 0.1, "clean": False, "level_is_open": True}
+    with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are no finite numbers"):
+        settled(trained, blob, np.arange(len(blob)), **settings)
+
+
+@pytest.mark.parametrize("name", ["calibration.ends", "calibration.halves", "calibration.potentials"])
+def test_quantiles_of_a_file_that_are_out_of_order(blob, tmp_path, name):
+    path = tmp_path / "m.safetensors"
+    quick().fit(blob).save(path)
+    header, arrays = model_file.read(path)
+    model_file.write(path, header, arrays | {name: arrays[name][..., ::-1].copy()})
+    with pytest.raises(ModelFileError, match=f"{name} must hold a low and a high value"):
+        load(path)
+
+
+def test_training_scores_of_a_file_that_are_out_of_order(blob, tmp_path):
+    path = tmp_path / "m.safetensors"
+    quick().fit(blob).save(path)
+    header, arrays = model_file.read(path)
+    model_file.write(path, header, arrays | {"training.quantiles": arrays["training.quantiles"][:, ::-1].copy()})
+    with pytest.raises(ModelFileError, match=r"training\.quantiles must rise"):
+        load(path)
+
+
+@pytest.fixture
+def with_a_wild_cell() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(list("xyz"), 300), "size": rng.normal(size=300)})
+    frame.loc[7, "size"] = 99999.0
+    return frame
+
+
+def test_a_wild_cell_of_a_table_is_in_a_column_of_the_users(with_a_wild_cell):
+    with pytest.warns(UserWarning, match="variance of column size is that of 1 of its cells"):
+        Chain(Table(), quick()).fit(with_a_wild_cell)
+
+
+class TwoForOne(Representation):
+    """Gives every column of an array two numbers, which have no names of their own."""
+
+    kind, scaled = "twos", True
+
+    def fit(self, X, y=None):
+        self.columns_ = None
+        return self
+
+    def transform(self, X):
+        return np.repeat(np.asarray(X), 2, axis=1)
+
+    def origins(self):
+        return ["weight", "size"], np.array([0, 0, 1, 1])
+
+
+def test_alarms_about_what_a_representation_made_speak_of_the_users_columns(blob):
+    X = blob.copy()
+    X[7, 1] = 99999.0
+    chain = Chain(TwoForOne(), quick(scaling="standard"))
+    for learn in (chain.fit, chain.partial_fit):
+        said = [str(one.message) for one in alarms(lambda learn=learn: learn(X))]
+        assert any("variance of column size is that of" in text for text in said)
+        assert set(chain.report().wild) == {"size"}
+
+
+def test_a_wild_cell_of_a_table_leaves_the_others_in_their_order_and_is_odd_itself(with_a_wild_cell):
+    rows = with_a_wild_cell
+    model = Chain(Table(), quick(max_steps=200))
+    before = model.fit(rows.drop(index=7)).centrality(rows)
+    for value in (1e3, 99999.0, -1e9, 1e100):
+        rows.loc[7, "size"] = value
+        with pytest.warns(UserWarning, match="variance of column size"):
+            model.fit(rows)
+        after = model.centrality(rows, t=[0.0, 0.5, 1.0])
+        assert (after[7] <= np.sort(after, axis=0)[5]).all()  # among the six oddest of 300 rows at every t
+        assert spearmanr(np.delete(after[:, 1], 7), np.delete(before, 7))[0] > 0.9
+
+
+def test_the_command_says_it_on_stderr(with_a_wild_cell, tmp_path, capsys):
+    with_a_wild_cell.to_csv(tmp_path / "t.csv", index=False)
+    out = str(tmp_path / "m.safetensors")
+    assert main(["fit", str(tmp_path / "t.csv"), "-o", out, "--represent", "table", "--max-steps", "20"]) == 0
+    assert "centrality: note: The variance of column size is that of 1 of its cells" in capsys.readouterr().err
