@@ -30,9 +30,14 @@ Scaled = NDArray[np.float64]
 def hashes(z: Scaled, grain: float) -> NDArray[np.uint64]:  # (n, p) -> (n,)
     """Hash each scaled row's numbers, rounded to multiples of `grain`."""
     steps = np.rint(np.clip(z / grain, -(2.0**62), 2.0**62)).astype(np.int64)
+    return hashes_of_bits(steps.view(np.uint64))
+
+
+def hashes_of_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:  # (n, p) -> (n,)
+    """Hash each row of numbers of 64 bits."""
     with np.errstate(over="ignore"):  # arithmetic modulo 2⁶⁴ is meant
-        columns = _mixed(np.arange(1, z.shape[1] + 1, dtype=np.uint64) * MULTIPLIER)
-        return _mixed(_mixed(steps.view(np.uint64) ^ columns).sum(1, dtype=np.uint64))
+        columns = _mixed(np.arange(1, bits.shape[1] + 1, dtype=np.uint64) * MULTIPLIER)
+        return _mixed(_mixed(bits ^ columns).sum(1, dtype=np.uint64))
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -287,7 +287,8 @@ def _distinct_rows(X: Any) -> int:
         X = X.sorted_indices()
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in ends})
-    return len({row.tobytes() for row in np.ascontiguousarray(X)})
+    blocks = (np.ascontiguousarray(X[start : start + 4096], dtype=np.float64) for start in range(0, len(X), 4096))
+    return len(np.unique(np.concatenate([hashes_of_bits(block.view(np.uint64)) for block in blocks])))
 
 
 def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)
