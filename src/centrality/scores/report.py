@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.scores.folds import hashes_of_bits
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
