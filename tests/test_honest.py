@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from centrality import FUSE, load
+from centrality.scores.folds import hashes
 from tests.conftest import quick
 
 WIDE = np.random.default_rng(0).normal(size=(150, 20))  # so few for their width that a network knows them by heart

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from centrality import FUSE
-from centrality.network.scorer import AT_ONCE, FEW
+from centrality.network.torch_scorer import AT_ONCE, FEW
 from tests.conftest import quick
 from tests.promise import ROOM, Exact, assert_kept, assert_same_scores
 

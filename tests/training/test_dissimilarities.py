@@ -44,7 +44,7 @@ def test_in_later_meetings_seconds_move_up_by_one_there_too():
     candidates, anchors = np.arange(10)[None], np.arange(10, 40)[None]
     expected = preference(compare(rows_of(CLOUD), "euclidean", None), candidates, anchors, opponents=3)
     for comparison in brought(D, CLOUD):
-        np.testing.assert_allclose(preference(comparison, candidates, anchors, opponents=3), expected)
+        np.testing.assert_allclose(preference(comparison, candidates, anchors, opponents=3), expected, atol=1e-6)
 
 
 def test_small_whole_numbers_do_not_wrap_around():

@@ -8,7 +8,7 @@ from centrality.training.losses import Autograd
 from tests.conftest import quick
 
 
-@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
+@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 8}])
 def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, changes, tmp_path):
     from centrality import load
 
