@@ -167,10 +167,13 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
                   const std::optional<MixtureArrays>& prior) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
+    // Bounds that a number must keep anyway, so that nothing below overflows.
+    const Size most = Size(values.shape(0)), places = Size(positions.shape(1));
+    require(potentials <= most && candidates <= places, "more heads than parameters, or more candidates than positions");
     require(job.width > 0 && potentials > 0 && !hidden.empty() && (trunks == 1 || trunks == 2), "a network must have columns, layers and heads");
     Size expected = 0, in = job.width;
     for (Size out : hidden) {
-        require(out > 0, "a layer must have units");
+        require(out > 0 && out <= most, "a layer must have units, no more than there are parameters");
         expected += out * (in + 1), in = out;
     }
     expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
@@ -178,6 +181,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = rows.data(), job.vectors = vectors.data(), job.row_count = Size(rows.shape(0));
     require(vectors.shape(0) == rows.shape(0) && vectors.shape(1) == rows.shape(1), "rows must be compared by as many vectors, as wide");
+    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean", "metric must be euclidean or manhattan, or preferences given");
     job.metric = preferred ? Metric::given : metric == "manhattan" ? Metric::manhattan : Metric::euclidean;
     job.tie = float(tie), job.steps = Size(positions.shape(0)), job.candidates = candidates, job.opponents = opponents;
     job.noised = Size(noise.shape(1)), job.anchors = Size(positions.shape(1)) - 2 * candidates - job.noised;
