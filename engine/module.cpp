@@ -225,13 +225,14 @@ MODULE_(TARGET, m) {
     nb::class_<ScalingArrays>(m, "Scaling")
         .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, double, double>(),
              "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "knee"_a, "limit"_a);
+    // No conversions: what comes in is meant to be read, and changed, where it lies.
     nb::class_<Model>(m, "Model")
-        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a, "prior"_a.none())
-        .def("outputs", &Model::outputs, "rows"_a, "scaling"_a.none(), "grain"_a)
-        .def("along", &Model::along, "start"_a, "step"_a, "at"_a)
-        .def("back", &Model::back, "start"_a, "step"_a, "at"_a, "by"_a);
-    m.def("raw", &TARGET::raw, "outputs"_a, "low"_a, "per_unit"_a, "bend"_a);
-    m.def("train", &TARGET::train, nb::kw_only(), "values"_a, "mean"_a, "square"_a, "hidden"_a, "trunks"_a, "rows"_a, "vectors"_a, "metric"_a, "tie"_a,
-          "positions"_a, "noise"_a, "preferred"_a.none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a, "weight"_a, "balance"_a,
-          "weight_decay"_a, "rates"_a, "losses"_a, "prior"_a.none());
+        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a.noconvert(), "prior"_a.none())
+        .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none(), "grain"_a)
+        .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
+        .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());
+    m.def("raw", &TARGET::raw, "outputs"_a.noconvert(), "low"_a.noconvert(), "per_unit"_a.noconvert(), "bend"_a);
+    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
+          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "balance"_a,
+          "weight_decay"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
 }
