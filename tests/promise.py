@@ -1,8 +1,8 @@
 """What is promised about numbers (internals/method.md), stated once; and scores in exact arithmetic to hold it against.
 
 The same row and the same model give the same scores to within these tolerances: in whatever company and order, batch,
-thread, process, file format or runtime, on whatever CPU or GPU. Bits are promised only where the same call is repeated
-in one process, and by one model's copies there.
+thread, process, file format or runtime, on whatever CPU or GPU. By the engine they have the same bits (tests/engine).
+By torch, bits are promised only where the same call is repeated in one process, and by one model's copies there.
 """
 
 from typing import Any
