@@ -175,9 +175,8 @@ def _apart(run: Run, runs: list[Run]) -> tuple[float, bool]:
 
 
 def _show(runs: list[Run]) -> None:
-    print(
-        f"{'emulation':20} {'engine':8} {'torch':8} {'OpenBLAS':9} {'threads':7} {'from exact':10} {'apart':8} {'bits':7} tests"
-    )
+    before = f"{'emulation':20} {'engine':8} {'torch':8} {'OpenBLAS':9} {'threads':7}"
+    print(f"{before} {'from exact':10} {'apart':8} {'bits':7} tests")
     for run in runs:
         apart, changed = _apart(run, runs)
         seen = [run.seen.get(key, "?") for key in SEEN]
