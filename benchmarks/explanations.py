@@ -159,9 +159,10 @@ def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]
     low, high = (torch.tensor(calibration.potentials[:, None, :, k], dtype=torch.float32) for k in (0, 1))
     median, top = (torch.tensor(calibration.halves[:, k], dtype=torch.float32) for k in (0, 1))
     share, room = float(mixing.share(t)), float(mixing.room(t))
+    network = model.network_
 
     def score(z: torch.Tensor) -> torch.Tensor:
-        outputs = model.network_(z)
+        outputs = network(z)
         potentials = ((outputs[:, :, 1:] - low) / (high - low)).sort(2).values
         middle = potentials[:, :, 1:-1] if potentials.shape[2] > 2 else potentials
         raw = torch.stack([outputs[:, :, 0].mean(0), bend_top(middle).mean((0, 2))], dim=1)

@@ -13,17 +13,21 @@ namespace TARGET {
 constexpr float LOWEST = -1e30f;
 constexpr float NEGLIGIBLE = -20.0f;  // a Gaussian whose logarithm is so far below the highest adds less than rounding
 
-// A tile of sums over k of (a - b)² or |a - b|: nothing cancels, as it does in |a|² + |b|² - 2ab.
-template <bool SQUARED, int ROWS>
-INLINE void gaps_tile(Size depth, View a, const float* b, Size b_row, float* c, Size c_row) {
+constexpr float CANCELLING = 4.0f;    // times p: see network/gaussians.py
+
+// A tile of sums over k of (a - b)² or |a - b|: nothing cancels, as it does in |a|² + |b|² - 2ab. Where a is rounded, it
+// is a + rest that is meant: a rest, for FINE, is laid out as a is.
+template <bool SQUARED, bool FINE, int ROWS>
+INLINE void gaps_tile(Size depth, View a, const float* rest, const float* b, Size b_row, float* c, Size c_row) {
     Floats sums[ROWS][2];
     for (int i = 0; i < ROWS; ++i) sums[i][0] = sums[i][1] = all(0.0f);
     for (Size k = 0; k < depth; ++k) {
         const Floats right[2] = {load(b + k * b_row), load(b + k * b_row + WIDTH)};
         for (int i = 0; i < ROWS; ++i) {
             const Floats left = all(a.at[i * a.row + k * a.column]);
+            const Floats more = FINE ? all(rest[i * a.row + k * a.column]) : all(0.0f);
             for (int j = 0; j < 2; ++j) {
-                const Floats gap = left - right[j];
+                const Floats gap = FINE ? left - right[j] + more : left - right[j];
                 sums[i][j] = SQUARED ? fma(gap, gap, sums[i][j]) : sums[i][j] + size(gap);
             }
         }
@@ -33,14 +37,16 @@ INLINE void gaps_tile(Size depth, View a, const float* b, Size b_row, float* c, 
 }
 
 // c = Σ (a - b)² or Σ |a - b| for `rows` x `columns` results; columns is a multiple of 2 WIDTH.
-template <bool SQUARED>
-static void gaps(Size rows, Size columns, Size depth, View a, const float* b, Size b_row, float* c, Size c_row) {
+template <bool SQUARED, bool FINE = false>
+static void gaps(Size rows, Size columns, Size depth, View a, const float* b, Size b_row, float* c, Size c_row, const float* rest = nullptr) {
     for (Size j = 0; j < columns; j += 2 * WIDTH) {
         Size i = 0;
         for (; i + 6 <= rows; i += 6)
-            gaps_tile<SQUARED, 6>(depth, {a.at + i * a.row, a.row, a.column}, b + j, b_row, c + i * c_row + j, c_row);
+            gaps_tile<SQUARED, FINE, 6>(depth, {a.at + i * a.row, a.row, a.column}, rest + (FINE ? i * a.row : 0), b + j, b_row,
+                                        c + i * c_row + j, c_row);
         for (; i < rows; ++i)
-            gaps_tile<SQUARED, 1>(depth, {a.at + i * a.row, a.row, a.column}, b + j, b_row, c + i * c_row + j, c_row);
+            gaps_tile<SQUARED, FINE, 1>(depth, {a.at + i * a.row, a.row, a.column}, rest + (FINE ? i * a.row : 0), b + j, b_row,
+                                        c + i * c_row + j, c_row);
     }
 }
 
@@ -61,6 +67,10 @@ class Gaussians {
                 precision_.data()[s * columns_ + c] = c < count_ ? given.precision[s * count_ + c] : 0.0f;
                 level_.data()[s * columns_ + c] = c < count_ ? given.level[s * count_ + c] : LOWEST;
             }
+        for (Size c = 0; c < count_; ++c) {
+            const float square = dot(centres_.data() + c * padded_, centres_.data() + c * padded_, padded_);
+            for (Size s = 0; s < scales; ++s) fine_ = fine_ || given.precision[s * count_ + c] * square > CANCELLING * float(width);
+        }
     }
 
     explicit operator bool() const { return count_ > 0; }
@@ -79,7 +89,19 @@ class Gaussians {
         }
     }
 
-    // Offsets of the rows from the mean, and squared distances to every centre.
+    // Offsets of the rows from the mean, and squared distances to every centre. `off` is rounded: where Gaussians are
+    // narrow for how far they lie from the mean, what it was rounded by counts too, and there must be `rest` to hold it.
+    void fine_distances(Size rows, const float* z, Size z_row, float* off, float* rest, float* found) const {
+        if (!fine_) return distances(rows, z, z_row, off, found);
+        for (Size i = 0; i < rows; ++i)
+            for (Size k = 0; k < padded_; k += WIDTH) {  // Knuth's difference of two numbers, and its exact error
+                const Floats from = load(z + i * z_row + k), mean = load(mean_.data() + k), d = from - mean, back = d - from;
+                store(off + i * padded_ + k, d);
+                store(rest + i * padded_ + k, (from - (d - back)) - (mean + back));
+            }
+        gaps<true, true>(rows, columns_, width_, {off, padded_, 1}, across_.data(), columns_, found, columns_, rest);
+    }
+
     void distances(Size rows, const float* z, Size z_row, float* off, float* found) const {
         find_offsets(rows, z, z_row, off);
         gaps<true>(rows, columns_, width_, {off, padded_, 1}, across_.data(), columns_, found, columns_);
@@ -141,6 +163,7 @@ class Gaussians {
     }
 
     Size count_ = 0, columns_ = 0, width_ = 0, padded_ = 0, scales_ = 0;
+    bool fine_ = false;
     Buffer<float> mean_, across_, centres_, precision_, level_, squares_;
 };
 

@@ -167,10 +167,13 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
                   const std::optional<MixtureArrays>& prior) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
+    // Bounds that a number must keep anyway, so that nothing below overflows.
+    const Size most = Size(values.shape(0)), places = Size(positions.shape(1));
+    require(potentials <= most && candidates <= places, "more heads than parameters, or more candidates than positions");
     require(job.width > 0 && potentials > 0 && !hidden.empty() && (trunks == 1 || trunks == 2), "a network must have columns, layers and heads");
     Size expected = 0, in = job.width;
     for (Size out : hidden) {
-        require(out > 0, "a layer must have units");
+        require(out > 0 && out <= most, "a layer must have units, no more than there are parameters");
         expected += out * (in + 1), in = out;
     }
     expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
@@ -178,6 +181,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = rows.data(), job.vectors = vectors.data(), job.row_count = Size(rows.shape(0));
     require(vectors.shape(0) == rows.shape(0) && vectors.shape(1) == rows.shape(1), "rows must be compared by as many vectors, as wide");
+    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean", "metric must be euclidean or manhattan, or preferences given");
     job.metric = preferred ? Metric::given : metric == "manhattan" ? Metric::manhattan : Metric::euclidean;
     job.tie = float(tie), job.steps = Size(positions.shape(0)), job.candidates = candidates, job.opponents = opponents;
     job.noised = Size(noise.shape(1)), job.anchors = Size(positions.shape(1)) - 2 * candidates - job.noised;
@@ -221,13 +225,14 @@ MODULE_(TARGET, m) {
     nb::class_<ScalingArrays>(m, "Scaling")
         .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, double, double>(),
              "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "knee"_a, "limit"_a);
+    // No conversions: what comes in is meant to be read, and changed, where it lies.
     nb::class_<Model>(m, "Model")
-        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a, "prior"_a.none())
-        .def("outputs", &Model::outputs, "rows"_a, "scaling"_a.none(), "grain"_a)
-        .def("along", &Model::along, "start"_a, "step"_a, "at"_a)
-        .def("back", &Model::back, "start"_a, "step"_a, "at"_a, "by"_a);
-    m.def("raw", &TARGET::raw, "outputs"_a, "low"_a, "per_unit"_a, "bend"_a);
-    m.def("train", &TARGET::train, nb::kw_only(), "values"_a, "mean"_a, "square"_a, "hidden"_a, "trunks"_a, "rows"_a, "vectors"_a, "metric"_a, "tie"_a,
-          "positions"_a, "noise"_a, "preferred"_a.none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a, "weight"_a, "balance"_a,
-          "weight_decay"_a, "rates"_a, "losses"_a, "prior"_a.none());
+        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a.noconvert(), "prior"_a.none())
+        .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none(), "grain"_a)
+        .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
+        .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());
+    m.def("raw", &TARGET::raw, "outputs"_a.noconvert(), "low"_a.noconvert(), "per_unit"_a.noconvert(), "bend"_a);
+    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
+          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "balance"_a,
+          "weight_decay"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
 }

@@ -85,7 +85,7 @@ class PackedNetwork final : public Scorer {
         const Size row = padded(width_), most = std::min(TOGETHER, rows.count);
         Buffer<float> z(most * row), space(2 * most * widest_), off, distances;
         Buffer<double> fine(width_), tops(most * widest_);
-        if (prior_) off = Buffer<float>(most * row), distances = Buffer<float>((most + 1) * prior_.columns());
+        if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>((most + 1) * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
             for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row, hashes, grain);
@@ -93,7 +93,7 @@ class PackedNetwork final : public Scorer {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
                 if (prior_) {
-                    if (member == 0) prior_.distances(count, z.data(), row, off.data(), distances.data());
+                    if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
                     for (Size i = 0; i < count; ++i)
                         prior_.add_potentials(distances.data() + i * prior_.columns(), to + i * outputs_ + 1, 1,
                                               distances.data() + most * prior_.columns());
@@ -136,7 +136,7 @@ class PackedNetwork final : public Scorer {
 
   private:
     void take(Rows rows, Size number, const Scaling* scaling, double* fine, float* z, std::uint64_t* hashes, double grain) const {
-        if (rows.floats && !scaling) {
+        if (rows.floats && !scaling && !hashes) {
             std::memcpy(z, rows.floats + number * width_, width_ * sizeof(float));
             return;
         }
@@ -208,7 +208,7 @@ class PackedNetwork final : public Scorer {
 
         Line(const PackedNetwork& network, Size count)
             : net(network), points(count), row(padded(network.width_)), ends(2 * row), features(2 * net.widest_),
-              by(count * net.widest_), other(count * net.widest_), z(count * row), off(count * row), total(row), tops(count * net.widest_) {
+              by(count * net.widest_), other(count * net.widest_), z(count * row), off(2 * count * row), total(row), tops(count * net.widest_) {
             for (const auto& trunks : net.members_)
                 for (const PackedTrunk& trunk : trunks) layers = std::max(layers, trunk.layers.size());
             value = Buffer<float>(Size(layers) * count * net.widest_);
@@ -269,7 +269,7 @@ class PackedNetwork final : public Scorer {
         void place(const float* start, const float* step, const float* at) {
             for (Size i = 0; i < points; ++i)
                 for (Size k = 0; k < net.width_; ++k) z.data()[i * row + k] = std::fma(at[i], step[k], start[k]);
-            net.prior_.distances(points, z.data(), row, off.data(), distances.data());
+            net.prior_.fine_distances(points, z.data(), row, off.data(), off.data() + points * row, distances.data());
         }
 
         void add_prior(const float* start, const float* step, const float* at, double* out, Size apart) {

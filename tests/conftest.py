@@ -29,6 +29,17 @@ def quick(**changes) -> "FUSE":
     return FUSE(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
 
 
+@pytest.fixture
+def torch_alone(monkeypatch):
+    """Torch computes, as where there is no engine."""
+    from centrality.engine import VARIABLE, engine
+
+    monkeypatch.setenv(VARIABLE, "none")
+    engine.cache_clear()
+    yield
+    engine.cache_clear()
+
+
 @pytest.fixture(scope="session")
 def blob() -> np.ndarray:
     """600 points of a round Gaussian in the plane."""

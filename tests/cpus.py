@@ -20,9 +20,17 @@ import numpy as np
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
 FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
-EMULATIONS = {  # name: what the CPU must have, and the variables
+ENGINE = "CENTRALITY_ENGINE"
+COMPUTED_BY = {  # name: what the CPU must have, and the variables
     "as it is": ("sse", {}),
     "two threads": ("sse", {"OMP_NUM_THREADS": "2"}),
+    "engine portable": ("sse", {ENGINE: "portable"}),
+    "engine AVX2": ("avx2", {ENGINE: "avx2"}),
+    "engine AVX512": ("avx512", {ENGINE: "avx512"}),
+    "torch": ("sse", {ENGINE: "none"}),
+    "torch, two threads": ("sse", {ENGINE: "none", "OMP_NUM_THREADS": "2"}),
+}
+OLDER = {  # what only torch and numpy go by
     "ATen default": ("sse", {"ATEN_CPU_CAPABILITY": "default"}),
     "ATen AVX2": ("avx2", {"ATEN_CPU_CAPABILITY": "avx2"}),
     "ATen AVX512": ("avx512", {"ATEN_CPU_CAPABILITY": "avx512"}),
@@ -41,7 +49,9 @@ EMULATIONS = {  # name: what the CPU must have, and the variables
         {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
     ),
 }
-SHORT = ("all of the oldest", "ATen AVX2")
+EMULATIONS = COMPUTED_BY | {name: (needs, {ENGINE: "none"} | set_) for name, (needs, set_) in OLDER.items()}
+SHORT = ("all of the oldest", "engine AVX2")
+SEEN = ("engine", "torch", "OpenBLAS", "threads")
 VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})
 
 
@@ -132,6 +142,7 @@ def _measure(folder: Path) -> int:
     from threadpoolctl import threadpool_info
 
     from centrality import load
+    from centrality.engine import engine_name
     from tests.promise import Exact
     from tests.test_promise import KINDS, places
 
@@ -146,6 +157,7 @@ def _measure(folder: Path) -> int:
         heads += [many, few]
     blas = {info["architecture"] for info in threadpool_info() if "architecture" in info}
     seen = {
+        "engine": engine_name(),
         "torch": torch.backends.cpu.get_cpu_capability(),
         "OpenBLAS": "/".join(sorted(blas)),
         "threads": str(torch.get_num_threads()),
@@ -163,13 +175,14 @@ def _apart(run: Run, runs: list[Run]) -> tuple[float, bool]:
 
 
 def _show(runs: list[Run]) -> None:
-    print(f"{'emulation':20} {'torch':8} {'OpenBLAS':9} {'threads':7} {'from exact':10} {'apart':8} {'bits':7} tests")
+    before = f"{'emulation':20} {'engine':8} {'torch':8} {'OpenBLAS':9} {'threads':7}"
+    print(f"{before} {'from exact':10} {'apart':8} {'bits':7} tests")
     for run in runs:
         apart, changed = _apart(run, runs)
-        seen = [run.seen.get(key, "?") for key in ("torch", "OpenBLAS", "threads")]
+        seen = [run.seen.get(key, "?") for key in SEEN]
         bits = "changed" if changed else "same"
         print(
-            f"{run.name:20} {seen[0]:8} {seen[1]:9} {seen[2]:7} {run.off:<10.1e} {apart:<8.1e} {bits:7} "
+            f"{run.name:20} {seen[0]:8} {seen[1]:8} {seen[2]:9} {seen[3]:7} {run.off:<10.1e} {apart:<8.1e} {bits:7} "
             f"{run.tests} ({run.seconds:.0f} s)"
         )
 
@@ -177,10 +190,12 @@ def _show(runs: list[Run]) -> None:
 def _record(name: str, runs: list[Run]) -> None:
     with RESULTS.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["cpu", "emulation", "torch", "openblas", "threads", "from_exact", "apart", "bits_changed"])
+        table.writerow(
+            ["cpu", "emulation", "engine", "torch", "openblas", "threads", "from_exact", "apart", "bits_changed"]
+        )
         for run in runs:
             apart, changed = _apart(run, runs)
-            seen = [run.seen.get(key, "") for key in ("torch", "OpenBLAS", "threads")]
+            seen = [run.seen.get(key, "") for key in SEEN]
             table.writerow([name, run.name, *seen, f"{run.off:.2e}", f"{apart:.2e}", changed])
 
 

@@ -1,8 +1,8 @@
 """What is promised about numbers (internals/method.md), stated once; and scores in exact arithmetic to hold it against.
 
 The same row and the same model give the same scores to within these tolerances: in whatever company and order, batch,
-thread, process, file format or runtime, on whatever CPU or GPU. Bits are promised only where the same call is repeated
-in one process, and by one model's copies there.
+thread, process, file format or runtime, on whatever CPU or GPU. By the engine they have the same bits (tests/engine).
+By torch, bits are promised only where the same call is repeated in one process, and by one model's copies there.
 """
 
 from typing import Any
@@ -14,9 +14,9 @@ from pyarrow import parquet
 from scipy.special import erf, logsumexp
 
 from centrality import FUSE
-from centrality.network.layers import Linear
-from centrality.network.mixture import LOWEST, Mixture
-from centrality.network.network import Network
+from centrality.network.gaussians import LOWEST
+from centrality.network.network import Network, Weights
+from centrality.scores.folds import hashes
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
@@ -72,9 +72,10 @@ class Exact:
         z = model.fitted_.scaling.apply(np.asarray(Q, dtype=float))
         size = np.abs(z).max(1).astype(float)
         self.distance = np.where(size > FAR, size, 0.0)  # (n,) in deviations, of rows far away
-        outputs = exact_outputs(model.network_, z)
+        outputs = exact_outputs(model.fitted_.network, z)
         if (folds := model.fitted_.folds) is not None:
-            folds.honest(outputs, *folds.recognised(model.fitted_.scaling.scaled(np.asarray(Q, dtype=float))))
+            hashed = hashes(model.fitted_.scaling.scaled(np.asarray(Q, dtype=float)), folds.grain)
+            folds.honest(outputs, *folds.recognised(hashed))
         self.raw = calibration.raw(outputs)
         self.heads = calibration.heads(self.raw)
         self.centrality = calibration.centrality(self.raw, model.t)
@@ -84,16 +85,16 @@ class Exact:
 def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:
     """(n, p) rows as the network sees them -> (members, n, 1 + k)"""
     outputs = np.stack([_member(network, member, z.astype(np.float64)) for member in range(network.members)])
-    if network.prior is not None:
+    if network.prior:
         outputs[:, :, 1:] += _prior(network.prior, z.astype(np.float64))
     return outputs
 
 
 def _member(network: Network, member: int, z: Matrix) -> Matrix:
     outputs = []
-    for head, trunk in ((network.global_head, network.trunks[0]), (network.local_head, network.trunks[-1])):
-        layers = [layer for layer in trunk.modules() if isinstance(layer, Linear)]
-        weights = [(_numbers(layer.weight[member]), _numbers(layer.bias[member])) for layer in [*layers, head]]
+    for head, trunk in (("global_head", 0), ("local_head", network.layout.trunks - 1)):
+        names = [f"trunks.{trunk}.{2 * place}" for place in range(len(network.layout.hidden) + 1)]
+        weights = [[_numbers(part) for part in network.linear(name, member)] for name in [*names, head]]
         *lower, (projection, bias), (up, up_bias) = weights
         a = z
         for weight, its_bias in lower:
@@ -105,16 +106,13 @@ def _member(network: Network, member: int, z: Matrix) -> Matrix:
     return np.concatenate(outputs, axis=1)
 
 
-def _prior(prior: Mixture, z: Matrix) -> Matrix:
-    off, centres = z - _numbers(prior.mean), _numbers(prior.centres)
+def _prior(prior: Weights, z: Matrix) -> Matrix:
+    off, centres = z - _numbers(prior["mean"]), _numbers(prior["centres"])
     distances = np.stack([np.square(off - centre).sum(1) for centre in centres], axis=1)  # nothing cancels
-    exponents = (level - 0.5 * precision * distances for level, precision in zip(*_parts(prior), strict=True))
-    return np.stack([logsumexp(np.maximum(each, LOWEST), axis=1) for each in exponents], axis=1)
+    each = zip(_numbers(prior["level"]), _numbers(prior["precision"]), strict=True)
+    exponents = (level - 0.5 * precision * distances for level, precision in each)
+    return np.stack([logsumexp(np.maximum(one, LOWEST), axis=1) for one in exponents], axis=1)
 
 
-def _parts(prior: Mixture) -> tuple[Matrix, Matrix]:
-    return _numbers(prior.level), _numbers(prior.precision)
-
-
-def _numbers(tensor: Any) -> Matrix:
-    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+def _numbers(array: NDArray[np.float32]) -> Matrix:
+    return array.astype(np.float64)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from centrality import FUSE, load
+from centrality.scores.folds import hashes
 from tests.conftest import quick
 
 WIDE = np.random.default_rng(0).normal(size=(150, 20))  # so few for their width that a network knows them by heart
@@ -37,7 +38,7 @@ def test_fresh_rows_of_the_same_kind_do_not_drift(model):
 
 def test_a_training_row_is_recognised_and_judged_by_the_network_that_has_not_seen_it(model, tmp_path):
     fitted = model.fitted_
-    assert len(fitted.folds.recognised(fitted.scaling.scaled(WIDE))[0]) == len(WIDE)
+    assert len(fitted.folds.recognised(hashes(fitted.scaling.scaled(WIDE), fitted.folds.grain))[0]) == len(WIDE)
     # Beside each row lies one that no network has seen: all of them judge it, and most know its neighbour by heart.
     beside = WIDE + 1e-3
     assert np.median(model.centrality(beside, 1) - model.centrality(WIDE, 1)) > 0.02

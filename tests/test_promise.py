@@ -1,5 +1,8 @@
 """A row's scores do not depend on its company, order or batch, and lie where exact arithmetic puts them."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from centrality import FUSE
-from centrality.network.scorer import AT_ONCE, FEW
+from centrality.network.torch_scorer import AT_ONCE, FEW, TorchScorer
 from tests.conftest import quick
 from tests.promise import ROOM, Exact, assert_kept, assert_same_scores
 
@@ -31,6 +34,14 @@ KINDS = {
 MODELS: dict[str, FUSE] = {}
 
 
+def scored_by_torch(model: FUSE) -> FUSE:
+    """The same model as it scores where there is no engine."""
+    other, fitted = copy.copy(model), replace(model.fitted_)
+    vars(fitted)["scorer"] = TorchScorer(fitted.network, "cpu")
+    other.fitted_ = fitted
+    return other
+
+
 def model_of(kind: str) -> FUSE:
     if kind not in MODELS:
         X, changes = KINDS[kind]
@@ -49,6 +60,7 @@ def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_lie_ten_times_closer_to_exact_ones_than_promised(kind, n):
     assert_kept(model_of(kind), places(kind, n, np.random.default_rng(n)))
+    assert_kept(scored_by_torch(model_of(kind)), places(kind, n, np.random.default_rng(n)))
 
 
 @settings(max_examples=40)
@@ -78,7 +90,7 @@ def test_the_same_call_repeats_bits_wherever_in_memory_its_rows_lie(kind):
 
 def test_threads_do_not_matter():
     model, Q = model_of("32 columns"), places("32 columns", 20_000, np.random.default_rng(2))
-    before = torch.get_num_threads()
+    model, before = scored_by_torch(model), torch.get_num_threads()  # the engine's threads: tests/engine
     try:
         torch.set_num_threads(2)
         two = model.heads(Q)

@@ -170,16 +170,15 @@ def floor(model: Any, many: np.ndarray) -> Callable[[], None]:
     """The same products and activations in the same chunks on the same threads, and nothing else."""
     from concurrent.futures import ThreadPoolExecutor
 
-    import torch
-
-    from centrality.network.devices import threads
+    from centrality.network.devices import cores
     from centrality.network.scaling import rows_per_block
 
-    blocks = torch.from_numpy(many.astype(np.float32)).split(rows_per_block(many.shape[1]))
+    size, rows = rows_per_block(many.shape[1]), many.astype(np.float32)
+    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
     score = model.fitted_.scorer
 
     def run() -> None:
-        with threads(1) as cores, ThreadPoolExecutor(cores) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             list(pool.map(score, blocks))
 
     return run

@@ -10,8 +10,10 @@ from torch import nn
 from centrality import FUSE, Chain, load, model_file
 from centrality.model.explanations import Field, evened, grouped, kinds
 from centrality.model.typical import centre_of
+from centrality.network.modules import as_module
 from centrality.network.network import Layout, build
-from centrality.network.scorer import Scorer
+from centrality.network.scorer import scorer_for
+from centrality.network.torch_scorer import TorchScorer
 from centrality.representations import Series, Table
 from centrality.scores.calibration import Calibration
 from centrality.scores.mixing import blend
@@ -166,16 +168,17 @@ def test_what_the_finest_steps_leave_is_shared_out_by_size_and_only_where_it_mat
 def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, members, hidden, encoder):
     generator = torch.Generator().manual_seed(0)
     layout = Layout(width=3, hidden=hidden, encoder=encoder, shared=shared, potentials=2, members=members)
-    network = build(layout, generator)
+    network = build(layout, np.random.default_rng(0))
     start, step = torch.randn(2, 5, 3, generator=generator)
     at = torch.rand(5, 4, generator=generator)
     places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(20, 3).requires_grad_()
-    expected = network(places)
+    expected = as_module(network)(places)
     by = torch.randn(members, 5, 4, 3, generator=generator)
     (slopes,) = torch.autograd.grad(expected, places, by.reshape(members, 20, 3))
-    outputs, back = Scorer(network).along(start, step, at)
-    torch.testing.assert_close(outputs.float(), expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(back(by), slopes.view(5, 4, 3).sum(1), rtol=1e-4, atol=1e-5)
+    for scorer in (scorer_for(network), TorchScorer(network, "cpu")):
+        outputs, back = scorer.along(start.numpy(), step.numpy(), at.numpy())
+        np.testing.assert_allclose(outputs, expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(back(by.numpy()), slopes.view(5, 4, 3).sum(1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["soft", "clip"])

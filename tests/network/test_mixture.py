@@ -7,7 +7,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from centrality import FUSE, load
-from centrality.network.mixture import BLOCK, Mixture
+from centrality.network.gaussians import fit_mixture
+from centrality.network.mixture import BLOCK
+from tests.network.examples import mixture_of
 
 SCALES = [0.2, 1.0]
 
@@ -21,11 +23,11 @@ def correlated(n, p, seed=0):
 
 
 def fitted(z, scales=SCALES):
-    return Mixture.fitted(z.astype(np.float32), scales, np.random.default_rng(0)).double()
+    return mixture_of(fit_mixture(z.astype(np.float32), scales, np.random.default_rng(0))).double()
 
 
 def test_around_one_centre_it_is_the_log_density_of_the_blurred_round_gaussian(monkeypatch):
-    monkeypatch.setattr("centrality.network.mixture.CENTRES", 1)
+    monkeypatch.setattr("centrality.network.gaussians.CENTRES", 1)
     z, q = correlated(500, 4), correlated(50, 4, seed=1)
     found = fitted(z)(torch.from_numpy(q)).numpy()
     variance = np.trace(np.cov(z.T)) / 4
@@ -105,7 +107,7 @@ def test_odd_rows_get_one_that_falls_with_the_distance_and_stays_finite(z):
 
 
 def test_wide_rows_get_fewer_centres(monkeypatch):
-    monkeypatch.setattr("centrality.network.mixture.VALUES", 4000)
+    monkeypatch.setattr("centrality.network.gaussians.VALUES", 4000)
     z = np.random.default_rng(0).normal(size=(600, 100))
     assert [len(fitted(z[:, :p]).centres) for p in (100, 50, 1)] == [40, 80, 200]
 
@@ -147,8 +149,9 @@ def test_a_saved_model_keeps_it(tmp_path):
 def test_scoring_adds_what_the_network_says_it_does(encoder):
     X = correlated(60, 3)
     model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=5).fit(X)
-    z = torch.from_numpy(model.fitted_.scaling.apply(X))
-    torch.testing.assert_close(model.fitted_.scorer(z).float(), model.network_(z).detach(), rtol=1e-4, atol=1e-4)
+    z = model.fitted_.scaling.apply(X)
+    expected = model.network_(torch.from_numpy(z)).detach()
+    np.testing.assert_allclose(model.fitted_.scorer(z), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("encoder", [None, torch.nn.Linear(3, 4)])

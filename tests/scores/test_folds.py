@@ -43,7 +43,7 @@ def test_members_let_those_speak_that_have_not_seen_a_row():
     assert split is not None
     assert split.judged().tolist() == list(range(2000))
     outputs = np.tile(np.arange(5.0)[:, None, None], (1, 2000, 3))  # each member says its own number
-    found, folds = split.folds.recognised(Z)
+    found, folds = split.folds.recognised(hashes(Z, EMPTY.grain))
     assert len(found) == 2000
     split.folds.honest(outputs, found, folds)
     np.testing.assert_array_equal(outputs, np.broadcast_to(folds[None, :, None], outputs.shape))
@@ -53,7 +53,7 @@ def test_new_rows_are_not_taken_for_training_rows():
     split = Split.of([Z], EMPTY)
     assert split is not None
     new = RNG.normal(size=(20_000, 6))
-    found, _ = split.folds.recognised(new)
+    found, _ = split.folds.recognised(hashes(new, EMPTY.grain))
     assert len(found) <= 2  # 2,000 of 2³² values are taken: .01 rows are expected
 
 
@@ -62,7 +62,7 @@ def test_one_network_alone_leaves_rows_out_and_remembers_none():
     assert split is not None
     assert len(split.folds.known) == 0
     assert 120 < len(split.judged()) < 280  # a tenth of 2,000, give or take six deviations
-    assert len(split.folds.recognised(Z)[0]) == 0
+    assert len(split.folds.recognised(hashes(Z, EMPTY.grain))[0]) == 0
 
 
 @pytest.mark.parametrize("n", [3, 4])
@@ -75,4 +75,4 @@ def test_folds_that_learn_on_know_earlier_rows_still():
     assert first is not None
     more = first.folds.knowing(hashes(Z[1000:], EMPTY.grain))
     assert isinstance(more, Folds)
-    assert len(more.recognised(Z)[0]) == 2000
+    assert len(more.recognised(hashes(Z, EMPTY.grain))[0]) == 2000

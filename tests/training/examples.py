@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 
-from centrality.network.network import Layout, Network, build
+from centrality.network.modules import Module, as_module
+from centrality.network.network import Layout, build
 from centrality.training.losses import Batch, Noise
 
 WIDTH = 4
@@ -15,8 +17,8 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def fresh(hidden: tuple[int, ...], **changes: Any) -> Network:
-    return build(Layout(width=WIDTH, hidden=hidden, **changes), generator())
+def fresh(hidden: tuple[int, ...], **changes: Any) -> Module:
+    return as_module(build(Layout(width=WIDTH, hidden=hidden, **changes), np.random.default_rng(0)))
 
 
 def batch(b: int = 0, r: int = 0, *, members: int = 1, scales: int = 1, opponents: int = 1) -> Batch:

@@ -9,6 +9,7 @@ from torch import nn
 from centrality import FUSE, load
 from centrality.training import checkpoint as saved
 from centrality.training.adam import Adam
+from centrality.training.engine_learner import EngineLearner
 from tests.conftest import quick
 
 
@@ -35,27 +36,49 @@ class Dropout(nn.Module):
         return self.inside(x)
 
 
+def before_steps(patch, do) -> None:
+    """Do something before steps are taken, told how many: by the engine, a member's at once, or by torch, one."""
+    teach, step = EngineLearner._teach, Adam.step
+
+    def by_engine(self, member, lessons, turns, rates):
+        do(len(rates))
+        return teach(self, member, lessons, turns, rates)
+
+    def by_torch(self, rate):
+        do(1)
+        step(self, rate)
+
+    patch.setattr(EngineLearner, "_teach", by_engine)
+    patch.setattr(Adam, "step", by_torch)
+
+
 def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
     """Fit until this many checkpoints have been written, then Ctrl-C in the middle of the following steps."""
-    written, save, steps = [], saved.Checkpoint.save, Adam.step
+    written, save = [], saved.Checkpoint.save
 
     def counted(self, state, done):
         save(self, state, done)
         written.append(done)
 
-    def stopped(self, rate):
+    def stop(_):
         if len(written) == after:
             raise KeyboardInterrupt
-        steps(self, rate)
 
     with monkeypatch.context() as patch:
         patch.setattr(saved.Checkpoint, "save", counted)
-        patch.setattr(Adam, "step", stopped)
+        before_steps(patch, stop)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, **options)
     assert not hasattr(model, "network_")
 
 
+@pytest.fixture(params=["the engine", "torch"])
+def teacher(request):
+    if request.param == "torch":
+        request.getfixturevalue("torch_alone")
+
+
+@pytest.mark.usefixtures("teacher")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -81,13 +104,14 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(monkeypatch, blob, path, se
     assert path.with_name("a").read_bytes() == path.with_name("b").read_bytes()
 
 
+@pytest.mark.usefixtures("teacher")
 def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path):
-    model = quick(checkpoint=path)
+    model = quick(checkpoint=path, ensemble=1)
     interrupt(monkeypatch, model, blob, after=3)
-    taken, step = [], Adam.step
-    monkeypatch.setattr(Adam, "step", lambda self, rate: (taken.append(1), step(self, rate)))
+    taken = []
+    before_steps(monkeypatch, taken.append)
     model.fit(blob)
-    assert len(taken) == 60 - 3 * 6  # quick() takes 60 steps, drawn six at a time
+    assert sum(taken) == 60 - 3 * 6  # quick() takes 60 steps, drawn six at a time
 
 
 def test_rows_drawn_anew_while_training_are_drawn_again(monkeypatch, path):

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
 from centrality.network.scaling import Scaling
@@ -11,17 +11,15 @@ from centrality.training.comparisons import Comparison, compare, preference
 from centrality.training.named_metrics import METRICS, Metric
 from centrality.training.rows import Rows
 
-CPU = torch.device("cpu")
-
 
 def rows_of(X: np.ndarray, scaling: str = "none") -> Rows:
-    return Rows(X, Scaling.fit(X, scaling), CPU, np.random.default_rng(0), room=1 << 20)
+    return Rows(X, Scaling.fit(X, scaling), np.random.default_rng(0), room=1 << 20)
 
 
 def asked(comparison: Comparison, first: Any, second: Any, anchors: Any) -> np.ndarray:
     """π̂ of one member's pairs, each of one opponent."""
-    candidates = torch.from_numpy(np.concatenate([first, second]))[None]
-    return preference(comparison, candidates, torch.from_numpy(np.asarray(anchors))[None])[0, 0].numpy()
+    candidates = np.concatenate([first, second])[None]
+    return preference(comparison, candidates, np.asarray(anchors)[None])[0, 0]
 
 
 def share_nearer(D: np.ndarray, i: int, j: int, anchors: np.ndarray) -> float:
@@ -110,7 +108,7 @@ def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_
     monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
     X = np.random.default_rng(0).normal(size=(60, 2))
     D = pairwise_distances(X)
-    rows = Rows(X, Scaling.fit(X, "none"), CPU, np.random.default_rng(0), room=2 * 40)  # 40 of 60 rows
+    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), room=2 * 40)  # 40 of 60 rows
     comparison = compare(rows, "euclidean", lambda i, j: D[i, j])
     anchors = comparison.fixed_anchors(9, np.random.default_rng(0))
     for _ in range(3):
@@ -140,20 +138,20 @@ def test_the_cosine_and_a_users_function_see_rows_as_they_were_given(cloud):
 def test_for_later_opponents_seconds_move_up_by_one(cloud):
     comparison = compare(rows_of(cloud), "euclidean", None)
     first, second, anchors = np.arange(5), np.arange(5, 10), np.arange(10, 40)
-    candidates = torch.from_numpy(np.concatenate([first, second]))[None]
-    found = preference(comparison, candidates, torch.from_numpy(anchors)[None], opponents=3)[0]
+    candidates = np.concatenate([first, second])[None]
+    found = preference(comparison, candidates, anchors[None], opponents=3)[0]
     for shift in range(3):
         np.testing.assert_allclose(found[shift], asked(comparison, first, np.roll(second, -shift), anchors))
 
 
 def test_members_are_compared_apart(cloud):
     comparison = compare(rows_of(cloud), "manhattan", None)
-    candidates = torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]])
-    anchors = torch.tensor([[8, 9, 10], [11, 12, 13]])
+    candidates = np.array([[0, 1, 2, 3], [4, 5, 6, 7]])
+    anchors = np.array([[8, 9, 10], [11, 12, 13]])
     together = preference(comparison, candidates, anchors)
     for member in range(2):
         alone = preference(comparison, candidates[[member]], anchors[[member]])
-        torch.testing.assert_close(together[[member]], alone)
+        np.testing.assert_array_equal(together[[member]], alone)
 
 
 def test_all_anchors_in_blocks_count_like_all_at_once(cloud, monkeypatch):
@@ -191,7 +189,7 @@ def test_a_metric_of_the_wrong_shape_says_which_was_wanted(cloud):
 
 
 def test_a_metric_is_an_entry_in_the_table(cloud, monkeypatch):
-    longest = Metric(lambda x, anchors: torch.cdist(x, anchors, p=torch.inf), size=lambda rows: rows.abs().amax(1))
+    longest = Metric(lambda x, a: cdist(x, a, "chebyshev"), size=lambda rows: np.abs(rows).max(1), kernel="chebyshev")
     monkeypatch.setitem(METRICS, "chebyshev", longest)
     D = pairwise_distances(cloud, metric="chebyshev")
     first, second, anchors = np.arange(10), np.arange(10, 20), np.arange(20, 40)

@@ -6,6 +6,7 @@ import torch
 from sklearn.metrics import pairwise_distances
 
 from centrality.training.comparisons import Comparison, compare, preference
+from centrality.training.torch_comparison import TorchComparison
 from tests.training.test_comparisons import asked, rows_of
 
 CLOUD = np.random.default_rng(3).normal(size=(40, 5))
@@ -40,10 +41,10 @@ def test_however_it_is_brought_a_distance_judges_like_the_metric_of_its_name(own
 
 
 def test_in_later_meetings_seconds_move_up_by_one_there_too():
-    candidates, anchors = torch.arange(10)[None], torch.arange(10, 40)[None]
+    candidates, anchors = np.arange(10)[None], np.arange(10, 40)[None]
     expected = preference(compare(rows_of(CLOUD), "euclidean", None), candidates, anchors, opponents=3)
     for comparison in brought(D, CLOUD):
-        torch.testing.assert_close(preference(comparison, candidates, anchors, opponents=3), expected)
+        np.testing.assert_allclose(preference(comparison, candidates, anchors, opponents=3), expected, atol=1e-6)
 
 
 def test_small_whole_numbers_do_not_wrap_around():
@@ -54,8 +55,9 @@ def test_small_whole_numbers_do_not_wrap_around():
 
 
 def test_only_named_metrics_are_judged_on_the_device():
-    assert compare(rows_of(CLOUD), "manhattan", None).on_device
-    assert not any(comparison.on_device for comparison in brought(D, CLOUD))
+    cpu = torch.device("cpu")
+    assert TorchComparison.of(compare(rows_of(CLOUD), "manhattan", None), cpu) is not None
+    assert [TorchComparison.of(comparison, cpu) for comparison in brought(D, CLOUD)] == [None] * 4
 
 
 def test_one_number_that_is_not_finite_is_one_too_many():
@@ -119,7 +121,7 @@ def test_in_a_large_matrix_the_uneven_entry_is_named_by_its_place_in_the_whole()
 
 
 def test_candidates_without_anchors_of_their_member_are_an_error():
-    candidates, anchors = torch.arange(8).reshape(2, 4), torch.arange(8, 14).reshape(1, 2, 3)
+    candidates, anchors = np.arange(8).reshape(2, 4), np.arange(8, 14).reshape(1, 2, 3)
     for comparison in (compare(rows_of(CLOUD), "euclidean", None), *brought(D, CLOUD)):
         with pytest.raises(ValueError, match="shorter"):
             preference(comparison, candidates, anchors)

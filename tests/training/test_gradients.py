@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from centrality.network.mixture import Mixture
+from centrality.network.gaussians import fit_mixture
 from centrality.training.gradients import ClosedForm
 from centrality.training.losses import Autograd, Batch, Noise
+from tests.network.examples import mixture_of
 from tests.training.examples import ETAS, WIDTH, batch, fresh
 
 BALANCE = 0.25  # of the global loss, beside the local one
@@ -46,7 +47,7 @@ def test_the_balance_weighs_what_the_global_loss_teaches_and_not_what_is_recorde
 def test_with_a_prior_too_written_out_gradients_equal_autograd(shared, rows):
     network = fresh((8, 6), shared=shared, potentials=3, members=2).double()
     z = np.random.default_rng(0).normal(size=(rows, WIDTH)).astype(np.float32)
-    network.prior = Mixture.fitted(z, ETAS, np.random.default_rng(0)).double()
+    network.prior = mixture_of(fit_mixture(z, ETAS, np.random.default_rng(0))).double()
     twin, given = copy.deepcopy(network), batch(4, 7, members=2, scales=3, opponents=2)
     expected, found = Autograd(network).losses(given), ClosedForm(twin).losses(given)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)

@@ -8,7 +8,7 @@ from centrality.training.losses import Autograd
 from tests.conftest import quick
 
 
-@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 1}])
+@pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 8}])
 def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, changes, tmp_path):
     from centrality import load
 
@@ -52,9 +52,10 @@ def test_global_generators_are_left_as_they_were(blob, encoder):
     np.testing.assert_array_equal(quick(encoder=encoder).fit(blob).raw(blob), first)
 
 
+@pytest.mark.usefixtures("torch_alone")
 def test_the_written_out_gradients_learn_step_by_step_what_autograd_learns(blob, monkeypatch):
     ours = quick().fit(blob)
-    monkeypatch.setattr("centrality.training.learner.ClosedForm", Autograd)
+    monkeypatch.setattr("centrality.training.torch_learner.ClosedForm", Autograd)
     theirs = quick().fit(blob)
     for head in ("global", "local"):
         # 1e-7, float32's rounding, is what they differ by here; a wrong gradient shows in the second line.
@@ -92,6 +93,7 @@ def test_divergence_is_an_error_that_names_the_learning_rate(blob):
         quick(learning_rate=1e30).fit(blob)
 
 
+@pytest.mark.usefixtures("torch_alone")
 def test_training_leaves_torchs_threads_as_they_were(blob):
     before = torch.get_num_threads()
     seen = []

@@ -35,6 +35,6 @@ def test_clean_data_has_a_larger_budget(blob, monkeypatch):
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():
     rates = falling(0.4, 100)
     assert (rates[:51] == 0.4).all()
-    assert (rates.diff()[50:] < 0).all()
+    assert (np.diff(rates)[50:] < 0).all()
     assert float(rates[75]) == pytest.approx(0.4 / 4)  # half of the way down a parabola
     assert float(rates[99]) == pytest.approx(0.4 * 0.02**2, rel=1e-5)

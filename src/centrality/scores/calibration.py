@@ -192,11 +192,17 @@ def average(outputs: Outputs, rescale: Rescaling) -> NDArray[np.float64]:  # (n,
     by_output = np.empty((len(outputs), outputs.shape[2], outputs.shape[1]))  # rows last: sums run along them
     by_output[:] = outputs.transpose(0, 2, 1)
     raw = np.empty((outputs.shape[1], 2))
-    np.add.reduce(by_output[:, 0], axis=0, out=raw[:, 0])  # means by hand: a request loop scores one row at a time
+    raw[:, 0] = _sums(by_output[:, 0])  # means by hand: a request loop scores one row at a time
     middle = bend_top(_without_ends(rescale(by_output[:, 1:])))
-    np.add.reduce(middle, axis=(0, 1), out=raw[:, 1])
+    raw[:, 1] = _sums(middle.reshape(-1, len(raw)))
     raw /= len(outputs), len(outputs) * middle.shape[1]
     return raw
+
+
+def _sums(addends: NDArray[np.float64]) -> NDArray[np.float64]:  # (m, n) -> (n,)
+    """Return sums over the first dimension, one addend after another: of a row alone, `reduce` would take pairs."""
+    whole = addends.shape[1] > 1
+    return np.asarray(np.add.reduce(addends, axis=0) if whole else np.add.accumulate(addends, axis=0)[-1])
 
 
 def checked_calibration(kind: str) -> None:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+import centrality.network.threads as holding
 from centrality.model.blocks import block_by_block
-from centrality.network import devices
-from centrality.network.devices import threads
+from centrality.network.network import Layout, build
+from centrality.network.threads import threads
+from centrality.network.torch_scorer import TorchScorer
 
 WANTED = 3  # unlike any machine's default that these tests know of, and unlike one
 
@@ -27,9 +29,9 @@ def wanted():
 def way(request, monkeypatch):
     """Both ways to lower the number: the thread's own, and the process's, where there is no other."""
     if request.param == "own":
-        assert devices._lower_mine() is not None  # else there is nothing here to test it by
+        assert holding._lower_mine() is not None  # else there is nothing here to test it by
     else:
-        monkeypatch.setattr(devices, "_lower_mine", lambda: None)
+        monkeypatch.setattr(holding, "_lower_mine", lambda: None)
     return request.param
 
 
@@ -93,17 +95,30 @@ def test_threads_that_score_at_once_all_find_their_number_again(way, order):
     assert torch.get_num_threads() == Other().does(torch.get_num_threads) == WANTED
 
 
-def test_blocks_are_taken_by_several_threads_that_compute_alone(way):
-    seen = {}
-    met = threading.Barrier(2, timeout=60)
+MET = threading.Barrier(2, timeout=60)
+SEEN: dict[int, tuple[int, int]] = {}  # by thread: how many threads torch and MKL would take in it
 
-    def work(rows):
-        met.wait()  # two of them at once
-        seen.setdefault(threading.get_ident(), (torch.get_num_threads(), mkls()))
+
+class Meeting(torch.nn.Module):
+    """An encoder that two threads must be in at once. It looks at all that it is given but the two rows of a probe."""
+
+    def forward(self, rows):
+        if len(rows) != 2:
+            MET.wait()
+            SEEN.setdefault(threading.get_ident(), (torch.get_num_threads(), mkls()))
         return rows
 
-    X = np.arange(8.0).reshape(8, 1)
-    np.testing.assert_array_equal(block_by_block(X, 2, work, torch.device("cpu")), X)
-    assert len(seen) >= 2
-    assert set(seen.values()) == {(1, 1)}
+
+def test_blocks_are_taken_by_several_threads_that_compute_alone(way, monkeypatch):
+    monkeypatch.setattr("centrality.model.blocks.cores", lambda: 2)
+    SEEN.clear()
+    network = build(Layout(width=1, hidden=(1,), encoder=Meeting()), np.random.default_rng(0))
+    scorer = TorchScorer(network, "cpu")
+    X = np.arange(12.0, dtype=np.float32).reshape(12, 1)
+    found = block_by_block(X, 3, lambda rows: scorer(rows)[0], "cpu")
+    MET.reset()
+    weight = network.weights["global_head.weight"][0, 0]
+    np.testing.assert_allclose(found[:, 0], X[:, 0] * weight + network.weights["global_head.bias"][0], rtol=1e-6)
+    assert len(SEEN) == 2
+    assert set(SEEN.values()) == {(1, 1)}
     assert torch.get_num_threads() == Other().does(torch.get_num_threads) == WANTED

@@ -1,0 +1,108 @@
+"""Networks and tasks of every shape, and the builds of the engine that run here."""
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from centrality.engine import ANYWHERE, FASTEST_FIRST, VARIABLE, Engine, engine
+from centrality.network.gaussians import fit_mixture
+from centrality.network.network import Layout, Network, Weights, build
+from centrality.network.scaling import Scaling
+from centrality.training.comparisons import compare
+from centrality.training.plan import Plan, Task
+from centrality.training.rows import Rows
+
+ROWS = 60
+ETAS = (0.3, 0.5, 1.0, 2.0, 3.0)
+
+
+def builds() -> dict[str, Engine]:
+    """Those that are installed and that this CPU can run."""
+    found = {}
+    for name in (*FASTEST_FIRST, ANYWHERE):
+        try:
+            found[name] = importlib.import_module(f"centrality.engine.{name}")
+        except ImportError:
+            continue
+    return found
+
+
+BUILDS = builds()
+needs_engine = pytest.mark.skipif(
+    not BUILDS or os.environ.get(VARIABLE) == "none", reason="the engine is not installed, or must not be used"
+)
+
+
+@contextmanager
+def computed_by(name: str) -> Iterator[None]:
+    """Everything is computed by this build of the engine, or by torch ("none")."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, name)
+        engine.cache_clear()
+        try:
+            yield
+        finally:
+            engine.cache_clear()
+
+
+def rows_of(width: int, n: int = ROWS, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, width)).astype(np.float32)
+
+
+@cache
+def prior_of(width: int, potentials: int) -> Weights:
+    return fit_mixture(rows_of(width, 200, seed=7), ETAS[:potentials], np.random.default_rng(0))
+
+
+def network_of(layout: Layout, *, prior: bool = False, seed: int = 0) -> Network:
+    made = build(layout, np.random.default_rng(seed))
+    return Network(layout, made.weights, prior_of(layout.width, layout.potentials) if prior else {})
+
+
+def gaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.abs(a[:, None] - b).max(2)
+
+
+METRICS: dict[str, Any] = {name: name for name in ("euclidean", "manhattan", "cosine")} | {"given": gaps}
+
+
+def task_of(
+    layout: Layout,
+    *,
+    metric: str = "euclidean",
+    scheme: int = 1,
+    weight_decay: float = 0.0,
+    prior: bool = False,
+    epochs: int | None = None,
+) -> Task:
+    """The same one each time: its generators begin anew."""
+    plan = Plan(
+        noise_scales=ETAS[: layout.potentials],
+        scheme=scheme,
+        anchors=7,
+        resamples=1,
+        epochs=epochs,
+        max_steps=100,
+        batch_size=32,
+        learning_rate=1e-3,
+        weight_decay=weight_decay,
+        progress=False,
+    )
+    X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
+    rows = Rows(X, Scaling.fit(X, "none"), rng, room=1 << 20)
+    return Task(
+        network=network_of(layout, prior=prior),
+        rows=rows,
+        comparison=compare(rows, METRICS[metric], None),
+        plan=plan,
+        rng=rng,
+        noise=np.random.default_rng(2),
+        seed=2,
+        device="cpu",
+    )

@@ -1,0 +1,233 @@
+"""The engine computes what torch computes: outputs, slopes, steps of training and whole fits."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from centrality.engine import engine
+from centrality.network.network import Layout
+from centrality.network.scaling import Scaling
+from centrality.network.scorer import EngineScorer, hashes_of
+from centrality.network.torch_scorer import TorchScorer
+from centrality.scores.folds import hashes
+from centrality.training.batches import BatchSampler, BatchSizes
+from centrality.training.engine_learner import EngineLearner
+from centrality.training.epochs import Epochs
+from centrality.training.learner import Learner, Lesson
+from centrality.training.noise import Turns
+from centrality.training.plan import Task
+from centrality.training.rates import corrected
+from centrality.training.torch_learner import TorchLearner
+from tests.conftest import quick
+from tests.engine.cases import computed_by, gaps, needs_engine, network_of, rows_of, task_of
+from tests.promise import exact_outputs
+
+pytestmark = [needs_engine, pytest.mark.numbers]
+
+HIDDEN = [(5,), (20, 33), (64, 64, 64)]
+WIDTHS = [1, 2, 17, 100]
+LAYOUTS = [
+    Layout(width=width, hidden=hidden, shared=shared, members=members, potentials=potentials)
+    for shared, members, hidden, width, potentials in product([True, False], [1, 3], HIDDEN, WIDTHS, [1, 5])
+]
+layouts = pytest.mark.parametrize(
+    "layout", LAYOUTS, ids=lambda at: f"{at.trunks} trunks {at.members} {at.hidden} {at.width} {at.potentials}"
+)
+priors = pytest.mark.parametrize("prior", [False, True], ids=["", "prior"])
+
+"""How close. A sum of m products in float32 is off by at most m u of the sum of their sizes, u = 2^-24 (Higham,
+section 3.1); where roundings are as often up as down, by √m u of it. Weights within ±1/√m and rows of about 1 make the
+sizes' sum .4 √m, so the first layer is off by .4 m u: 2.4e-6 for 100 columns. Later ones take in at most 64 features,
+of less than 1, and shrink what comes by √3; the heads are summed in float64. So 1e-5 is four times what must be
+expected. A potential of the prior is half a squared distance times a precision, off by a few u of itself."""
+CLOSE = {"atol": 1e-5, "rtol": 1e-6}
+
+
+def scorers(layout: Layout, prior: bool) -> tuple[EngineScorer, TorchScorer]:
+    network, found = network_of(layout, prior=prior), engine()
+    assert found is not None
+    return EngineScorer(network, found), TorchScorer(network, "cpu")
+
+
+@layouts
+@priors
+def test_outputs_are_those_of_torch_and_of_exact_arithmetic(layout, prior):
+    ours, theirs = scorers(layout, prior)
+    for n in (1, 5, 32, 100):  # torch: few in float64, many in float32; the engine: part of a tile, one, more blocks
+        z = rows_of(layout.width, n, seed=3)
+        found = ours(z)
+        assert found.shape == (layout.members, n, 1 + layout.potentials)
+        np.testing.assert_allclose(found, theirs(z), **CLOSE)
+        np.testing.assert_allclose(found, exact_outputs(network_of(layout, prior=prior), z), **CLOSE)
+
+
+@layouts
+@priors
+def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, prior):
+    ours, theirs = scorers(layout, prior)
+    rng = np.random.default_rng(4)
+    step, at = rows_of(layout.width, 3, seed=5), rng.random((3, 9), dtype=np.float32)
+    by = rng.normal(size=(layout.members, 3, 9, 1 + layout.potentials)).astype(np.float32)
+    for start in (rows_of(layout.width, 3, seed=6), rows_of(layout.width, 1, seed=6)):
+        (found, back), (expected, theirs_back) = (each.along(start, step, at) for each in (ours, theirs))
+        np.testing.assert_allclose(found, expected, **CLOSE)
+        slopes, expected = back(by), theirs_back(by)
+        # Derivatives by 9 points and all members' outputs are added up: so much larger, and so much farther off.
+        np.testing.assert_allclose(slopes, expected, atol=1e-5 * (1 + np.abs(expected).max()), rtol=0)
+
+
+def by_name(layout: Layout, state: dict[str, Any], kind: int) -> dict[str, np.ndarray]:
+    """Values (0), running means (1) or squares (2) from a learner's state, as float64."""
+    found, start = {}, 0
+    for name, shape in layout.shapes().items():
+        size = int(np.prod(shape))
+        if "values" in state:
+            each = size // layout.members
+            flat = state[("values", "mean", "square")[kind]][:, start : start + each]
+            start += each
+        else:
+            flat = state[("parameter.0", "mean.0", "square.0")[kind]][start : start + size]
+            start += size
+        found[name] = flat.reshape(shape).astype(np.float64)
+    return found
+
+
+RATE = float(corrected(np.array([1e-3]))[0])
+
+
+def assert_alike(layout: Layout, before: dict[str, np.ndarray], ours: Learner, theirs: Learner) -> None:
+    """After one step: gradients, moments and weights.
+
+    A gradient is a sum over some 50 rows of products down and up the layers, in float32. Where it is nearly nothing,
+    Adam's first step, as long as the rate, has a sign by chance; else an error of the gradient moves it by its share.
+    """
+    mine, other = ours.state(), theirs.state()
+    for name, start in before.items():
+        (value, mean, square), (expected, its_mean, _) = (
+            [by_name(layout, state, kind)[name] for kind in range(3)] for state in (mine, other)
+        )
+        largest = np.abs(its_mean).max()
+        np.testing.assert_allclose(mean, its_mean, atol=1e-5 * largest + 1e-9, rtol=0, err_msg=name)
+        np.testing.assert_allclose(square, 0.001 * (10 * mean) ** 2, rtol=1e-5, atol=1e-30, err_msg=name)
+        np.testing.assert_allclose(value, start - RATE * mean / (np.sqrt(square) + 1e-8), rtol=1e-6, atol=1e-7)
+        clear = np.abs(its_mean) > 1e-2 * largest  # their sign is no question: 1e-5 of 1e-2 is off by a thousandth
+        np.testing.assert_allclose(value[clear], expected[clear], rtol=1e-6, atol=1e-3 * RATE, err_msg=name)
+
+
+def both(layout: Layout, balance: float, **settings: Any) -> list[tuple[Task, Learner]]:
+    tasks, found = (task_of(layout, **settings), task_of(layout, **settings)), engine()
+    assert found is not None
+    return [
+        (tasks[0], EngineLearner(tasks[0], found, balance=balance)),
+        (tasks[1], TorchLearner(tasks[1], balance=balance)),
+    ]
+
+
+def assert_the_same_step(layout: Layout, **settings: Any) -> None:
+    """One step of our schedule, in which both heads have a part."""
+    losses, learners, before = [], [], {}
+    for task, learner in both(layout, layout.width**-0.5, **settings):
+        before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
+        sizes = BatchSizes.of(task)
+        drawn = BatchSampler(task, sizes).draw(1)
+        turns = Turns.over(task.plan.noise_scales, sizes.noised, balanced=True)
+        with learner.running():
+            assert sum(learner.take_steps(drawn, sizes, turns, np.array([RATE], dtype=np.float32))) == 1
+        losses.append(learner.losses)
+        learners.append(learner)
+    assert losses[0].shape == (1, 2)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
+    assert_alike(layout, before, *learners)
+
+
+@layouts
+@priors
+def test_a_step_teaches_every_layout_what_torch_teaches_it(layout, prior):
+    assert_the_same_step(layout, prior=prior)
+
+
+settings = pytest.mark.parametrize(
+    ("metric", "scheme", "weight_decay", "prior"),
+    list(product(["euclidean", "manhattan", "cosine", "given"], [1, 4], [0.0, 0.1], [False, True])),
+)
+
+
+@settings
+@pytest.mark.parametrize("width", [1, 17])
+def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay, prior, width):
+    layout = Layout(width=width, hidden=(20, 33), shared=True, members=2, potentials=5)
+    assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, prior=prior)
+
+
+def lessons_of(task: Task) -> list[Lesson]:
+    """The first comparisons of an epoch, and the first noised rows."""
+    every = list(Epochs(task)._lessons())
+    first_noised = next(lesson for lesson in every if lesson.turns is not None)
+    return [every[0], first_noised]
+
+
+@settings
+@pytest.mark.parametrize("shared", [True, False])
+def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, prior, shared):
+    layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
+    asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "prior": prior, "epochs": 1}
+    for lesson in lessons_of(task_of(layout, **asked)):
+        losses, learners, before = [], [], {}
+        for task, learner in both(layout, 1.0, **asked):
+            before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
+            with learner.running():
+                losses.append(learner.learn(lesson, RATE))
+            learners.append(learner)
+        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
+        assert (losses[0] != 0).tolist() == [lesson.preferred is not None, lesson.turns is not None]
+        assert_alike(layout, before, *learners)
+
+
+FITS = {
+    "defaults": {},
+    "one network": {"ensemble": 1},
+    "two trunks": {"shared_encoder": False, "ensemble": 1},
+    "one layer": {"hidden": (5,), "noise_scale": 0.5},
+    "clean": {"novelty": True},
+    "manhattan": {"metric": "manhattan", "weight_decay": 0.01},
+    "cosine": {"metric": "cosine", "scheme": 4},
+    "a function": {"metric": gaps},
+    "epochs": {"epochs": 3, "max_steps": None, "scheme": 1},
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_whole_fits_rank_rows_alike(kind):
+    """The draws are the same on a CPU; what rounding differs by grows a little from step to step."""
+    X = np.random.default_rng(0).normal(size=(300, 5)) + 1
+    ours = quick(**FITS[kind]).fit(X)
+    with computed_by("none"):
+        theirs = quick(**FITS[kind]).fit(X)
+        expected = theirs.heads(X)
+    found = ours.heads(X)
+    for head in range(2):
+        assert spearmanr(found[:, head], expected[:, head])[0] > 0.99
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("scaling", ["auto", "standard", "none"])
+def test_rows_are_scaled_and_hashed_as_numpy_does_it(scaling, kind):
+    """The hash decides which network may judge a row, and fitting finds it with numpy."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(500, 2)), 100 * rng.standard_cauchy(500), 1e6 * rng.normal(size=500)])
+    X[0], X[1] = 1e30, -1e30
+    X = np.ascontiguousarray(X.astype(kind))
+    by = Scaling.fit(X[2:], scaling)
+    layout = Layout(width=4, hidden=(5,), potentials=2)
+    ours, theirs = scorers(layout, prior=False)
+    grain = 2.0**-12
+    outputs, hashed = ours.of_rows(X, by, grain)
+    np.testing.assert_array_equal(hashed, hashes(by.scaled(X), grain))
+    z, expected = hashes_of(X, by, grain)
+    np.testing.assert_array_equal(hashed, expected)
+    np.testing.assert_allclose(outputs, ours(z), rtol=1e-6, atol=1e-6)
+    assert len(ours.of_rows(X, by, 0.0)[1]) == 0
+    np.testing.assert_array_equal(theirs.of_rows(X, by, grain)[1], hashed)

@@ -1,0 +1,321 @@
+"""Numbers and shapes at the edge, and input that does not fit: a result or an error, never a crash."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from centrality.engine import Engine, engine
+from centrality.network.network import Layout
+from centrality.network.scorer import EngineScorer
+from tests.engine.cases import BUILDS, needs_engine, network_of, prior_of
+
+pytestmark = needs_engine
+ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]
+numbers = st.sampled_from(ODD)
+layouts = st.builds(
+    Layout,
+    width=st.sampled_from([1, 2, 15, 16, 17, 33]),
+    hidden=st.lists(st.sampled_from([1, 2, 5, 16, 17, 31]), min_size=1, max_size=3).map(tuple),
+    shared=st.booleans(),
+    members=st.integers(1, 3),
+    potentials=st.sampled_from([1, 2, 5]),
+)
+WRONG = (TypeError, ValueError, OverflowError, MemoryError)
+
+
+def the_engine() -> Engine:
+    found = engine()
+    assert found is not None
+    return found
+
+
+def odd_array(draw: Any, *shape: int) -> np.ndarray:
+    """Mostly ordinary numbers, some odd ones among them, or nothing but one odd number."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    array = rng.normal(size=shape).astype(np.float32)
+    for value in draw(st.lists(numbers, max_size=3)):
+        array[rng.random(shape) < 0.2] = value
+    if draw(st.booleans()):
+        array[:1] = draw(numbers)
+    return array
+
+
+@settings(max_examples=150)
+@given(st.data(), layouts, st.integers(0, 100), st.booleans())
+def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, layout, n, prior):
+    scorer = EngineScorer(network_of(layout, prior=prior), the_engine())
+    z = odd_array(data.draw, n, layout.width)
+    found = scorer(z)
+    assert found.shape == (layout.members, n, 1 + layout.potentials)
+    usual = np.abs(z).max(1, initial=0) < 1e3
+    assert np.isfinite(found[:, usual]).all()
+    for i in range(min(n, 5)):
+        np.testing.assert_array_equal(scorer(z[i : i + 1])[:, 0], found[:, i])
+    np.testing.assert_array_equal(scorer(z[::-1])[:, ::-1], found)
+    s = data.draw(st.integers(0, 5))
+    at = odd_array(data.draw, n, s)
+    outputs, back = scorer.along(z, z, at)
+    assert outputs.shape == (layout.members, n, s, 1 + layout.potentials)
+    assert back(outputs.astype(np.float32)).shape == z.shape
+
+
+def test_minus_zero_scores_as_zero_does():
+    layout = Layout(width=3, hidden=(5,), potentials=2)
+    scorer = EngineScorer(network_of(layout, prior=True), the_engine())
+    np.testing.assert_array_equal(*(scorer(np.full((2, 3), zero, dtype=np.float32)) for zero in (0.0, -0.0)))
+
+
+WIDTH, HIDDEN, POTENTIALS, B, R, M, STEPS, N = 3, [5, 4], 2, 4, 6, 7, 2, 20
+PARAMETERS = (3 + 1) * 5 + (5 + 1) * 4 + (4 + 1) * 4 + (4 + 1) + (4 + 1) * 2
+
+
+def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
+    """A job of training that fits together."""
+    rng = np.random.default_rng(0)
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32) if draw is None else odd_array(draw, *shape)
+
+    return {
+        "values": normal(PARAMETERS),
+        "mean": np.zeros(PARAMETERS, dtype=np.float32),
+        "square": np.zeros(PARAMETERS, dtype=np.float32),
+        "hidden": HIDDEN,
+        "trunks": 1,
+        "rows": normal(N, WIDTH),
+        "vectors": normal(N, WIDTH),
+        "metric": "euclidean",
+        "tie": 1e-6,
+        "positions": rng.integers(N, size=(STEPS, 2 * B + R + M)),
+        "noise": normal(STEPS, R, WIDTH),
+        "preferred": None,
+        "candidates": B,
+        "opponents": 2,
+        "potentials": POTENTIALS,
+        "eta": np.full(R, 0.5, dtype=np.float32),
+        "weight": np.ones(R, dtype=np.float32),
+        "balance": 1.0,
+        "weight_decay": 0.0,
+        "rates": np.full(STEPS, 1e-3, dtype=np.float32),
+        "losses": np.zeros((STEPS, 2), dtype=np.float32),
+        "prior": None,
+    } | changes
+
+
+def test_the_job_as_it_is_works():
+    asked = job()
+    before = asked["values"].copy()
+    the_engine().train(**asked)
+    assert (asked["losses"] > 0).all()
+    assert (asked["values"] != before).mean() > 0.9  # all but the projection's bias, which no loss feels
+
+
+def mixture(width: int, potentials: int) -> object:
+    return the_engine().Mixture(*prior_of(width, potentials).values())
+
+
+def at(place: tuple[int, ...], value: float) -> Any:
+    return lambda array: np.asarray(np.where(_mask(array.shape, place), value, array), dtype=array.dtype)
+
+
+def _mask(shape: tuple[int, ...], place: tuple[int, ...]) -> np.ndarray:
+    mask = np.zeros(shape, dtype=bool)
+    mask[place] = True
+    return mask
+
+
+MISFITS: dict[str, dict[str, Any]] = {
+    "a position below": {"positions": at((1, 3), -1)},
+    "a position beyond": {"positions": at((0, 0), N)},
+    "a position far beyond": {"positions": at((1, -1), 2**62)},
+    "positions in int32": {"positions": lambda a: a.astype(np.int32)},
+    "too few positions": {"positions": lambda a: a[:, : 2 * B + R - 1].copy()},
+    "no anchors": {"positions": lambda a: a[:, : 2 * B + R].copy()},
+    "fewer steps of noise": {"noise": lambda a: a[:1].copy()},
+    "narrow noise": {"noise": lambda a: a[:, :, :2].copy()},
+    "noise in float64": {"noise": lambda a: a.astype(np.float64)},
+    "flat noise": {"noise": lambda a: a.reshape(STEPS, -1)},
+    "rows in another order": {"rows": np.asfortranarray},
+    "every other row": {"rows": lambda a: np.repeat(a, 2, axis=0)[::2]},
+    "rows without columns": {"rows": lambda a: a[:, :0].copy(), "vectors": lambda a: a[:, :0].copy()},
+    "fewer vectors": {"vectors": lambda a: a[:-1].copy()},
+    "wider vectors": {"vectors": lambda a: np.tile(a, 2)},
+    "no rows": {"rows": lambda a: a[:0].copy(), "vectors": lambda a: a[:0].copy()},
+    "fewer parameters": {"values": lambda a: a[:-1].copy()},
+    "parameters that cannot be changed": {"values": lambda a: np.frombuffer(a.tobytes(), dtype=np.float32)},
+    "fewer moments": {"square": lambda a: a[:-1].copy()},
+    "other layers": {"hidden": lambda _: [5, 5]},
+    "no layers": {"hidden": lambda _: []},
+    "a layer without units": {"hidden": lambda _: [5, 0]},
+    "a layer of negative width": {"hidden": lambda _: [5, -4]},
+    "a layer as wide as a number can be": {"hidden": lambda _: [2**63 - 1, 4]},
+    "three trunks": {"trunks": lambda _: 3},
+    "no potentials": {"potentials": lambda _: 0},
+    "very many potentials": {"potentials": lambda _: 2**62},
+    "negative candidates": {"candidates": lambda _: -1},
+    "more candidates than positions": {"candidates": lambda _: 2**63 - 1},
+    "candidates that overflow": {"candidates": lambda _: 2**62},
+    "more opponents than candidates": {"opponents": lambda _: B + 1},
+    "no opponents": {"opponents": lambda _: 0},
+    "an unknown metric": {"metric": lambda _: "chebyshev"},
+    "preferences of other pairs": {"preferred": lambda _: np.zeros((STEPS, 2, B + 1), dtype=np.float32)},
+    "preferences of fewer steps": {"preferred": lambda _: np.zeros((1, 2, B), dtype=np.float32)},
+    "fewer scales": {"eta": lambda a: a[:-1].copy()},
+    "fewer weights": {"weight": lambda a: a[:-1].copy()},
+    "fewer rates": {"rates": lambda a: a[:-1].copy()},
+    "losses of one head": {"losses": lambda a: a[:, :1].copy()},
+    "losses in float64": {"losses": lambda a: a.astype(np.float64)},
+    "a wider prior": {"prior": lambda _: mixture(WIDTH + 1, POTENTIALS)},
+    "a prior of other scales": {"prior": lambda _: mixture(WIDTH, POTENTIALS + 1)},
+    "a prior that is none": {"prior": lambda _: "prior"},
+}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("kind", MISFITS)
+def test_a_job_that_does_not_fit_together_is_an_error_and_changes_nothing(build, kind):
+    asked = job()
+    for name, change in MISFITS[kind].items():
+        asked[name] = change(asked[name])
+    before = np.array(asked["values"])
+    with pytest.raises(WRONG):
+        BUILDS[build].train(**asked)
+    np.testing.assert_array_equal(asked["values"], before)
+
+
+def test_a_job_without_one_of_its_parts_is_an_error():
+    for name in job():
+        asked = job()
+        del asked[name]
+        with pytest.raises(TypeError):
+            the_engine().train(**asked)
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from(["euclidean", "manhattan"]), st.booleans(), st.sampled_from([B, 1, 0]))
+def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, prior, candidates):
+    asked = job(data.draw, metric=metric, candidates=candidates, opponents=min(1, candidates))
+    if prior:
+        asked["prior"] = mixture(WIDTH, POTENTIALS)
+    kept = {name: np.array(asked[name]) for name in ("rows", "vectors", "positions", "noise", "eta", "rates")}
+    the_engine().train(**asked)
+    assert (asked["losses"][:, 0] == 0).all() == (candidates == 0)
+    for name, array in kept.items():
+        np.testing.assert_array_equal(asked[name], array)
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.integers(-(2**70), 2**70),
+    st.sampled_from([-1, 0, 1, 2, 2**31, 2**62, 2**63 - 1]),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.integers(-3, 70), max_size=4),
+    st.tuples(
+        st.sampled_from([np.float32, np.float64, np.int64, np.int32, np.uint8, np.complex64, object]),
+        st.lists(st.sampled_from([0, 1, 2, 3, 6, 20, PARAMETERS]), max_size=4),
+    ).map(lambda made: np.zeros(made[1], dtype=made[0])),
+)
+
+
+@settings(max_examples=600)
+@given(st.sampled_from(sorted(job())), ANYTHING)
+def test_anything_in_place_of_a_part_is_an_error_or_fits(name, value):
+    asked = job(**{name: value})
+    with suppress(*WRONG):
+        the_engine().train(**asked)
+        assert asked["losses"].dtype == asked["values"].dtype == np.float32  # else they were left as they were
+
+
+LAYERS = [(np.zeros((5, 3), dtype=np.float32), np.zeros(5, dtype=np.float32))]
+HEAD = np.zeros((2, 5)), np.zeros(2)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [],
+        [[]],
+        [[([], HEAD)]],
+        [[(LAYERS * 2, HEAD)]],
+        [[(LAYERS, (np.zeros((2, 4)), np.zeros(2)))]],
+        [[(LAYERS, (np.zeros((2, 5)), np.zeros(3)))]],
+        [[(LAYERS, (np.zeros((2, 5), dtype=np.float32), np.zeros(2)))]],
+        [[([(LAYERS[0][0], np.zeros(4, dtype=np.float32))], HEAD)]],
+        [[(LAYERS, HEAD)], [(LAYERS, (np.zeros((3, 5)), np.zeros(3)))]],
+        "network",
+        None,
+    ],
+    ids=range(11),
+)
+def test_layers_that_do_not_fit_make_no_network(members):
+    for build in BUILDS.values():
+        with pytest.raises(WRONG):
+            build.Model(members, None)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((4, 2), dtype=np.float32),
+        np.zeros(3, dtype=np.float32),
+        np.zeros((1, 4, 3), dtype=np.float32),
+        np.zeros((4, 3), dtype=np.float16),
+        np.zeros((4, 3), dtype=np.int64),
+        np.zeros((4, 6), dtype=np.float32)[:, ::2],
+        np.zeros((4, 3), dtype=object),
+        [[0.0, 0.0, 0.0]],
+        None,
+    ],
+    ids=range(9),
+)
+def test_rows_that_do_not_fit_are_an_error(rows):
+    model = the_engine().Model([[(LAYERS, HEAD)]], None)
+    with pytest.raises(WRONG):
+        model.outputs(rows, None, 0.0)
+
+
+def test_lines_and_derivatives_that_do_not_fit_are_an_error():
+    model: Any = the_engine().Model([[(LAYERS, HEAD)]], None)
+    start, at_, by = (np.zeros(shape, dtype=np.float32) for shape in ((4, 3), (4, 2), (1, 4, 2, 2)))
+    assert model.back(start, start, at_, by).shape == (4, 3)
+    for wrong in (
+        (start[:3], start, at_),
+        (start, start[:, :2].copy(), at_),
+        (start, start, at_[:3]),
+        (start, start, start[0]),
+    ):
+        with pytest.raises(WRONG):
+            model.along(*wrong)
+        with pytest.raises(WRONG):
+            model.back(*wrong, by)
+    for wrong_by in (
+        by[:, :3].copy(),
+        by[:, :, :1].copy(),
+        by[..., :1].copy(),
+        by[0],
+        by.astype(np.float64),
+        np.tile(by, (2, 1, 1, 1)),
+    ):
+        with pytest.raises(WRONG):
+            model.back(start, start, at_, wrong_by)
+
+
+def test_a_scaling_that_does_not_fit_is_an_error():
+    found = the_engine()
+    model, rows = found.Model([[(LAYERS, HEAD)]], None), np.zeros((4, 3))
+    wide, none, no = np.ones(3), np.zeros(0), np.zeros(0, dtype=np.int64)
+    model.outputs(rows, found.Scaling(wide, wide, no, none, none, None, 10.0, 1e15), 1.0)
+    for parts in (
+        (wide[:2], wide, no, none, none, None),
+        (wide, wide, no, none, none, wide[:2]),
+        (wide, wide, np.array([3]), wide[:1], wide[:1], None),
+        (wide, wide, np.array([-1]), wide[:1], wide[:1], None),
+        (wide, wide, np.array([1]), none, wide[:1], None),
+    ):
+        with pytest.raises(WRONG):
+            model.outputs(rows, found.Scaling(*parts, 10.0, 1e15), 1.0)

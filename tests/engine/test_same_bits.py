@@ -1,0 +1,129 @@
+"""A row has the same bits alone, in any company, order, batch and thread, and by every build of the engine."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from centrality import FUSE, load
+from centrality.network.network import Layout
+from centrality.network.scorer import EngineScorer
+from centrality.training.batches import BatchSampler, BatchSizes
+from centrality.training.engine_learner import EngineLearner
+from centrality.training.noise import Turns
+from tests.conftest import quick
+from tests.engine.cases import BUILDS, computed_by, needs_engine, network_of, rows_of, task_of
+from tests.test_promise import KINDS, model_of, places
+
+pytestmark = [needs_engine, pytest.mark.numbers]
+CASES = [
+    (Layout(width=1, hidden=(1,), potentials=1), False),
+    (Layout(width=17, hidden=(20, 33), shared=False, members=2, potentials=5), True),
+    (Layout(width=100, hidden=(64, 64, 64), members=3, potentials=5), True),
+    (Layout(width=33, hidden=(128, 5), potentials=2), False),
+]
+SCORES = ("raw", "heads", "centrality", "score_samples", "decision_function", "predict")
+
+
+def bits(array: np.ndarray) -> list[int]:
+    return np.ascontiguousarray(array).view(np.uint64).ravel().tolist()
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 3000), st.integers(0, 2**32 - 1))
+def test_scores_have_the_same_bits_alone_and_in_any_company_and_order(kind, n, others, seed):
+    rng, model = np.random.default_rng(seed), model_of(kind)
+    Q, company = places(kind, n, rng), places(kind, others, rng)
+    order = rng.permutation(n + others)
+    for name in SCORES:
+        score = getattr(model, name)
+        together = score(np.concatenate([Q, company])[order])
+        here = np.argsort(order)[:n]
+        np.testing.assert_array_equal(score(Q), together[here], err_msg=name)
+        alone = np.concatenate([score(row[None]) for row in Q[:5]])
+        np.testing.assert_array_equal(alone, together[here[:5]], err_msg=name)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["32 columns", "ensemble", "clean"])
+def test_threads_change_no_bit_of_scores(monkeypatch, threads, kind):
+    model, Q = model_of(kind), places(kind, 50_000, np.random.default_rng(2))  # several blocks
+    expected = model.raw(Q[-300:])
+    monkeypatch.setattr("centrality.model.blocks.cores", lambda: threads)
+    np.testing.assert_array_equal(model.raw(Q)[-300:], expected)
+
+
+@pytest.mark.parametrize(("layout", "prior"), CASES)
+def test_every_build_gives_the_same_bits(layout, prior):
+    network = network_of(layout, prior=prior)
+    rng = np.random.default_rng(0)
+    z = rows_of(layout.width, 107) * rng.choice([1e-30, 1e-3, 1, 30, 1e6, 1e15], size=(107, 1)).astype(np.float32)
+    lines = rows_of(layout.width, 4), rows_of(layout.width, 4, seed=1), rng.random((4, 7), dtype=np.float32)
+    by = rng.normal(size=(layout.members, 4, 7, 1 + layout.potentials)).astype(np.float32)
+    found = []
+    for build in BUILDS.values():
+        scorer = EngineScorer(network, build)
+        outputs, back = scorer.along(*lines)
+        found.append((bits(scorer(z)), bits(outputs), back(by).view(np.uint32).tolist()))
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(("layout", "prior"), CASES)
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "given"])
+def test_every_build_learns_the_same_bits_in_some_steps(layout, prior, metric):
+    found = []
+    for build in BUILDS.values():
+        task = task_of(layout, prior=prior, metric=metric)
+        learner, sizes = EngineLearner(task, build, balance=0.5), BatchSizes.of(task)
+        turns = Turns.over(task.plan.noise_scales, sizes.noised, balanced=True)
+        drawn = BatchSampler(task, sizes).draw(5)
+        list(learner.take_steps(drawn, sizes, turns, np.full(5, 0.01, dtype=np.float32)))
+        found.append({name: part.tobytes() for name, part in learner.state().items()} | {"": learner.losses.tobytes()})
+    assert all(each == found[0] for each in found)
+
+
+FITS = {
+    "defaults": {},
+    "two trunks": {"shared_encoder": False},
+    "clean": {"novelty": True},
+    "manhattan": {"metric": "manhattan", "scheme": 4},
+    "epochs": {"epochs": 2, "max_steps": None},
+}
+
+
+def fitted_by(build: str, kind: str) -> FUSE:
+    X = np.random.default_rng(0).standard_t(3, size=(300, 5))
+    with computed_by(build):
+        return quick(max_steps=30, **{name: value for name, value in FITS[kind].items() if name != "max_steps"}).fit(X)
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_whole_fits_leave_the_same_file_by_every_build(tmp_path, kind):
+    files = []
+    for build in BUILDS:
+        fitted_by(build, kind).save(tmp_path / build)
+        files.append((tmp_path / build).read_bytes())
+    assert len(set(files)) == 1
+
+
+@pytest.mark.parametrize("kind", ["defaults", "clean"])
+def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
+    """Members of an ensemble are taught by threads of their own."""
+    files = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr("centrality.training.engine_learner.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.model.blocks.cores", lambda threads=threads: threads)
+        fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))
+        files.append((tmp_path / str(threads)).read_bytes())
+    assert len(set(files)) == 1
+
+
+@pytest.mark.parametrize("kind", ["ensemble", "clean, in narrow groups", "two trunks", "heavy tails"])
+def test_a_file_scores_with_the_same_bits_by_every_build(tmp_path, kind):
+    model_of(kind).save(tmp_path / "m.safetensors")
+    Q, found = places(kind, 500, np.random.default_rng(3)), []
+    for build in BUILDS:
+        with computed_by(build):
+            model = load(tmp_path / "m.safetensors")
+            found.append([bits(model.raw(Q)), bits(model.explain(Q[:20]))])
+    assert all(each == found[0] for each in found)
