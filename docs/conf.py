@@ -4,6 +4,7 @@ import os
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
@@ -99,3 +100,12 @@ myst_html_meta = {
     "property=og:type": "website",
     "property=og:image": f"{URLS['Documentation']}_static/social_card.png",
 }
+
+
+def spread_out(app: object, env: object, docnames: list[str]) -> None:
+    """Reorder the pages: Sphinx gives each process a run of neighbours, and the slow ones are neighbours."""
+    docnames[:] = [name for start in range(8) for name in docnames[start::8]]
+
+
+def setup(app: Any) -> None:
+    app.connect("env-before-read-docs", spread_out)

@@ -12,6 +12,7 @@ from centrality._optional import optional
 METHODS = ("pca", "umap")
 LANDMARKS = 20_000  # rows that UMAP maps; the others go between the landmarks they are nearest to
 NEIGHBOURS = 4
+BAR = "{l_bar}{bar}| [{elapsed}<{remaining}]"  # UMAP's own has no time left
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -23,10 +24,13 @@ class _HasCentrality(Protocol):
         """Return how central each row is, at each t."""
 
 
-def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None) -> Matrix:  # (n, 2)
+def embed(
+    Z: ArrayLike, *, method: str = "pca", random_state: int | None = None, progress: bool = False
+) -> Matrix:  # (n, 2)
     """Map the rows of Z to the plane: by their two principal components, or by UMAP, which keeps neighbours together.
 
-    Columns are taken as they are; rows of two columns are their own map.
+    Columns are taken as they are; rows of two columns are their own map. UMAP may take a minute; `progress` shows
+    a bar with the time left.
 
     >>> embed([[1.0], [2.0]])  # one column lies on a line
     array([[1., 0.],
@@ -45,7 +49,7 @@ def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None)
     if Z.shape[1] == 2:
         return Z
     if method == "umap":
-        return _umap(Z, random_state)
+        return _umap(Z, random_state, progress=progress)
     from sklearn.decomposition import PCA
 
     return np.asarray(
@@ -69,16 +73,17 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
     return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
 
 
-def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
+def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
         chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
-        return _interpolate(Z, chosen, _umap(Z[chosen], random_state))
+        return _interpolate(Z, chosen, _umap(Z[chosen], random_state, progress=progress))
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
         umap = optional("umap", "maps").UMAP
-    mapping = umap(n_components=2, random_state=random_state, n_jobs=threads)
+    bar = {"disable": not progress, "desc": "Mapping", "leave": False, "bar_format": BAR}
+    mapping = umap(n_components=2, random_state=random_state, n_jobs=threads, tqdm_kwds=bar)
     return np.asarray(mapping.fit_transform(Z), dtype=np.float64)
 
 

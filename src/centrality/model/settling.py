@@ -106,8 +106,8 @@ def _level(network: Network, outputs: Matrix, level: Matrix) -> None:
 def examined(fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float]) -> Fitted:
     """Return the model with a report on how its fit to the rows X went.
 
-    `weights` are those of the local losses, one for each noise scale. Knowing nothing is a coin toss for the global
-    head, and a score of zero for the local one.
+    `weights` are those of the local losses, one for each noise scale. A head that has learned nothing is a coin toss
+    (global), or a score of zero (local).
     """
     nothing = {"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))}
     report = examine(

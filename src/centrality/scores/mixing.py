@@ -128,5 +128,5 @@ def one_t(t: object) -> float:
         return t
     dial = checked_t(t)
     if dial.ndim:
-        raise InputError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
+        raise InputError(f"t must be one number here, got {t!r}: this is computed for one t at a time.")
     return float(dial)
