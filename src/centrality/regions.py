@@ -133,7 +133,12 @@ def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> Cent
 
 @dataclass(frozen=True)
 class DDPlot:
-    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second."""
+    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second.
+
+    >>> depths = dd_plot(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[-9.0], [0.0], [9.0]])
+    >>> (depths.in_second[depths.of_first] >= depths.in_first[depths.of_first]).tolist()  # the second is wider
+    [True, True, True]
+    """
 
     in_first: Array  # (n,)
     in_second: Array  # (n,)
@@ -165,7 +170,12 @@ def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
 
 
 class TwoSampleTest(NamedTuple):
-    """Holds what `two_sample_test` found."""
+    """Holds what `two_sample_test` found: the statistic, and its p-value under the permutations.
+
+    >>> same = two_sample_test(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[-1.0], [0.0], [1.0]], random_state=0)
+    >>> same.p_value > 0.5
+    True
+    """
 
     statistic: float
     p_value: float
@@ -211,7 +221,12 @@ def two_sample_test(
 
 
 class RankInterval(NamedTuple):
-    """Holds the rank of each row and the bounds it lies between."""
+    """Holds the rank of each row and the bounds it lies between.
+
+    >>> found = rank_interval(Mahalanobis(), [[-2.0], [-1.0], [0.0], [1.0], [2.0]], [[1.0]], random_state=0)
+    >>> bool(found.low[0] <= found.rank[0] <= found.high[0])
+    True
+    """
 
     rank: Array  # (n,)
     low: Array  # (n,)

@@ -36,7 +36,15 @@ Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to 
 
 @dataclass(frozen=True)
 class Report:
-    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it."""
+    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it.
+
+    >>> from centrality import FUSE
+    >>> report = FUSE(random_state=0, max_steps=20).fit(np.random.default_rng(0).normal(size=(40, 2))).report()
+    >>> report.rows, report.columns
+    (40, 2)
+    >>> [warning for warning in report.warnings if "few" in warning]
+    ['40 rows are few: scores would change with other rows. 50 or more are wanted.']
+    """
 
     rows: int  # trained on
     held_aside: int

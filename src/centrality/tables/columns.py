@@ -15,7 +15,15 @@ TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which
 
 
 class TableError(InputError):
-    """Says that a file or a column cannot be used, and what was wanted."""
+    """Says that a file or a column cannot be used, and what was wanted.
+
+    >>> from centrality import tables
+    >>> try:
+    ...     tables.require(["width", "height"], ["widht"])
+    ... except tables.TableError as error:
+    ...     print(error)
+    Missing column: 'widht'. Did you mean 'width'? There are: 'width', 'height'.
+    """
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:
