@@ -1,6 +1,7 @@
 """centrality plot: draw what a model says of some rows, or how its training went, into a picture file."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
@@ -93,7 +94,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     if arguments.kind == "profile" and arguments.rows is not None:
         _require_rows(arguments.rows, table.num_rows)
         heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, arguments.rows)
-        return plots.profile(heads, rows=arguments.rows), table.num_rows
+        return plots.profile(heads, rows=arguments.rows, mixing=model.mixing_), table.num_rows
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
@@ -105,7 +106,8 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         figure = _map(arguments, model, vectors)
     else:
         heads = model.fitted_.heads(vectors)
-        figure = plots.profile(heads, t=model.t) if arguments.kind == "profile" else _scores(model, heads)
+        draw = partial(plots.profile, t=model.t, mixing=model.mixing_)
+        figure = draw(heads) if arguments.kind == "profile" else _scores(model, heads)
     return figure, table.num_rows
 
 
