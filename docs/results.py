@@ -18,3 +18,12 @@ def markdown(header: list[str], body: list[list[str]]) -> str:
 
 def short(number: str) -> str:
     return f"{float(number):.3f}"
+
+
+def people(number: str) -> str:
+    """Write a number with three digits that count and no exponent, and what is no number as it is."""
+    try:
+        value = float(f"{float(number):.3g}")
+    except ValueError:
+        return number
+    return f"{value / 1e6:,.10g} million" if abs(value) >= 1e6 else f"{value:,.10g}"

@@ -2,7 +2,7 @@
 
 import statistics
 
-from results import markdown, rows, short
+from results import markdown, people, rows, short
 
 
 def streams() -> str:
@@ -104,7 +104,7 @@ def speed() -> str:
     body = []
     for what, against in dict.fromkeys((r["what"], r["against"]) for r in found):
         each = [cells[what, against, threads] for threads in settings]
-        body.append([what, against, *(r["ratio"] for r in each), each[0]["bar"], each[0]["note"]])
+        body.append([what, against, *(people(r["ratio"]) for r in each), each[0]["bar"], each[0]["note"]])
     heads = [f"{threads} thread{'s' * (threads != '1')}" for threads in settings]
     return markdown(["what", "against", *heads, "wanted", ""], body)
 
@@ -116,7 +116,7 @@ def speed_memory() -> str:
 
 
 def speed_gpu() -> str:
-    body = [[r["what"], f"{float(r['value']):.3g} {r['unit']}", r["bar"], r["device"]] for r in rows("speed_gpu")]
+    body = [[r["what"], f"{people(r['value'])} {r['unit']}", people(r["bar"]), r["device"]] for r in rows("speed_gpu")]
     return markdown(["what", "seen", "wanted", "on"], body)
 
 
