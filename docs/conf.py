@@ -38,7 +38,7 @@ nitpicky = False
 # Pages with code cells are executed when the site is built; what has not changed is taken from the cache.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "jupyter_cache")
-nb_execution_timeout = 180
+nb_execution_timeout = 600  # seconds a cell; all take less than 30 on a quiet machine
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True

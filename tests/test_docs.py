@@ -1,5 +1,8 @@
 """What the pages show is what the program does."""
 
+import ast
+import builtins
+import doctest
 import importlib.util
 import inspect
 import re
@@ -70,6 +73,28 @@ def public() -> Iterator[tuple[str, Any]]:
             thing = getattr(import_module(module), name)
             if isinstance(thing, type) or inspect.isfunction(thing):
                 yield name, thing
+
+
+def undefined(example: str) -> set[str]:
+    """The names that an example uses, and neither imports nor sets."""
+    tree = ast.parse("".join(part.source for part in doctest.DocTestParser().get_examples(example)))
+    known, used = set(dir(builtins)), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            known.add(node.asname or node.name)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+            known.add(node.name)
+        elif isinstance(node, ast.arg):
+            known.add(node.arg)
+        elif isinstance(node, ast.Name):
+            (known if isinstance(node.ctx, ast.Store) else used).add(node.id)
+    return used - known
+
+
+def test_examples_can_be_copied_as_they_are():
+    assert undefined(">>> import a as b, c\n>>> d = b + c + e") == {"e"}
+    lacking = {name: names for name, thing in public() if (names := undefined(thing.__doc__ or ""))}
+    assert lacking == {}
 
 
 def test_what_users_import_shows_an_example():

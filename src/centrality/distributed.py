@@ -61,6 +61,8 @@ def score(
     `p_values` adds p_value_<t>, `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split`
     cuts files of more rows into several units of work.
 
+    >>> import numpy as np
+    >>> from pathlib import Path
     >>> import tempfile
     >>> import pyarrow as pa
     >>> from centrality import FUSE, distributed, tables
@@ -101,6 +103,8 @@ def fit(
     The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
     node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
 
+    >>> import numpy as np
+    >>> from pathlib import Path
     >>> import tempfile
     >>> import pyarrow as pa
     >>> from centrality import FUSE, distributed, tables

@@ -32,6 +32,7 @@ def embed(
     Columns are taken as they are; rows of two columns are their own map. UMAP may take a minute; `progress` shows
     a bar with the time left.
 
+    >>> from centrality.maps import embed
     >>> embed([[1.0], [2.0]])  # one column lies on a line
     array([[1., 0.],
            [2., 0.]])
@@ -60,6 +61,8 @@ def embed(
 def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, str]:
     """Name the axes of a map that `embed` made of Z; those of PCA say how much of the variance they show.
 
+    >>> import numpy as np
+    >>> from centrality.maps import axis_names, embed
     >>> Z = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     >>> axis_names(Z, embed(Z))
     ('PC 1 (90% of variance)', 'PC 2 (10% of variance)')
@@ -104,6 +107,8 @@ def grid(
 ) -> tuple[Matrix, Matrix, Matrix]:  # (size,), (size,) and (size, size, len(ts))
     """Score the square that holds nearly all of these points in the plane: x, y and f(x, t), for `plots.contours`.
 
+    >>> import numpy as np
+    >>> from centrality.maps import grid
     >>> class Ring:
     ...     def centrality(self, Q, t):
     ...         return np.stack([np.exp(-(Q**2).sum(1)) for _ in t], axis=1)

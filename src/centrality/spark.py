@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float] | None = None) -> "DataFrame":
     """Return the Spark DataFrame with columns centrality_<t>; executors need centrality installed.
 
+    >>> import numpy as np
     >>> import pandas as pd
     >>> from pyspark.sql import SparkSession
     >>> from centrality import FUSE, spark

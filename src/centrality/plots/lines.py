@@ -34,6 +34,7 @@ def profile(
     without them, the `shown` most and least central ones at `t` are drawn. `mixing` is the model's `mixing_`, which
     says how it mixes heads; by default, as a model with default settings does.
 
+    >>> from centrality.plots import profile
     >>> import numpy as np
     >>> heads = np.array([[0.2, 0.9], [0.5, 0.5], [0.8, 0.1]])  # global, local
     >>> profile(heads, rows=[0, 2]).axes[0].get_ylabel()
@@ -79,6 +80,7 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     `nothing` are the losses of heads that have learned nothing, drawn as dotted lines: a head whose line stays
     there has not learned. The thin line is the loss itself, the thick one its running mean.
 
+    >>> from centrality.plots import history
     >>> history({"step": [1, 2], "global": [0.7, 0.6], "local": [0.5, 0.3]}).axes[1].get_ylabel()
     'local loss'
     """
@@ -117,6 +119,7 @@ def drift(report: DriftReport) -> "Figure":
 
     The grey band holds effects that are too small to matter; a filled mark is a window that differs beyond chance.
 
+    >>> from centrality.plots import drift
     >>> import numpy as np
     >>> from centrality.scores.drift import TrainingScores
     >>> from centrality.scores.drift_windows import compare_windows
@@ -152,6 +155,7 @@ def runtime(
 
     Methods are named at the end of their lines, which tells them apart without colours.
 
+    >>> from centrality.plots import runtime
     >>> runtime({"rows": {"FUSE": ([10, 100], [2.0, 1.0]), "kNN": ([10, 100], [3.0, 30.0])}}).axes[0].get_xlabel()
     'rows'
     """

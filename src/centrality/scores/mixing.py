@@ -81,6 +81,9 @@ SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
 def blend(heads: NDArray[np.float64], t: float | Sequence[float], mixing: Mixing = SOFT) -> NDArray[np.float64]:
     """Mix heads as a model with default settings does; `model.mixing_` says how another one does.
 
+    >>> import numpy as np
+    >>> from centrality import blend
+    >>> from centrality.scores.mixing import LINEAR
     >>> blend(np.array([[0.2, 0.6]]), [0, 1])
     array([[0.2, 0.6]])
     >>> blend(np.array([[0.2, 0.6]]), 0.25, LINEAR)

@@ -20,6 +20,7 @@ BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 class Reason:
     """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
 
+    >>> from centrality.scores.reasons import Reason
     >>> print(Reason("area", -0.5, value=940, typical=110))
     area 940, typically 110 (-0.50)
     """
@@ -38,6 +39,7 @@ class Reason:
 class Reasons:
     """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first.
 
+    >>> from centrality.scores.reasons import Reason, Reasons
     >>> reasons = Reasons(t=0.5, scores=[0.02], rows=[[Reason("area", -0.5, 940, 110)]], labels=["H7"])
     >>> print(reasons)
          H7  0.0200  area 940, typically 110 (-0.50)

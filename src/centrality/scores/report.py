@@ -38,6 +38,7 @@ Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to 
 class Report:
     """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it.
 
+    >>> import numpy as np
     >>> from centrality import FUSE
     >>> report = FUSE(random_state=0, max_steps=20).fit(np.random.default_rng(0).normal(size=(40, 2))).report()
     >>> report.rows, report.columns

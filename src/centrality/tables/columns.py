@@ -29,6 +29,8 @@ class TableError(InputError):
 def select(table: Any, columns: Sequence[str]) -> Any:
     """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is.
 
+    >>> import pyarrow as pa
+    >>> from centrality.tables import select
     >>> select(pa.table({"a": [1], "b": [2]}), ["b"]).column_names
     ['b']
     """
@@ -39,6 +41,7 @@ def select(table: Any, columns: Sequence[str]) -> Any:
 def require(there: Sequence[str], columns: Sequence[str]) -> None:
     """Raise if one of the columns is not there.
 
+    >>> from centrality.tables import require
     >>> require(["length", "width"], ["length"])
     """
     known = Counter(there)
@@ -64,6 +67,8 @@ def repeated(names: Sequence[str]) -> list[str]:
 def numbers(table: Any) -> NDArray[Any]:  # (n, p)
     """Return a table or batch whose columns are all numbers as an array; missing values become NaN.
 
+    >>> import pyarrow as pa
+    >>> from centrality.tables import numbers
     >>> numbers(pa.table({"a": [1, 2], "b": [0.5, 1.5]})).tolist()
     [[1.0, 0.5], [2.0, 1.5]]
     """
