@@ -15,7 +15,7 @@ demo: .venv/.demo
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test: .venv/.test lint test-web chromium java
+test: .venv/.test lint test-web chromium java docs
 	$(PYTEST)
 	$(BIN)/python -m tests.cpus --short
 

@@ -44,7 +44,7 @@ def test_the_others_keep_their_order_and_the_outliers_are_found(before, value, c
 def test_a_column_whose_variance_is_that_of_a_few_cells_is_told_of_when_fitting():
     X = CLEAN.copy()
     X[500, 1] = 99999.0
-    with pytest.warns(UserWarning, match="variance of column 1 is that of 1 of its cells: a wrong unit"):
+    with pytest.warns(UserWarning, match="variance of column 1 comes from 1 of its cells: a wrong unit"):
         model = quick().fit(X)
     assert any("column 1" in text for text in model.report().warnings)
     assert not fitted(CLEAN).report().wild

@@ -6,6 +6,7 @@ from centrality._optional import optional
 from centrality.plots import lines
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_windows import compare_windows
+from centrality.scores.mixing import LINEAR, SOFT
 
 
 def bowl(size: int = 20, ts: int = 3):
@@ -90,9 +91,19 @@ def test_chosen_rows_are_named_at_the_end_of_their_profiles():
     heads = np.concatenate([HEADS, [[np.nan, np.nan]]])  # a row without a score is in no band
     axes = plots.profile(heads, rows=[3, 0]).axes[0]
     assert {text.get_text() for text in axes.texts} == {"row 3", "row 0"}
-    assert {tuple(line.get_ydata()) for line in axes.lines} == {(0.7, 0.1), (0.5, 0.9)}
+    ends = {(round(line.get_ydata()[0], 6), round(line.get_ydata()[-1], 6)) for line in axes.lines}
+    assert ends == {(0.7, 0.1), (0.5, 0.9)}
     band = axes.collections[0].get_paths()[0].vertices
     assert np.isfinite(band).all()
+
+
+def test_profiles_are_mixed_as_the_model_mixes():
+    heads = np.array([[0.7, 0.1], [0.2, 0.6]])
+    for mixing in (SOFT, LINEAR):
+        [line] = plots.profile(heads, rows=[0], mixing=mixing).axes[0].lines
+        middle = line.get_ydata()[25]  # t = 0.5
+        assert middle == pytest.approx(mixing(heads, 0.5)[0])
+    assert middle == pytest.approx(0.4)  # linearly: half of both
 
 
 def test_the_history_has_a_panel_for_each_head_and_leaves_out_steps_without_a_loss():

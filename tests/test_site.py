@@ -3,6 +3,7 @@
 import functools
 import http.server
 import importlib.util
+import os
 import sys
 import threading
 from pathlib import Path
@@ -95,6 +96,20 @@ def test_thirty_questions_have_an_answer_that_exists(check):
         assert all((ROOT / "docs" / f"{page}.md").exists() for page in pages), question
 
 
+def test_versions_can_be_switched_where_a_list_of_them_is_served(monkeypatch):
+    monkeypatch.delenv("CENTRALITY_DOCS_VERSIONS", raising=False)
+    alone = module("docs_conf", ROOT / "docs" / "conf.py").html_theme_options
+    assert "switcher" not in alone
+    assert "version-switcher" not in alone["navbar_end"]
+    monkeypatch.setenv("CENTRALITY_DOCS_VERSIONS", "https://somewhere.org/versions.json")
+    one_of_many = module("docs_conf", ROOT / "docs" / "conf.py").html_theme_options
+    assert one_of_many["switcher"] == {
+        "json_url": "https://somewhere.org/versions.json",
+        "version_match": centrality.__version__,
+    }
+    assert "version-switcher" in one_of_many["navbar_end"]
+
+
 def test_a_link_that_leads_nowhere_is_found(check, tmp_path, monkeypatch):
     (tmp_path / "index.html").write_text('<a href="a.html#there">a</a><a href="b.html">b</a><img src="a.html">')
     (tmp_path / "a.html").write_text('<p id="here"></p><a href="#here"></a><a href="https://elsewhere.org/x">x</a>')
@@ -110,6 +125,8 @@ def test_a_link_that_leads_nowhere_is_found(check, tmp_path, monkeypatch):
 def address():
     """The built site, served on this machine."""
     if not (SITE / "index.html").exists():
+        if os.environ.get("CI"):
+            pytest.fail("The site is not built: make docs.")
         pytest.skip("The site is not built: make docs.")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -18,10 +18,10 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there, names are drawn by lot
+except ImportError:  # Windows has no such locks: there, names are random
     fcntl = None  # type: ignore[assignment]
 
-FEW, MOST = 8, 64  # names beside a place: those looked at for what is left over, and those tried before one by lot
+FEW, MOST = 8, 64  # names beside a place: those looked at for what is left over, and those tried before a random one
 HARMLESS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 

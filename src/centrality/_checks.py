@@ -12,8 +12,8 @@ MOST_LAYERS = 64
 class InputError(ValueError):
     """Says that something the user gave cannot be used: what was wanted, and what came.
 
-    Only these are the user's to mend. A plain ValueError or TypeError that reaches the command line or the service is
-    a bug of ours, and keeps its traceback.
+    Only these can be corrected by the user. A plain ValueError or TypeError that reaches the command line or the
+    service is a bug of ours, and keeps its traceback.
     """
 
 

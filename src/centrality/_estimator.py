@@ -1,4 +1,4 @@
-"""What every estimator here shares: how rows come in, and scikit-learn's words and signs for outliers."""
+"""Hold what every estimator shares: how rows come in, and scikit-learn's method names and signs for outliers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -143,7 +143,7 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRo
 
 
 def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
-    """Return the rows as scikit-learn takes them; what it refuses is an error that the user can mend."""
+    """Return the rows as scikit-learn takes them; what it refuses is an error that the user can correct."""
     try:
         rows: CheckedRows = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False

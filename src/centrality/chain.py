@@ -231,6 +231,7 @@ def load(
     place of the saved one where that cannot come from the file: an `Images` with a module of your own, or a model
     folder that has moved; it must be the same encoder, and that is checked.
 
+    >>> from centrality import load
     >>> import numpy as np, tempfile
     >>> from centrality import FUSE
     >>> X = np.random.default_rng(0).normal(size=(200, 2))

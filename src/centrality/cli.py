@@ -20,7 +20,7 @@ from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
 
 # What the process exits with; the last one is what shells report when nobody reads the output.
 BUG, WRONG, UNREAD = 1, 2, 141
-# What users can mend: what they gave, files and machines, extras to install, a training that diverged.
+# What users can correct: what they gave, files and machines, extras to install, a training that diverged.
 USERS_ERRORS = (InputError, OSError, MissingExtraError, FloatingPointError)
 REPORT = f"centrality {__version__}: this is a bug of ours, not of your input. Please report it with the lines above."
 log = logging.getLogger("centrality")

@@ -60,6 +60,21 @@ def score(
     Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t> beside those of the input;
     `p_values` adds p_value_<t>, `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split`
     cuts files of more rows into several units of work.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from centrality import FUSE, distributed, tables
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "rows").mkdir()
+    >>> rows = pa.table({"a": np.random.default_rng(0).normal(size=100)})
+    >>> tables.write(rows, folder / "rows" / "first.parquet")
+    >>> model = FUSE(random_state=0, max_steps=20).fit(rows)
+    >>> distributed.score(model, folder / "rows", f"{folder}/scores/", t=[0, 1])
+    100
+    >>> tables.read(folder / "scores" / "first.parquet").column_names
+    ['a', 'centrality_0', 'centrality_1']
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
@@ -92,6 +107,17 @@ def fit(
 
     The sample (its size is chosen by the number of columns, unless you do) is drawn on the cluster, the fit runs on one
     node, with a GPU if the cluster has one, and `second_pass` sets quantiles by all rows, again on the cluster.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from centrality import FUSE, distributed, tables
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = pa.table({"a": np.random.default_rng(0).normal(size=100)})
+    >>> tables.write(rows, folder / "first.parquet")
+    >>> distributed.fit(folder, FUSE(random_state=0, max_steps=20)).centrality(rows).shape
+    (100,)
     """
     model = FUSE() if model is None else model
     fuse = model if isinstance(model, FUSE) else getattr(model, "model", None) or FUSE()  # the one inside a Chain

@@ -29,7 +29,7 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reading import Features, Reading
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
-from centrality.network.devices import find_device
+from centrality.network.devices import find_device, free_memory
 from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
 from centrality.network.scaling import Scaling, dense
@@ -56,9 +56,9 @@ class FUSE(CentralityModel):
     """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
 
     A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
-    gradient is the score of the noised data, a smoothed log-density. Both are calibrated to [0, 1] and mixed:
-    f(x, t) = (1 - t) * global + t * local. Fitting needs no labels; scoring is one forward pass and does not
-    need the training rows.
+    gradient is the score of the noised data, a smoothed log-density. Both are calibrated to [0, 1] and mixed by the
+    dial t, from global (0) to local (1). Fitting needs no labels; scoring is one forward pass and does not need the
+    training rows.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class FUSE(CentralityModel):
     hidden : widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
     encoder : any torch.nn.Module from (n, p) to (n, q), in place of the above. It is copied, not changed.
     shared_encoder : one encoder for both heads as in the paper, or one for each.
-    scheme : 1 to 4, who is compared before whom, as in the paper's Supplement.
+    scheme : 1 to 4, which rows are compared, and with respect to which anchors, as in the paper's Supplement.
     anchors : how many anchors judge a pair, in schemes 1 and 2; a batch shares them, unless `epochs` is given.
     resamples : noise passes over the rows in each of the `epochs`.
     epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
@@ -85,7 +85,8 @@ class FUSE(CentralityModel):
         five) share one, so that distances keep their meaning. With `novelty`, means and deviations do, and asinh bends
         columns with heavy tails. "standard" standardises, "none" takes rows as they are. A constant column carries no
         weight, except with "none".
-    calibration : "soft" is strictly increasing, so that no two outliers tie; "clip" is the paper's.
+    calibration : "soft" is strictly increasing, so that no two outliers tie, and mixes the heads on scales without
+        ends; "clip" is the paper's, and mixes them linearly: (1 - t) * global + t * local.
     contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
         `novelty`.
     novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
@@ -315,11 +316,7 @@ class FUSE(CentralityModel):
         """Return how many values training may hold at once: on a GPU half of what is free there."""
         if self.epochs is not None:
             return 1 << 62  # the paper's schedule passes over all rows
-        if not device.startswith("cuda"):
-            return HELD_VALUES
-        import torch
-
-        return int(torch.cuda.mem_get_info(device)[0]) // 8
+        return free_memory(device) // 8 if device.startswith("cuda") else HELD_VALUES
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 

@@ -12,6 +12,7 @@ from centrality._optional import optional
 METHODS = ("pca", "umap")
 LANDMARKS = 20_000  # rows that UMAP maps; the others go between the landmarks they are nearest to
 NEIGHBOURS = 4
+BAR = "{l_bar}{bar}| [{elapsed}<{remaining}]"  # UMAP's own has no time left
 
 Matrix: TypeAlias = NDArray[np.float64]
 
@@ -23,11 +24,15 @@ class _HasCentrality(Protocol):
         """Return how central each row is, at each t."""
 
 
-def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None) -> Matrix:  # (n, 2)
+def embed(
+    Z: ArrayLike, *, method: str = "pca", random_state: int | None = None, progress: bool = False
+) -> Matrix:  # (n, 2)
     """Map the rows of Z to the plane: by their two principal components, or by UMAP, which keeps neighbours together.
 
-    Columns are taken as they are; rows of two columns are their own map.
+    Columns are taken as they are; rows of two columns are their own map. UMAP may take a minute; `progress` shows
+    a bar with the time left.
 
+    >>> from centrality.maps import embed
     >>> embed([[1.0], [2.0]])  # one column lies on a line
     array([[1., 0.],
            [2., 0.]])
@@ -45,7 +50,7 @@ def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None)
     if Z.shape[1] == 2:
         return Z
     if method == "umap":
-        return _umap(Z, random_state)
+        return _umap(Z, random_state, progress=progress)
     from sklearn.decomposition import PCA
 
     return np.asarray(
@@ -56,6 +61,8 @@ def embed(Z: ArrayLike, *, method: str = "pca", random_state: int | None = None)
 def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, str]:
     """Name the axes of a map that `embed` made of Z; those of PCA say how much of the variance they show.
 
+    >>> import numpy as np
+    >>> from centrality.maps import axis_names, embed
     >>> Z = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     >>> axis_names(Z, embed(Z))
     ('PC 1 (90% of variance)', 'PC 2 (10% of variance)')
@@ -69,16 +76,17 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
     return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
 
 
-def _umap(Z: Matrix, random_state: int | None) -> Matrix:  # (n, 2)
+def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
         chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
-        return _interpolate(Z, chosen, _umap(Z[chosen], random_state))
+        return _interpolate(Z, chosen, _umap(Z[chosen], random_state, progress=progress))
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
         umap = optional("umap", "maps").UMAP
-    mapping = umap(n_components=2, random_state=random_state, n_jobs=threads)
+    bar = {"disable": not progress, "desc": "Mapping", "leave": False, "bar_format": BAR}
+    mapping = umap(n_components=2, random_state=random_state, n_jobs=threads, tqdm_kwds=bar)
     return np.asarray(mapping.fit_transform(Z), dtype=np.float64)
 
 
@@ -99,6 +107,8 @@ def grid(
 ) -> tuple[Matrix, Matrix, Matrix]:  # (size,), (size,) and (size, size, len(ts))
     """Score the square that holds nearly all of these points in the plane: x, y and f(x, t), for `plots.contours`.
 
+    >>> import numpy as np
+    >>> from centrality.maps import grid
     >>> class Ring:
     ...     def centrality(self, Q, t):
     ...         return np.stack([np.exp(-(Q**2).sum(1)) for _ in t], axis=1)

@@ -18,6 +18,7 @@ def graph_smoothness(X: RowsLike, scores: ArrayLike, *, neighbors: int = 10) -> 
     It is sᵀLs / ‖s‖², with s the scores rescaled to [0, 1] and L the Laplacian of the graph that joins two rows when
     either is among the other's nearest `neighbors`. Scores that are all equal give 0.
 
+    >>> from centrality.metrics import graph_smoothness
     >>> graph_smoothness([[0.0], [1.0], [2.0]], [0.0, 0.5, 1.0], neighbors=1)  # 2 edges, each (1/2)², over 1.25
     0.4
     """
@@ -38,6 +39,7 @@ def graph_smoothness(X: RowsLike, scores: ArrayLike, *, neighbors: int = 10) -> 
 def rank_correlation(first: ArrayLike, second: ArrayLike, *, method: str = "spearman") -> float:
     """Return Spearman's or Kendall's rank correlation of two lists of scores.
 
+    >>> from centrality.metrics import rank_correlation
     >>> rank_correlation([1, 2, 3], [10, 20, 15])
     0.5
     """

@@ -29,6 +29,7 @@ BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their num
 def sealed(content: bytes) -> bytes:
     """Return an ONNX file with a checksum of all that comes before it: the last entry of its metadata.
 
+    >>> from centrality.onnx import DIGITS, SEAL, sealed
     >>> len(sealed(b"")) == len(SEAL) + DIGITS
     True
     """
@@ -67,6 +68,8 @@ class Scorer:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from centrality.onnx import Scorer
     >>> from tempfile import TemporaryDirectory
     >>> from centrality import FUSE
     >>> X = np.random.default_rng(0).normal(size=(50, 2))

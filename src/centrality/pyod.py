@@ -1,4 +1,4 @@
-"""Offer FUSE as a PyOD detector: with PyOD's words, its signs (larger is more abnormal) and its base class.
+"""Offer FUSE as a PyOD detector: with PyOD's names, signs (larger is more abnormal) and base class.
 
 This needs PyOD: pip install 'centrality[pyod]'
 """
@@ -18,7 +18,7 @@ BaseDetector: Any = optional("pyod.models.base", "pyod").BaseDetector
 
 
 class FUSEDetector(BaseDetector):
-    """Says how untypical each row is: FUSE for those who speak PyOD.
+    """Says how untypical each row is: FUSE with PyOD's names and signs.
 
     It takes every parameter of `centrality.FUSE`, by name, with the same defaults, except that `contamination` comes
     first and is 0.1 as everywhere in PyOD (a PyThresh object is fine too).

@@ -64,8 +64,9 @@ def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
     The steps lie along differences of deep rows, so that the search has the data's own shape. Where many points are
     equally deep, their average is taken, if it is as deep as they are.
 
+    >>> from centrality import depths, regions
     >>> X = [[-1.0], [0.0], [1.0], [4.0]]
-    >>> median(Mahalanobis().fit(X), X).round(6)  # the mean, where Mahalanobis depth is 1
+    >>> regions.median(depths.Mahalanobis().fit(X), X).round(6)  # the mean, where Mahalanobis depth is 1
     array([1.])
     """
     rows = _rows(X)
@@ -89,8 +90,9 @@ def median(model: _Estimator, X: RowsLike, *, steps: int = 50) -> Array:  # (d,)
 def trimmed_mean(model: _Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:  # (d,)
     """Return the mean of the rows without the share `trim` of them that is least deep.
 
+    >>> from centrality import depths, regions
     >>> X = [[-1.0], [0.0], [1.0], [9.0]]
-    >>> trimmed_mean(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), X, trim=0.25)
+    >>> regions.trimmed_mean(depths.Mahalanobis().fit([[-1.0], [0.0], [1.0]]), X, trim=0.25)
     array([0.])
     """
     if not 0 <= trim < 1:
@@ -103,7 +105,9 @@ def trimmed_mean(model: _Estimator, X: RowsLike, *, trim: float = 0.1) -> Array:
 class CentralRegion:
     """Holds everything at least as central as `level`; `inside` says which of the rows it was made from are.
 
-    >>> half = central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-2.0], [-1.0], [0.0], [1.0]], mass=0.75)
+    >>> from centrality import depths, regions
+    >>> depth = depths.Mahalanobis().fit([[-1.0], [0.0], [1.0]])
+    >>> half = regions.central_region(depth, [[-2.0], [-1.0], [0.0], [1.0]], mass=0.75)
     >>> half.contains([[0.5], [1.5]])
     array([ True, False])
     """
@@ -120,7 +124,9 @@ class CentralRegion:
 def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> CentralRegion:
     """Return the smallest central region that holds the share `mass` of the rows of X; ties at its border all belong.
 
-    >>> central_region(Mahalanobis().fit([[-1.0], [0.0], [1.0]]), [[-3.0], [0.0], [0.5], [2.0]], mass=0.5).inside
+    >>> from centrality import depths, regions
+    >>> depth = depths.Mahalanobis().fit([[-1.0], [0.0], [1.0]])
+    >>> regions.central_region(depth, [[-3.0], [0.0], [0.5], [2.0]], mass=0.5).inside
     array([False,  True,  True, False])
     """
     if not 0 < mass <= 1:
@@ -133,7 +139,13 @@ def central_region(model: _Estimator, X: RowsLike, *, mass: float = 0.5) -> Cent
 
 @dataclass(frozen=True)
 class DDPlot:
-    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second."""
+    """Holds the depth of each row in either sample: first the rows of the first sample, then those of the second.
+
+    >>> from centrality import depths, regions
+    >>> plot = regions.dd_plot(depths.Mahalanobis(), [[-1.0], [0.0], [1.0]], [[-9.0], [0.0], [9.0]])
+    >>> (plot.in_second[plot.of_first] >= plot.in_first[plot.of_first]).tolist()  # the second is wider
+    [True, True, True]
+    """
 
     in_first: Array  # (n,)
     in_second: Array  # (n,)
@@ -148,10 +160,11 @@ class DDPlot:
 def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
     """Compare the depth of all rows in the sample X with their depth in the sample Y, by clones of `model`.
 
-    >>> depths = dd_plot(Mahalanobis(), [[-1.0], [0.0], [1.0]], [[9.0], [10.0], [11.0]])
-    >>> depths.of_first
+    >>> from centrality import depths, regions
+    >>> plot = regions.dd_plot(depths.Mahalanobis(), [[-1.0], [0.0], [1.0]], [[9.0], [10.0], [11.0]])
+    >>> plot.of_first
     array([ True,  True,  True, False, False, False])
-    >>> depths.in_first.round(6)  # 1 / (1 + x²)
+    >>> plot.in_first.round(6)  # 1 / (1 + x²)
     array([0.5     , 1.      , 0.5     , 0.012195, 0.009901, 0.008197])
     """
     first, second = _two_samples(X, Y)
@@ -165,7 +178,14 @@ def dd_plot(model: _Estimator, X: RowsLike, Y: RowsLike) -> DDPlot:
 
 
 class TwoSampleTest(NamedTuple):
-    """Holds what `two_sample_test` found."""
+    """Holds what `two_sample_test` found: the statistic, and its p-value under the permutations.
+
+    >>> from centrality import depths, regions
+    >>> X = [[-1.0], [0.0], [1.0]]
+    >>> same = regions.two_sample_test(depths.Mahalanobis(), X, X, random_state=0)
+    >>> same.p_value > 0.5
+    True
+    """
 
     statistic: float
     p_value: float
@@ -187,8 +207,10 @@ def two_sample_test(
     `model` for each permutation. "wilcoxon" is the same with all depths taken in both samples together, so one fit is
     enough; it sees differences in scale best.
 
+    >>> from centrality import depths, regions
     >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
-    >>> far = two_sample_test(Mahalanobis(), X, [[97.0], [98.0], [99.0]], permutations=99, random_state=0)
+    >>> Y = [[97.0], [98.0], [99.0]]
+    >>> far = regions.two_sample_test(depths.Mahalanobis(), X, Y, permutations=99, random_state=0)
     >>> far.statistic  # no row of X is as far out as theirs are
     0.0
     >>> far.p_value < 0.1
@@ -211,7 +233,14 @@ def two_sample_test(
 
 
 class RankInterval(NamedTuple):
-    """Holds the rank of each row and the bounds it lies between."""
+    """Holds the rank of each row and the bounds it lies between.
+
+    >>> from centrality import depths, regions
+    >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
+    >>> found = regions.rank_interval(depths.Mahalanobis(), X, [[1.0]], random_state=0)
+    >>> bool(found.low[0] <= found.rank[0] <= found.high[0])
+    True
+    """
 
     rank: Array  # (n,)
     low: Array  # (n,)
@@ -231,8 +260,9 @@ def rank_interval(
 
     A clone of `model` is fitted to each resample of the rows of X.
 
+    >>> from centrality import depths, regions
     >>> X = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
-    >>> rank_interval(Mahalanobis(), X, [[0.0], [99.0]], random_state=0).rank
+    >>> regions.rank_interval(depths.Mahalanobis(), X, [[0.0], [99.0]], random_state=0).rank
     array([1., 0.])
     """
     if not 0 < level < 1:
@@ -271,6 +301,7 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
+    >>> from centrality.regions import DDClassifier
     >>> X = [[-2.0], [-1.0], [0.0], [8.0], [9.0], [10.0]]
     >>> DDClassifier().fit(X, ["low", "low", "low", "high", "high", "high"]).predict([[-1.5], [9.5]]).tolist()
     ['low', 'high']

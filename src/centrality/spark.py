@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
 
 def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float] | None = None) -> "DataFrame":
-    """Return the Spark DataFrame with columns centrality_<t>; executors need centrality installed."""
+    """Return the Spark DataFrame with columns centrality_<t>; executors need centrality installed.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from pyspark.sql import SparkSession
+    >>> from centrality import FUSE, spark
+    >>> rows = pd.DataFrame({"a": np.random.default_rng(0).normal(size=100)})
+    >>> model = FUSE(random_state=0, max_steps=20).fit(rows)
+    >>> session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    >>> scored = spark.score(model, session.createDataFrame(rows), t=[0, 1])
+    >>> scored.columns, scored.count()
+    (['a', 'centrality_0', 'centrality_1'], 100)
+    >>> session.stop()
+    """
     types = optional("pyspark.sql.types", "spark")
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     job = Job(model, ts)

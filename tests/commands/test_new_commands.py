@@ -66,7 +66,7 @@ def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
 def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_would_find_more(folder, capsys):
     text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01")
     assert "0 of 600 rows are outliers" in text
-    assert "The oddest row has the p-value 0.003, by 299 calibration rows." in text  # 1 / 300
+    assert "The oddest row has the p-value 0.003, compared with 299 calibration rows." in text  # 1 / 300
 
 
 def test_explain_gives_the_contributions_of_the_library_for_the_rows_asked_for(folder, capsys):

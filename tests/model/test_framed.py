@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from centrality import FUSE, Chain, load
-from centrality.representations import Table
+from centrality.representations import Series, Table
 
 NAMES = [f"flower {k}" for k in range(200)]
 
@@ -117,3 +117,12 @@ def test_the_report_of_a_chain_speaks_of_the_tables_own_columns(frame, tmp_path)
         assert sum(shares.values()) == pytest.approx(1)  # six numbers are all shown
     chain.save(tmp_path / "m.safetensors")
     assert load(tmp_path / "m.safetensors").report().influence == chain.report().influence
+
+
+def test_reasons_of_a_long_series_call_a_window_by_the_label_of_its_first_row():
+    days = pd.date_range("2024-01-01", periods=200, freq="D")
+    series = pd.DataFrame({"flow": np.sin(np.arange(200) / 5)}, index=days)
+    model = Chain(Series(window=40, step=20), FUSE(random_state=0, max_steps=5)).fit(series)
+    reasons = model.reasons(series)
+    assert reasons.labels == list(days[::20][:9])  # the last window begins on day 160
+    assert len(str(reasons).splitlines()) == 9

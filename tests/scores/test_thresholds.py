@@ -77,7 +77,7 @@ def test_the_warning_points_at_the_line_that_asked(blob):
     model = quick().fit(blob).calibrate(blob[:19] * 0.1)
     far = np.concatenate([np.zeros((99, 2)), [[50.0, 50.0]]])
     for ask in (model.detect, model.threshold):
-        with pytest.warns(UserWarning, match="for want of calibration rows") as caught:
+        with pytest.warns(UserWarning, match="too few calibration rows") as caught:
             ask(far, fdr=0.05)
         assert caught[0].filename == __file__
 

@@ -117,12 +117,13 @@ def test_a_map_keeps_the_two_widest_directions():
 
 
 @pytest.mark.slow
-def test_umap_keeps_clusters_apart(monkeypatch):
+def test_umap_keeps_clusters_apart_and_shows_a_bar_if_asked(monkeypatch, capfd):
     rng = np.random.default_rng(0)
     Z = np.concatenate([rng.normal(size=(40, 10)), rng.normal(30, 1, size=(40, 10))])
     for landmarks in (maps.LANDMARKS, 60):  # all rows are placed by UMAP, or most of them
         monkeypatch.setattr(maps, "LANDMARKS", landmarks)
-        points = maps.embed(Z, method="umap", random_state=0)
+        points = maps.embed(Z, method="umap", random_state=0, progress=landmarks == 60)
+        assert ("Mapping:" in capfd.readouterr().err) == (landmarks == 60)
         centres = points[:40].mean(0), points[40:].mean(0)
         spread = max(points[:40].std(0).max(), points[40:].std(0).max())
         assert np.linalg.norm(centres[0] - centres[1]) > 3 * spread

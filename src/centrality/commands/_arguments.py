@@ -48,7 +48,8 @@ def unreadable_share(command: argparse.ArgumentParser) -> None:
         "--unreadable",
         type=float,
         metavar="SHARE",
-        help="of a column's cells that may be no date, a new gap or unseen before the job stops (default .05; 1: all)",
+        help="stop if more than this share of a column is no date, a new gap or an unseen category "
+        "(default: 0.05; 1 never stops)",
     )
 
 

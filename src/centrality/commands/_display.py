@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
@@ -56,21 +55,26 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence
 
 @contextmanager
 def working(text: str, arguments: argparse.Namespace) -> Iterator[None]:
-    """Show on a terminal what is going on and for how long, for work whose end nobody can tell; nothing in a pipe."""
+    """Show on a terminal what is going on and for how long; nothing in a pipe.
+
+    Parts of the work that know their end show a bar with the time left, in the line below.
+    """
     if not shows_progress(arguments):
         yield
         return
-    over, began = threading.Event(), time.monotonic()
+    from tqdm import tqdm
 
-    def tick() -> None:
-        while not over.wait(0.5):
-            print(f"\r{text} ... {time.monotonic() - began:.0f} s", end="", file=sys.stderr, flush=True)
+    over = threading.Event()
+    with tqdm(desc=text, bar_format="{desc} ... {elapsed}", leave=False) as line:
 
-    thread = threading.Thread(target=tick, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        print(f"\r{' ' * (len(text) + 15)}\r", end="", file=sys.stderr, flush=True)
+        def tick() -> None:
+            while not over.wait(0.5):
+                line.refresh()
+
+        thread = threading.Thread(target=tick, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()

@@ -128,8 +128,8 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, by {result['calibration_rows']:,} calibration rows. To find "
-            "more: calibrate on more rows, allow a larger --fdr, or ask for --false-positives N."
+            f"The oddest row has the p-value {smallest}, compared with {result['calibration_rows']:,} calibration "
+            "rows. To find more: calibrate on more rows, allow a larger --fdr, or ask for --false-positives N."
         )
     if len(few) < result["outliers"]:
         rest = result["outliers"] - len(few)

@@ -1,4 +1,4 @@
-"""centrality explore: show the page that turns the dial over your own map, or write it to a file."""
+"""centrality explore: show a page with a map of the rows and a dial for t, or write it to a file."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_output, seed
-from centrality.commands._display import working
+from centrality.commands._display import shows_progress, working
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> Result:
             on=arguments.map,
             random_state=arguments.random_state,
             title=arguments.title or Path(arguments.data).name,
+            progress=shows_progress(arguments),
         )
     result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:

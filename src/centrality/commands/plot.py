@@ -1,19 +1,20 @@
 """centrality plot: draw what a model says of some rows, or how its training went, into a picture file."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_output, seed
-from centrality.commands._display import working
+from centrality.commands._display import shows_progress, working
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from centrality._estimator import CheckedRows
     from centrality.model.interface import CentralityModel
     from centrality.scoring.adapter import Adapter
 
@@ -84,17 +85,20 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     from centrality import plots, tables
     from centrality.network.scaling import dense
     from centrality.scoring.adapter import Adapter
+    from centrality.scoring.bulk import vectors_of
 
     if arguments.kind == "contours":
         _require_two_columns(model)
     table = tables.read(arguments.data)
-    adapter = Adapter(model, table.column_names)
+    adapter, progress = Adapter(model, table.column_names), shows_progress(arguments)
     if arguments.kind == "profile" and arguments.rows is not None:
-        return plots.profile(_heads_to_draw(adapter, table, arguments.rows), rows=arguments.rows), table.num_rows
+        _require_rows(arguments.rows, table.num_rows)
+        heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, arguments.rows)
+        return plots.profile(heads, rows=arguments.rows, mixing=model.mixing_), table.num_rows
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
-    vectors = _without_gaps(dense(adapter.vectors(table)))
+    vectors = _without_gaps(dense(vectors_of(adapter, table, progress=progress)))
     adapter.report()
     if arguments.kind == "contours":
         figure = _contours(model, vectors)
@@ -102,18 +106,24 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         figure = _map(arguments, model, vectors)
     else:
         heads = model.fitted_.heads(vectors)
-        figure = plots.profile(heads, t=model.t) if arguments.kind == "profile" else _scores(model, heads)
+        draw = partial(plots.profile, t=model.t, mixing=model.mixing_)
+        figure = draw(heads) if arguments.kind == "profile" else _scores(model, heads)
     return figure, table.num_rows
 
 
-def _heads_to_draw(adapter: "Adapter", table: "pa.Table", numbers: list[int]) -> "NDArray[np.float64]":  # (n, 2)
+def _require_rows(numbers: list[int], rows: int) -> None:
+    beyond = [number for number in numbers if number >= rows]
+    if beyond:
+        raise InputError(f"--rows counts from 0 to {rows - 1} here, got {beyond[0]}.")
+
+
+def _heads_to_draw(
+    adapter: "Adapter", vectors: "CheckedRows", rows: int, numbers: list[int]
+) -> "NDArray[np.float64]":  # (n, 2)
     """Return the heads of all rows; raise if one of these numbers has none."""
     import numpy as np
 
-    beyond = [number for number in numbers if number >= table.num_rows]
-    if beyond:
-        raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {beyond[0]}.")
-    heads = adapter.heads(adapter.vectors(table), table.num_rows)
+    heads = adapter.heads(vectors, rows)
     adapter.report()
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
@@ -136,7 +146,9 @@ def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDAr
     from centrality import maps, plots
 
     scaled = model.fitted_.scaling.apply(vectors)
-    points = maps.embed(scaled, method=arguments.method, random_state=arguments.random_state)
+    points = maps.embed(
+        scaled, method=arguments.method, random_state=arguments.random_state, progress=shows_progress(arguments)
+    )
     axes = maps.axis_names(scaled, points, arguments.method)
     return plots.homotopy_map(points, model.fitted_.centrality(vectors, DRAWN_AT), DRAWN_AT, axes=axes)
 

@@ -44,7 +44,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="without a token: a name, beside localhost, by which this service is asked",
+        help="without a token: another host name that requests may use, besides localhost",
     )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")

@@ -15,6 +15,7 @@ HEATING = ("gas", "heat pump", "district", "oil")
 def houses() -> pa.Table:
     """Return 1,200 made-up houses with a date, categories and gaps; the last six are odd, each in its own way.
 
+    >>> from centrality.datasets import houses
     >>> table = houses()
     >>> table.num_rows, table.column_names[:3]
     (1200, ['house', 'district', 'sold'])
@@ -80,6 +81,7 @@ BUNDLED: dict[str, tuple[Callable[[], pa.Table], str]] = {
 def bundled(name: str) -> pa.Table:
     """Return a data set that comes with the package or with scikit-learn, as an Arrow table without labels.
 
+    >>> from centrality.datasets import bundled
     >>> bundled("wine").num_rows
     178
     """

@@ -41,6 +41,7 @@ def fetch(name: str) -> Path:
     It is looked for in the folder $CENTRALITY_DATA, then in the cache, then downloaded. A file that holds something
     else than was published is an error. `names()` says which sets there are.
 
+    >>> from centrality.datasets import fetch
     >>> fetch("brestw")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
@@ -73,6 +74,7 @@ def rows(name: str) -> NDArray[np.generic]:  # (n, p)
 def names() -> list[str]:
     """Name the data sets that `fetch` knows.
 
+    >>> from centrality.datasets import names
     >>> names()[:2]
     ['breastw', 'ionosphere']
     """

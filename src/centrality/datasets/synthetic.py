@@ -14,6 +14,7 @@ Seed: TypeAlias = int | np.random.Generator | None  # what numpy's `default_rng`
 def normal(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  # (n, d)
     """Draw from N(0, Σ) with a random covariance from scikit-learn's `make_spd_matrix`.
 
+    >>> from centrality.datasets import normal
     >>> normal(100, 3, random_state=0).shape
     (100, 3)
     """
@@ -27,6 +28,7 @@ def normal(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  #
 def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Seed = None) -> Array:  # (n, d)
     """Draw independent coordinates, each Student-t with `df` degrees of freedom.
 
+    >>> from centrality.datasets import student_t
     >>> x = student_t(20_000, 1, df=10, random_state=0)
     >>> bool(abs(x.var() - 10 / (10 - 2)) < 0.1)
     True
@@ -37,6 +39,7 @@ def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Seed =
 def uniform(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  # (n, d)
     """Draw uniformly from the cube [-2, 2]^d.
 
+    >>> from centrality.datasets import uniform
     >>> bool(abs(uniform(1000, 2, random_state=0)).max() < 2)
     True
     """
@@ -47,6 +50,8 @@ def uniform(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  
 class Mixture:
     """Mixes equally likely spherical Gaussians of variance 1; knows its own density, also after smoothing.
 
+    >>> import numpy as np
+    >>> from centrality.datasets import Mixture
     >>> line = Mixture(np.array([[0.0]]))
     >>> line.log_density(np.array([[0.0], [2.0]]))  # -x² / 2
     array([ 0., -2.])
@@ -72,6 +77,8 @@ class Mixture:
 def four_clusters() -> Mixture:
     """Return a mixture of four standard normals around (±3, ±3), our choice: the paper does not print its own.
 
+    >>> import numpy as np
+    >>> from centrality.datasets import four_clusters
     >>> mixture = four_clusters()
     >>> between, mode = mixture.log_density(np.array([[0.0, 0.0], [3.0, 3.0]]))
     >>> bool(between < mode)
@@ -83,6 +90,7 @@ def four_clusters() -> Mixture:
 def random_clusters(k: int = 5, d: int = 64, *, random_state: Seed = None) -> Mixture:
     """Return a mixture of k components whose means are drawn from N(0, I).
 
+    >>> from centrality.datasets import random_clusters
     >>> random_clusters(5, 64, random_state=0).means.shape
     (5, 64)
     """

@@ -1,4 +1,4 @@
-"""Offer classical depths, each a small estimator with FUSE's words and signs.
+"""Offer classical depths, each a small estimator with the same methods as FUSE.
 
 All take rows as FUSE does and give `score_samples` (larger is deeper), `decision_function` and `predict`.
 None of them needs torch.

@@ -27,6 +27,10 @@ class Depth(CentralityEstimator):
     """Says how deep in the sample each row lies: larger means deeper, that is, more typical.
 
     A subclass learns its coordinates in `_learn_frame`, and in `_depth` computes the depth of points given in them.
+
+    >>> from centrality.depths import Depth, Spatial
+    >>> isinstance(Spatial(), Depth)
+    True
     """
 
     contamination: float | str

@@ -50,6 +50,7 @@ class Spatial(_DistanceDepth):
 
     Examples
     --------
+    >>> from centrality.depths import Spatial
     >>> Spatial().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [0.5], [2.0]]).round(6)
     array([1.      , 0.666667, 0.      ])
     """
@@ -84,6 +85,7 @@ class L2(_DistanceDepth):
 
     Examples
     --------
+    >>> from centrality.depths import L2
     >>> L2().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [5.0]]).round(6)
     array([0.6     , 0.166667])
     """
@@ -104,6 +106,7 @@ class Potential(_DistanceDepth):
 
     Examples
     --------
+    >>> from centrality.depths import Potential
     >>> Potential(beta=1.0).fit([[0.0], [1.0]]).score_samples([[0.0]])  # (1 + e⁻¹) / 2
     array([0.68393972])
     """
@@ -146,6 +149,7 @@ class KernelDensity(_DistanceDepth):
 
     Examples
     --------
+    >>> from centrality.depths import KernelDensity
     >>> KernelDensity(bandwidth=1.0).fit([[0.0], [0.0]]).score_samples([[0.0]])  # -log √(2π)
     array([-0.91893853])
     """

@@ -24,6 +24,7 @@ class Halfspace(DirectionalDepth):
 
     Examples
     --------
+    >>> from centrality.depths import Halfspace
     >>> corners = [[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]
     >>> Halfspace().fit(corners).score_samples([[1.0, 1.0], [0.0, 0.0], [3.0, 0.0]])
     array([0.5 , 0.25, 0.  ])

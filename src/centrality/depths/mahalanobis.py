@@ -28,6 +28,7 @@ class Mahalanobis(Depth):
 
     Examples
     --------
+    >>> from centrality.depths import Mahalanobis
     >>> depth = Mahalanobis().fit([[-1.0], [0.0], [1.0]])
     >>> depth.score_samples([[0.0], [1.0], [3.0]]).round(6)
     array([1. , 0.5, 0.1])

@@ -25,6 +25,7 @@ class Projection(DirectionalDepth):
 
     Examples
     --------
+    >>> from centrality.depths import Projection
     >>> depth = Projection().fit([[-2.0], [-1.0], [0.0], [1.0], [2.0]])
     >>> depth.score_samples([[0.0], [1.0], [3.0]])
     array([1.  , 0.5 , 0.25])

@@ -27,6 +27,7 @@ class Simplicial(Depth):
 
     Examples
     --------
+    >>> from centrality.depths import Simplicial
     >>> corners = [[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]
     >>> Simplicial().fit(corners).score_samples([[1.0, 1.0], [0.5, 1.0], [3.0, 0.0]])
     array([1. , 0.5, 0. ])

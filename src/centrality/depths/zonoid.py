@@ -19,6 +19,7 @@ class Zonoid(Depth):
 
     Examples
     --------
+    >>> from centrality.depths import Zonoid
     >>> Zonoid().fit([[-1.0], [0.0], [1.0]]).score_samples([[0.0], [0.5], [1.0], [2.0]]).round(6)
     array([1.      , 0.666667, 0.333333, 0.      ])
     """

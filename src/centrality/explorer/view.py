@@ -21,6 +21,7 @@ from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
 from centrality.scores.mixing import SOFT, Mixing
 from centrality.scoring.adapter import Adapter
+from centrality.scoring.bulk import vectors_of
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
@@ -96,6 +97,7 @@ def view_of(
     random_state: int | None = 0,
     title: str = "",
     colour: str = "",
+    progress: bool = False,
 ) -> View:
     """Score and map the rows of X.
 
@@ -104,8 +106,9 @@ def view_of(
     on : "umap", "pca", the names of two columns, a map of your own, (n, 2), or "auto": UMAP, but PCA beyond 200,000
         rows or where umap-learn is not installed.
     colour : the column that rows are coloured by to begin with.
+    progress : show bars with the time left.
     """
-    scored = _scored(model, X)
+    scored = _scored(model, X, progress=progress)
     if (n := len(scored.heads)) > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
     known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
@@ -115,7 +118,9 @@ def view_of(
     if isinstance(on, np.ndarray):
         points, axes, own_scales = _own_map(on, n)[known], ("1", "2"), False
     else:
-        points, axes, own_scales = _map_positions(vectors, scored.table.take(known), on, random_state)
+        points, axes, own_scales = _map_positions(
+            vectors, scored.table.take(known), on, random_state, progress=progress
+        )
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
     features, reasons = _reasons(model, scored.vectors, known)
@@ -173,14 +178,14 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
     return items_of(items, len(scored.heads))
 
 
-def _scored(model: CentralityModel, X: ModelInput) -> ScoredRows:
+def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
     if table is None:
         vectors = model.vectors(X)
     else:
         adapter = Adapter(model, table.column_names)
-        vectors, X = adapter.vectors(table), table.select(adapter.columns)
+        vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
     heads = over_vectors(vectors, model.fitted_.heads)
     length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
@@ -225,7 +230,12 @@ def _own_map(given: NDArray[Any], n: int) -> NDArray[np.float64]:  # (n, 2)
 
 
 def _map_positions(
-    vectors: NDArray[np.float32 | np.float64], table: pa.Table, on: str | Sequence[str], seed: int | None
+    vectors: NDArray[np.float32 | np.float64],
+    table: pa.Table,
+    on: str | Sequence[str],
+    seed: int | None,
+    *,
+    progress: bool,
 ) -> tuple[NDArray[np.float64], tuple[str, str], bool]:  # (n, 2)
     """Return where the rows lie, what the axes are called, and whether each axis has its own unit."""
     names = on.split(",") if isinstance(on, str) and "," in on else on
@@ -243,7 +253,7 @@ def _map_positions(
     if method == "auto":
         # Of a handful of rows there are no neighbourhoods to keep.
         method = "umap" if 15 < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    points = maps.embed(vectors, method=method, random_state=seed)
+    points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
     return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 

@@ -58,7 +58,10 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
         X = given[0] if given else options["X"]
         if isinstance(result, Reasons):
             index = getattr(X, "index", None)
-            return result if index is None or callable(index) else replace(result, labels=list(index))
+            if index is None or callable(index):
+                return result
+            labels = list(index)  # of a long series, a window is called by the label of its first row
+            return replace(result, labels=[labels[row] for row in self.rows_of(len(labels))])
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result

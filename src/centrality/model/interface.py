@@ -149,14 +149,14 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return self.centrality(X, t=list(ts))
 
     def score_samples(self, X: ModelRows) -> Matrix:
-        """Return the centrality at the model's own t before it is squeezed into [0, 1]: larger means more normal.
+        """Return the centrality at the model's own t on a scale without ends: larger means more normal.
 
-        It ranks rows as `centrality` does; far outliers keep their distances.
+        It ranks rows as `centrality` does, and tells far outliers apart to which `centrality` gives numbers near 0.
         """
         return self._scored(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
-        """Say how far `centrality` may be off for another draw of networks: its standard error over the ensemble."""
+        """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
         t = one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.standard_error(rows, t))
 
@@ -171,13 +171,13 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     # Outliers at a stated error rate.
 
     def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
-        """Take these rows, inliers that were not trained on, as the measure for `p_values` and `detect`.
+        """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
         They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
-        spaced ones are kept. Outliers among them, as they score low, make p-values larger than they need be, so that
-        fewer outliers are found. If at most a share `contamination` of them are outliers, so many of the least central
-        ones are left out: of a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate
-        only if those left out are the outliers. Else it calls, on average, up to that share of the inliers more.
+        spaced ones are kept. Outliers among them make p-values too large, so that fewer outliers are found. If you know
+        that at most a share `contamination` of them are outliers, that share, the least central ones, is left out: for
+        a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate only if those left out
+        are the outliers. Otherwise it calls, on average, up to that share of the inliers more.
         """
         heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)
@@ -196,11 +196,12 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     ) -> Matrix:
         """Say how surprising each row would be among the calibration rows: (n,), or (n, len(t)) for a list.
 
-        These are rows that the network judging them has not been trained on: right after `fit`, training rows that it
-        was trained without; after `calibrate`, or with `holdout`, rows that no network has seen. Of a new row of their
-        kind, P(p <= a) <= a for every a: exactly in the latter case, and about so in the former. With m calibration
-        rows the smallest is 1 / (m + 1).
-        Ties count against the row; a seed in `random_state` breaks them by lot instead, and p is then exactly uniform.
+        A p-value is the chance that a row of the usual kind scores as low as this one: P(p <= a) <= a for every a.
+        That is exact with `holdout` or after `calibrate`, whose rows no network has seen, and holds approximately right
+        after `fit`, where each calibration row is scored by a network that was trained without it. With m calibration
+        rows the smallest p-value is 1 / (m + 1).
+        Rows of equal score count against the row. With a seed in `random_state` such ties are broken at random instead,
+        and p-values are exactly uniform.
         """
         check_is_fitted(self)
         dial = checked_t(self._dial(t))
@@ -224,7 +225,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     ) -> float:
         """Return the centrality at t below which rows of X are to be called outliers, by one of three rules.
 
-        fdr : of the rows called outliers, at most this share is inliers, on average (Benjamini and Hochberg).
+        fdr : on average, at most this share of the rows called outliers are inliers (Benjamini and Hochberg).
         false_positives : at most so many inliers are called outliers, on average.
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
@@ -337,18 +338,18 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return features
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
-        """Say which head finds each row odd: "global", "local", "both", or none, "typical".
+        """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
 
-        A head does if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if there are
-        any, else the training rows.
+        A head finds a row odd if it is below its `low` quantile on typical rows: those of `calibrate` or `holdout`, if
+        there are any, else the training rows.
         """
         return kinds(self.heads(X), self.fitted_.bounds(low))
 
     def toward_center(self, X: ModelRows, steps: int = 20, t: float | None = None) -> Matrix:
-        """Return the way each row would take to become typical, uphill along the learned field: (n, steps + 1, p).
+        """Return a path from each row towards typical ones, on which centrality never falls: (n, steps + 1, p).
 
-        The first point is the row itself; the first step says what to change. A row on a summit stays where it is.
-        Rows that are represented first walk as vectors.
+        The first point is the row itself; the first step says what to change. A row that no small change makes more
+        central stays where it is. The path of a `Chain` is one of vectors.
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
@@ -387,8 +388,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return over_vectors(self.vectors(X), work)
 
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-        """Return the same of what a GPU may do by itself, where the rows lie on one."""
-        return self._of(X, work)
+        return self._of(X, work)  # a model whose rows may lie on a GPU has a way of its own
 
     def _baseline(self, baseline: ModelRows) -> Matrix:
         row = self.vectors(baseline)

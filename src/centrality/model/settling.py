@@ -128,8 +128,8 @@ def examined(
 
     `origins` are the features that the columns of X stand for, where these are no columns of the user's.
 
-    `weights` are those of the local losses, one for each noise scale. Knowing nothing is a coin toss for the global
-    head, and a score of zero for the local one.
+    `weights` are those of the local losses, one for each noise scale. A head that has learned nothing is a coin toss
+    (global), or a score of zero (local).
     """
     nothing = {"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))}
     report = examine(

@@ -57,6 +57,11 @@ def has_torch() -> bool:
     return find_spec("torch") is not None
 
 
+def free_memory(device: str) -> int:
+    """Return how many bytes are free on a GPU."""
+    return int(optional("torch", "torch").cuda.mem_get_info(device)[0])
+
+
 def cores() -> int:
     """Return on how many cores to compute: all this process may use, or as many as it was told to."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Bring the user's columns to the network: centred, scaled, and bent far out.
+"""Bring the user's columns to the network: centred, scaled, and compressed far out.
 
 Rows that may hold outliers are scaled by their middle: centred on the median, divided by the deviation of the column
 with its tails drawn in (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides what the
@@ -191,7 +191,7 @@ def _kurtosis(u: NDArray[np.float64]) -> NDArray[np.float64]:  # (p,)
 def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return one spread for all columns where theirs are alike, which keeps distances and angles what they were.
 
-    Columns whose spreads are far apart keep their own; in between, the one turns into the other.
+    Columns whose spreads are far apart keep their own; in between, the result lies between the common one and theirs.
     """
     varies = spread > 0
     logs = np.log(spread[varies])

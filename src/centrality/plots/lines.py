@@ -18,53 +18,59 @@ from centrality.plots._style import (
 )
 from centrality.scores.drift import EFFECT
 from centrality.scores.drift_windows import DriftReport, Window
+from centrality.scores.mixing import SOFT, Mixing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def profile(heads: Array, *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5) -> "Figure":
+def profile(
+    heads: Array, *, rows: Sequence[int] | None = None, shown: int = 10, t: float = 0.5, mixing: Mixing = SOFT
+) -> "Figure":
     """Draw centrality along t: bands that hold half and nine tenths of the rows, and a line each for some rows.
 
     `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
-    without them, the `shown` most and least central ones at `t` are drawn.
+    without them, the `shown` most and least central ones at `t` are drawn. `mixing` is the model's `mixing_`, which
+    says how it mixes heads; by default, as a model with default settings does.
 
+    >>> from centrality.plots import profile
     >>> import numpy as np
     >>> heads = np.array([[0.2, 0.9], [0.5, 0.5], [0.8, 0.1]])  # global, local
     >>> profile(heads, rows=[0, 2]).axes[0].get_ylabel()
     'centrality'
     """
     figure, axes = new_square_figure()
-    ts = np.linspace(0, 1, 51)
+    ts = np.linspace(0, 1, 51).tolist()
     known = heads[~np.isnan(heads).any(1)]
-    all_scores = known[:, :1] * (1 - ts) + known[:, 1:] * ts  # (n, 51)
+    all_scores = mixing(known, ts)  # (n, 51)
     for (lower, upper), alpha, label in (((5, 95), 0.12, "nine tenths of the rows"), ((25, 75), 0.22, "half of them")):
         axes.fill_between(
             ts, *np.percentile(all_scores, [lower, upper], axis=0), color="0.3", alpha=alpha, linewidth=0, label=label
         )
     if rows is None:
-        order = np.argsort(-(known @ [1 - t, t]))
+        order = np.argsort(-mixing(known, t))
         groups = ((order[:shown], FIRST, "most central"), (order[::-1][:shown], SECOND, "most peripheral"))
         for chosen, colour, label in groups:
             for k, row in enumerate(chosen):
-                axes.plot([0, 1], known[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
+                axes.plot(ts, all_scores[row], color=colour, linewidth=1, alpha=0.8, label=label if k == 0 else None)
         axes.axvline(t, color="0.6", linewidth=0.8, linestyle=":")
     else:
-        _named_lines(axes, heads[list(rows)], [f"row {row:,}" for row in rows])
+        _named_lines(axes, ts, mixing(heads[list(rows)], ts), [f"row {row:,}" for row in rows])
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="t:  0 is global, 1 is local", ylabel="centrality")
     axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def _named_lines(axes: "Axes", heads: Array, names: Sequence[str]) -> None:
+def _named_lines(axes: "Axes", ts: Sequence[float], scores: Array, names: Sequence[str]) -> None:
     """Draw a line a row, named at its right end; line styles differ, too, for those who do not see the colours."""
-    order = np.argsort(heads[:, 1])
-    for k, (row, label_height) in enumerate(zip(order, spread(heads[order, 1], 0.04), strict=True)):
+    ends = scores[:, -1]
+    order = np.argsort(ends)
+    for k, (row, label_height) in enumerate(zip(order, spread(ends[order], 0.04), strict=True)):
         colour = LINE_COLOURS[k % len(LINE_COLOURS)]
         style = LINE_STYLES[k // len(LINE_COLOURS) % len(LINE_STYLES)]
-        axes.plot([0, 1], heads[row], color=colour, linewidth=1.6, linestyle=style)
-        axes.annotate(names[row], (1, heads[row, 1]), (1.02, label_height), color=colour, va="center", fontsize=8,
+        axes.plot(ts, scores[row], color=colour, linewidth=1.6, linestyle=style)
+        axes.annotate(names[row], (1, ends[row]), (1.02, label_height), color=colour, va="center", fontsize=8,
                       annotation_clip=False)  # fmt: skip
 
 
@@ -74,6 +80,7 @@ def history(losses: Mapping[str, Sequence[float]], *, nothing: dict[str, float] 
     `nothing` are the losses of heads that have learned nothing, drawn as dotted lines: a head whose line stays
     there has not learned. The thin line is the loss itself, the thick one its running mean.
 
+    >>> from centrality.plots import history
     >>> history({"step": [1, 2], "global": [0.7, 0.6], "local": [0.5, 0.3]}).axes[1].get_ylabel()
     'local loss'
     """
@@ -112,6 +119,7 @@ def drift(report: DriftReport) -> "Figure":
 
     The grey band holds effects that are too small to matter; a filled mark is a window that differs beyond chance.
 
+    >>> from centrality.plots import drift
     >>> import numpy as np
     >>> from centrality.scores.drift import TrainingScores
     >>> from centrality.scores.drift_windows import compare_windows
@@ -147,6 +155,7 @@ def runtime(
 
     Methods are named at the end of their lines, which tells them apart without colours.
 
+    >>> from centrality.plots import runtime
     >>> runtime({"rows": {"FUSE": ([10, 100], [2.0, 1.0]), "kNN": ([10, 100], [3.0, 30.0])}}).axes[0].get_xlabel()
     'rows'
     """

@@ -29,6 +29,7 @@ def contours(
     Each grid is (x, y, f) with f of shape (len(y), len(x), len(ts)); `points` are drawn on top, an (n, 2) array
     for each grid. All panels share their colours and one colour bar, so that they can be compared.
 
+    >>> from centrality.plots import contours
     >>> import numpy as np
     >>> x = np.linspace(-1, 1, 20)
     >>> f = np.exp(-(x[:, None] ** 2) - x**2)[:, :, None]  # one t: (20, 20, 1)
@@ -79,6 +80,7 @@ def homotopy_map(
 
     `points` are (n, 2), `scores` (n, len(ts)); `labels`, `columns` and `axes` as in `score_maps`.
 
+    >>> from centrality.plots import homotopy_map
     >>> import numpy as np
     >>> points = np.random.default_rng(0).normal(size=(50, 2))
     >>> figure = homotopy_map(points, np.column_stack([points[:, 0], points[:, 1]]), [0, 1])
@@ -103,6 +105,7 @@ def score_maps(
     hidden among many. `labels` add a first panel with the class of each row; `columns` breaks the panels into lines.
     `axes` are the names of the map's two axes. The frames fit the data: one unit is as long on both axes.
 
+    >>> from centrality.plots import score_maps
     >>> import numpy as np
     >>> points = np.random.default_rng(0).normal(size=(50, 2))
     >>> score_maps(points, {"depth": points[:, 0], "density": points[:, 1]}).axes[1].get_title()

@@ -30,6 +30,7 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
     into different corners. `kinds` (n,), as a model's `kind` names them, give each its own colour and mark; `bounds`
     are the (2,) values below which the heads are low.
 
+    >>> from centrality.plots import scores
     >>> import numpy as np
     >>> scores(np.array([[0.2, 0.9], [0.5, 0.5]])).axes[0].get_xlabel()
     'global centrality (t = 0)'
@@ -65,6 +66,7 @@ def scores(heads: Array, *, kinds: Array | None = None, bounds: Array | None = N
 def images(groups: dict[str, tuple[Array, Array]], *, columns: int = 10) -> "Figure":
     """Draw groups of grey images under headings, each image with its score: {heading: (images, scores)}.
 
+    >>> from centrality.plots import images
     >>> import numpy as np
     >>> figure = images({"odd": (np.zeros((2, 8, 8)), [0.01, 0.02])}, columns=2)
     >>> figure.subfigs[0].get_suptitle()
@@ -96,6 +98,7 @@ def dd_plot(
     Two samples of one distribution lie along the diagonal; a shift pulls them apart to either side of it, a
     difference in scale bends both to one side.
 
+    >>> from centrality.plots import dd_plot
     >>> import numpy as np
     >>> of_first = np.array([True, True, False])
     >>> in_old, in_new = np.array([0.9, 0.8, 0.1]), np.array([0.2, 0.1, 0.9])
@@ -120,6 +123,7 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
 
     `center` is the position of the median; without it, the deepest row is the median.
 
+    >>> from centrality.plots import bagplot
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> bagplot(X, -np.abs(X).sum(1), names=("length", "width")).axes[0].get_xlabel()
@@ -148,6 +152,7 @@ def bagplot(X: Array, depth: Array, *, center: Array | None = None, names: tuple
 def hull(points: Array) -> Array:  # (k, 2)
     """Return the corners of the convex hull, counter-clockwise; raise InputError where it has no area.
 
+    >>> from centrality.plots import hull
     >>> import numpy as np
     >>> hull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.2, 0.2]])).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
@@ -163,6 +168,7 @@ def hull(points: Array) -> Array:  # (k, 2)
 def inside(points: Array, corners: Array) -> NDArray[np.bool_]:  # (n,)
     """Tell which points lie in the convex polygon with these counter-clockwise corners, border included.
 
+    >>> from centrality.plots import inside
     >>> import numpy as np
     >>> inside(np.array([[0.2, 0.2], [1.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
     [True, False]

@@ -43,6 +43,7 @@ class Images(Embedding):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from torch import nn
     >>> from centrality.representations import Images
     >>> pictures = [np.full((8, 8, 3), grey, dtype=np.uint8) for grey in (0, 100, 200)]

@@ -46,6 +46,7 @@ class Series(Representation):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from centrality.representations import Series
     >>> windows = Series(window=20, step=10)
     >>> windows.starts(45)  # the last one ends with the series

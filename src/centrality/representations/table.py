@@ -76,7 +76,7 @@ class Table(Representation):
         return self
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, q)
-        """Return the rows as numbers, about one unit of variance a column."""
+        """Return the rows as numbers; those of each column have a variance of about one in total."""
         vectors, unreadable = self.examined(X)
         unreadable.require_few(checked_share(self.unreadable))
         for note in unreadable.notes():

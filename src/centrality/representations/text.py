@@ -41,7 +41,8 @@ class Text(Embedding):
     >>> from centrality.representations import Text
     >>> Text(pooling="cls").get_params()["model"]
     'distilbert-base-uncased-finetuned-sst-2-english'
-    >>> vectors = Text("all-MiniLM-L6-v2", column="review", download=True).fit_transform(table)  # doctest: +SKIP
+    >>> Text("all-MiniLM-L6-v2", download=True).fit_transform(["good", "bad"]).shape  # doctest: +SKIP
+    (2, 384)
     """
 
     kind = "text"

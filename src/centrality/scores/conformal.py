@@ -66,7 +66,7 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
     """
     unknown = np.isnan(scores)
     if rng is not None:
-        # Every point, inlier or not, gets a lot of its own, which decides among those of equal score.
+        # Every point, inlier or not, gets a random number, which decides among those of equal score.
         level = np.unique(np.concatenate([inliers, scores]), return_inverse=True)[1]
         drawn = level + rng.random(len(level))
         inliers, scores = drawn[: len(inliers)], drawn[len(inliers) :]
@@ -97,8 +97,8 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     if level == 0 and beyond:
         enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
         warnings.warn(
-            f"No outliers at fdr={fdr:g}, for want of calibration rows: {beyond} of {len(scores)} rows are less "
-            f"central than all {len(inliers)} of them, which would be enough with {enough} or more.",
+            f"No outliers at fdr={fdr:g}, because there are too few calibration rows: {beyond} of {len(scores)} rows "
+            f"are less central than all {len(inliers)} of them, which would be enough with {enough} or more.",
             stacklevel=6,
         )
     return threshold_of_level(inliers, level)

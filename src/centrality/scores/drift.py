@@ -20,7 +20,15 @@ ODD, SUSPICIOUS = 0.01, 3.0  # what is odd among training rows; how many times a
 
 @dataclass(frozen=True)
 class HeadDrift:
-    """Hold one head's drift: the largest gap between the two distributions, its p-value, and Cliff's delta."""
+    """Hold one head's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
+
+    >>> import numpy as np
+    >>> from centrality.scores.drift import TrainingScores
+    >>> old = np.column_stack([np.linspace(0.5, 1, 100)] * 2)
+    >>> head = TrainingScores.of(old).compare(old - 0.5).global_head  # every new row is less central than every old one
+    >>> round(head.effect, 2), head.p_value < 0.001
+    (-1.0, True)
+    """
 
     statistic: float
     p_value: float
@@ -29,7 +37,16 @@ class HeadDrift:
 
 @dataclass(frozen=True)
 class Drift:
-    """Hold what `drift` found in `rows` new rows."""
+    """Hold what `drift` found in `rows` new rows: each head's drift; print it, or ask whether it was `detected`.
+
+    >>> import numpy as np
+    >>> from centrality.scores.drift import TrainingScores
+    >>> old = np.column_stack([np.linspace(0.5, 1, 100)] * 2)
+    >>> print(TrainingScores.of(old).compare(old - 0.5))
+    100 new rows are less central than the training rows: effect -1.00 global, -1.00 local, p = ...
+    >>> TrainingScores.of(old).compare(old).detected()
+    False
+    """
 
     rows: int
     global_head: HeadDrift

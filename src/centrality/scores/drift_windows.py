@@ -22,7 +22,17 @@ IN_ORDER = (
 
 @dataclass(frozen=True)
 class Window:
-    """Holds the drift of the rows from `first` to `last`, counted from 0, both included."""
+    """Holds the drift of the rows from `first` to `last`, counted from 0, both included.
+
+    >>> import numpy as np
+    >>> from centrality.scores.drift import TrainingScores
+    >>> from centrality.scores.drift_windows import compare_windows
+    >>> old = np.column_stack([np.linspace(0.5, 1, 200)] * 2)
+    >>> new = np.concatenate([old[::2], old[::2] - 0.5])  # the second hundred has changed
+    >>> report = compare_windows(TrainingScores.of(old), new, window=100)
+    >>> [(window.first, window.last, window.changed) for window in report.windows]
+    [(0, 99, False), (100, 199, True)]
+    """
 
     first: int
     last: int
@@ -37,7 +47,16 @@ class Window:
 
 @dataclass(frozen=True)
 class DriftReport:
-    """Holds what was found: the drift of all new rows together, and of each window of them."""
+    """Holds what was found: the drift of all new rows together, and of each window of them.
+
+    >>> import numpy as np
+    >>> from centrality.scores.drift import TrainingScores
+    >>> from centrality.scores.drift_windows import compare_windows
+    >>> old = np.column_stack([np.linspace(0.5, 1, 200)] * 2)
+    >>> report = compare_windows(TrainingScores.of(old), np.concatenate([old[::4], old[::4]]), window=50)
+    >>> report.changed, len(report.windows)
+    (False, 2)
+    """
 
     whole: Drift
     windows: list[Window]

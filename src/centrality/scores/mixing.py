@@ -87,6 +87,9 @@ SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
 def blend(heads: NDArray[np.float64], t: float | Sequence[float], mixing: Mixing = SOFT) -> NDArray[np.float64]:
     """Mix heads as a model with default settings does; `model.mixing_` says how another one does.
 
+    >>> import numpy as np
+    >>> from centrality import blend
+    >>> from centrality.scores.mixing import LINEAR
     >>> blend(np.array([[0.2, 0.6]]), [0, 1])
     array([[0.2, 0.6]])
     >>> blend(np.array([[0.2, 0.6]]), 0.25, LINEAR)
@@ -134,5 +137,5 @@ def one_t(t: object) -> float:
         return t
     dial = checked_t(t)
     if dial.ndim:
-        raise InputError(f"t must be one number here, got {t!r}: what is asked for is made at one t at a time.")
+        raise InputError(f"t must be one number here, got {t!r}: this is computed for one t at a time.")
     return float(dial)

@@ -18,7 +18,12 @@ BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
 
 @dataclass(frozen=True)
 class Reason:
-    """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it."""
+    """Hold one feature of a row: its value, its typical value, and what it adds to centrality or takes from it.
+
+    >>> from centrality.scores.reasons import Reason
+    >>> print(Reason("area", -0.5, value=940, typical=110))
+    area 940, typically 110 (-0.50)
+    """
 
     feature: str
     contribution: float
@@ -32,7 +37,15 @@ class Reason:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first."""
+    """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first.
+
+    >>> from centrality.scores.reasons import Reason, Reasons
+    >>> reasons = Reasons(t=0.5, scores=[0.02], rows=[[Reason("area", -0.5, 940, 110)]], labels=["H7"])
+    >>> print(reasons)
+         H7  0.0200  area 940, typically 110 (-0.50)
+    >>> reasons.short()
+    ['area -0.50']
+    """
 
     t: float
     scores: list[float]  # centrality at t

@@ -38,7 +38,16 @@ Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to 
 
 @dataclass(frozen=True)
 class Report:
-    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it."""
+    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it.
+
+    >>> import numpy as np
+    >>> from centrality import FUSE
+    >>> report = FUSE(random_state=0, max_steps=20).fit(np.random.default_rng(0).normal(size=(40, 2))).report()
+    >>> report.rows, report.columns
+    (40, 2)
+    >>> [warning for warning in report.warnings if "few" in warning]
+    ['40 rows are few: scores would change with other rows. 50 or more are wanted.']
+    """
 
     rows: int  # trained on
     held_aside: int
@@ -52,7 +61,7 @@ class Report:
     saturated: float  # share of the rows at the ends of the global scale
     influence: dict[str, dict[str, float]]  # head: the columns that move it the most, and their shares
     off_zero: dict[str, float] = field(default_factory=dict)  # columns whose mean is many deviations off, and how many
-    wild: dict[str, int] = field(default_factory=dict)  # columns whose variance is that of a few cells, and how many
+    wild: dict[str, int] = field(default_factory=dict)  # columns whose variance comes from a few cells, and how many
     far_but_dense: int = 0  # rows far from all others that the local head finds typical
     by_heart: float = 0.0  # how much more typical networks find rows that they have seen, in units of the upper half
 
@@ -101,9 +110,10 @@ class Report:
         found += self._about_far_but_dense()
         if self.by_heart > BY_HEART:
             found.append(
-                f"Networks find rows that they have seen {self.by_heart:.1f} units more typical than others (a unit "
-                "is the upper half of the rows). Scores and thresholds come from networks that have not seen them. An "
-                "ONNX file cannot tell: score new rows with it."
+                "The networks find rows that they were trained on much more typical than other rows (by "
+                f"{self.by_heart:.1f} times the distance from the median row to the most central ones). Scores and "
+                "thresholds are not affected: each training row is judged by networks that have not seen it. Only an "
+                "ONNX file cannot do that: use it for new rows."
             )
         if self.saturated > 0.2:
             found.append(
@@ -163,7 +173,7 @@ class Report:
         return found
 
     def _about_wild_cells(self) -> list[str]:
-        """Say which column's variance is that of a few cells, if one's is."""
+        """Name the column whose variance comes from a few cells, if there is one."""
         return [about_wild_cells(name, cells) for name, cells in list(self.wild.items())[:1]]
 
     def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
@@ -342,7 +352,7 @@ def _off_zero(
 
 
 def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
-    """Return the columns whose variance is that of a few cells, and how many cells that are."""
+    """Return the columns whose variance comes from a few cells, and how many cells those are."""
     columns: list[tuple[int, int]] = []
     for at, few in ColumnBlocks(_evenly(X, 5000), VALUES):
         cells = wild_cells(few)
@@ -352,7 +362,7 @@ def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
 
 
 def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p,)
-    """Return how many cells make the variance of each column; 0 where it is not that of a few.
+    """Return from how many cells the variance of each column comes; 0 where they are not a few.
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
@@ -365,10 +375,10 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
 
 
 def about_wild_cells(name: str, cells: int) -> str:
-    """Say that the variance of a column is that of a few cells, and what to do about it."""
+    """Say that the variance of a column comes from a few cells, and what to do about it."""
     return (
-        f"The variance of column {name} is that of {cells} of its cells: a wrong unit, or a number that stands for a "
-        "missing one? Other rows are scored without them; correct them, or leave these rows out."
+        f"Nearly all variance of column {name} comes from {cells} of its cells: a wrong unit, or a number that stands "
+        "for a missing value? They do not change the scores of other rows; correct them, or leave them out."
     )
 
 

@@ -1,4 +1,4 @@
-"""Score all rows of a source for a command that needs only their heads: 16 bytes a row are kept."""
+"""Read or score all rows of a source or a table, with a bar that shows the time left."""
 
 from collections.abc import Iterable
 
@@ -7,11 +7,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality import tables
+from centrality._estimator import CheckedRows
 from centrality.model.interface import CentralityModel
+from centrality.network.scaling import dense
 from centrality.scores.mixing import one_t
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
 from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
+
+BLOCK = 10_000  # rows that are read between two steps of the bar
 
 
 def dial(model: CentralityModel, t: float | None) -> float:
@@ -48,3 +52,18 @@ def heads_of(
     if not parts:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
     return np.concatenate(parts), adapter.report()
+
+
+def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
+    """Return the vectors of a table's rows. Encoders of texts and images show bars of their own."""
+    if not progress or table.num_rows <= BLOCK or adapter.model.reading().kind not in ("numbers", "table"):
+        return adapter.vectors(table)
+    from tqdm import tqdm
+
+    parts = []
+    with tqdm(total=table.num_rows, unit=" rows", unit_scale=True, desc="Reading", leave=False) as bar:
+        for start in range(0, table.num_rows, BLOCK):
+            block = table.slice(start, BLOCK)
+            parts.append(dense(adapter.vectors(block)))
+            bar.update(block.num_rows)
+    return np.concatenate(parts)

@@ -2,7 +2,7 @@
 
 Of Parquet, row numbers are drawn over all files together, from the counts at the files' ends, and then read. Drawing
 row groups would be quicker and wrong: files that drift make rows of one group alike. Of other formats, where nobody
-knows the number of rows before the end, every row draws a lot and the smallest lots stay.
+knows the number of rows before the end, every row gets a random number and the rows with the smallest numbers stay.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,6 @@
 """Score the rows of many requests together: those that wait when the scorer becomes free.
 
-No request is made to wait for others. A turn takes a bounded number of rows, and of one request only a part if it has
+No request is delayed to fill a batch. A turn takes a bounded number of rows, and of one request only a part if it has
 more, so that a large request does not keep small ones waiting.
 """
 

@@ -36,6 +36,7 @@ __all__ = [
 def open_rows(path: str | os.PathLike[str]) -> Source:
     """Open the rows of a file, a folder or "-" (stdin): `schema` first, then `batches()`.
 
+    >>> from centrality.tables import open_rows
     >>> with open_rows("iris") as source:
     ...     source.schema.names[:2], sum(batch.num_rows for batch in source.batches())
     (['sepal_length', 'sepal_width'], 150)
@@ -46,6 +47,7 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
 def read(path: str | os.PathLike[str]) -> pa.Table:
     """Read all rows as one Arrow table. Columns of bare arrays are called x0, x1, ...
 
+    >>> from centrality.tables import read
     >>> read("wine").num_rows
     178
     """
@@ -55,6 +57,7 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 def with_columns(table: Any, new: dict[str, NDArray[Any]]) -> Any:
     """Return the pandas, polars or Arrow table with these columns at its end; one of the same name is replaced.
 
+    >>> from centrality.tables import read, with_columns
     >>> import numpy as np
     >>> with_columns(read("iris"), {"score": np.zeros(150)}).column_names[-1]
     'score'

@@ -15,12 +15,22 @@ TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which
 
 
 class TableError(InputError):
-    """Says that a file or a column cannot be used, and what was wanted."""
+    """Says that a file or a column cannot be used, and what was wanted.
+
+    >>> from centrality import tables
+    >>> try:
+    ...     tables.require(["width", "height"], ["widht"])
+    ... except tables.TableError as error:
+    ...     print(error)
+    Missing column: 'widht'. Did you mean 'width'? There are: 'width', 'height'.
+    """
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:
     """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is.
 
+    >>> import pyarrow as pa
+    >>> from centrality.tables import select
     >>> select(pa.table({"a": [1], "b": [2]}), ["b"]).column_names
     ['b']
     """
@@ -31,6 +41,7 @@ def select(table: Any, columns: Sequence[str]) -> Any:
 def require(there: Sequence[str], columns: Sequence[str]) -> None:
     """Raise if one of the columns is not there.
 
+    >>> from centrality.tables import require
     >>> require(["length", "width"], ["length"])
     """
     known = Counter(there)
@@ -56,6 +67,8 @@ def repeated(names: Sequence[str]) -> list[str]:
 def numbers(table: Any) -> NDArray[Any]:  # (n, p)
     """Return a table or batch whose columns are all numbers as an array; missing values become NaN.
 
+    >>> import pyarrow as pa
+    >>> from centrality.tables import numbers
     >>> numbers(pa.table({"a": [1, 2], "b": [0.5, 1.5]})).tolist()
     [[1.0, 0.5], [2.0, 1.5]]
     """

@@ -46,6 +46,7 @@ SUFFIXES = tuple(FORMATS)
 def kind_of(path: str | os.PathLike[str]) -> str:
     """Return the ending that says how a file is read and written, without .gz.
 
+    >>> from centrality.tables import kind_of
     >>> kind_of("rows.csv.gz")
     '.csv'
     """
@@ -122,6 +123,9 @@ def open_output(path: str | Path) -> Iterator[Any]:
 def write(table: pa.Table, path: str | Path) -> None:
     """Write a table in the format its ending names: for .npy the numbers alone, for .npz an array a column.
 
+    >>> import pyarrow as pa
+    >>> from pathlib import Path
+    >>> from centrality.tables import write
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(pa.table({"a": [1, 2]}), Path(folder) / "rows.csv")

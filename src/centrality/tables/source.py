@@ -36,7 +36,13 @@ class StoredFile(Protocol):
 
 
 class Source:
-    """Gives rows: `schema` is known first; `rows` is their number or an estimate of it, None if nobody can tell."""
+    """Gives rows: `schema` is known first; `rows` is their number or an estimate of it, None if it is not known.
+
+    >>> from centrality import tables
+    >>> with tables.open_rows("wine") as source:
+    ...     print(len(source.schema), sum(batch.num_rows for batch in source.batches()))
+    13 178
+    """
 
     name: str
     kind: str  # the ending of such files

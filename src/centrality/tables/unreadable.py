@@ -57,7 +57,7 @@ class Unreadable:
                 said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())
                 raise TableError(
                     f"Column {name!r} is not what the model was fitted on: of {self.rows:,} rows, {said}. "
-                    f"At most {most:.0%} were wanted. Mend the column, or let such cells count against their rows: "
+                    f"At most {most:.0%} were wanted. Correct the column, or let such cells count against their rows: "
                     "--unreadable 1 (in Python: Table(unreadable=1))."
                 )
 

@@ -52,9 +52,9 @@ class Batch:
 
 @lru_cache(maxsize=8)
 def opponent_positions(b: int, opponents: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return which second candidate each first one is compared with, and the way back: which pairs each second is in.
+    """Return which second candidate each first one is compared with, and the inverse: which pairs each second is in.
 
-    Both have one row of b positions for each opponent, laid out flat; the way back counts in the flat layout.
+    Both have one row of b positions for each opponent, laid out flat; the inverse counts in the flat layout.
     """  # (opponents * b,) each
     shift, first = torch.arange(opponents, device=device)[:, None], torch.arange(b, device=device)
     return ((first + shift) % b).flatten(), ((first - shift) % b + shift * b).flatten()
