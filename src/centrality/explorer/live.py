@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
+from centrality.explorer.columns import Column
 from centrality.explorer.header import Word
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
@@ -40,9 +41,10 @@ class Source:
 class Live:
     """Scores rows of a view with other values in some of their columns; `columns` are those that can be changed."""
 
-    def __init__(self, model: CentralityModel, source: Source, shown: tuple[str, ...]) -> None:
+    def __init__(self, model: CentralityModel, source: Source, shown: tuple[Column, ...]) -> None:
         self._model, self._source = model, source
-        self.columns = tuple(name for name in shown if name in source.columns)
+        self.columns = tuple(column.name for column in shown if column.name in source.columns)
+        self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
         features = model.features()
         self._features = None if features is None else tuple(map(str, features.names))
         self.has_way = self._features is not None and bool(self.columns)
@@ -70,8 +72,13 @@ class Live:
         places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
         held = [dict(zip(self._features, self._model.values_of(place), strict=True)) for place in places]
         return [
-            {name: _plain(here[name]) for name in self.columns if here.get(name) != held[0].get(name)} for here in held
+            {name: _plain(here[name]) for name in self.columns if self._differs(name, here, held[0])} for here in held
         ]
+
+    def _differs(self, name: str, here: Mapping[str, object], first: Mapping[str, object]) -> bool:
+        """Tell whether a value is another than at first, and one that rows can have: rare levels share one."""
+        levels = self._levels.get(name)
+        return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
 
     def words(self, row: int) -> list[Word]:
         """Return the text in pieces, with what each adds to the scores at t = 0 and t = 1: what they lose without it.
@@ -132,7 +139,7 @@ def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:
 
 def _plain(value: object) -> float | str | None:
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return float(value) if math.isfinite(value) else None
+        return float(f"{value:.4g}") if math.isfinite(value) else None
     return None if value is None else str(value)
 
 

@@ -179,7 +179,7 @@ def _live(
     """Return what scores these rows with other values, if any column that is shown can be changed."""
     if scored.source is None:
         return None
-    live = Live(model, scored.source.of(known), tuple(column.name for column in columns))
+    live = Live(model, scored.source.of(known), columns)
     return live if live.columns else None
 
 
