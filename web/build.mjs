@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build, transform } from "esbuild";
 
 const OUT = "../src/centrality/explorer/static/";
-const digest = (text) => createHash("sha256").update(text).digest("hex");
+const digest = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 const files = readdirSync("src").sort().map((name) => `src/${name}`);
 
 const target = ["es2022", "chrome123", "firefox121", "safari17.5"];
@@ -26,7 +26,7 @@ const made = (entry, more = {}) =>
 // Shaders are strings to esbuild. In their language space around these signs means nothing after the first line.
 const tight = (shader) => {
   const [first, ...lines] = shader.split("\n");
-  return `${first}\n${lines.join(" ").replace(/\s*([*/=<>!?:;,(){}&|+-])\s*/g, "$1")}`;
+  return `${first}\n${lines.join(" ").replace(/\s*([*/=<>!?:;,(){}&|+-])\s*/g, "$1").replace(/\b0(\.\d)|(\d\.)0\b/g, "$1$2")}`;
 };
 // Names of CSS variables are ours alone, in the style sheet and where scripts set them: a letter does.
 const variables = [...new Set(readFileSync("src/style.css", "utf8").match(/--[a-z-]+(?=:)/g)), "--weight"];

@@ -12,7 +12,7 @@ const FEWEST = 300; // rows of which groups can be told
 const ENOUGH = 20_000; // rows that groups are named by
 const [SMALLEST, MOST] = [0.02, 12]; // share of the rows in a group that is named, and how many are
 const APART = 1; // deviations, or a quarter of a level's share: less sets nothing apart
-const [COMMON, OFTENER] = [0.25, 2]; // a word names a group if it stands in such a share of its texts, and so much oftener than elsewhere
+const [COMMON, OFTENER] = [0.25, 1.5]; // a word names a group if it stands in such a share of its texts, and so much oftener than elsewhere
 
 export class Groups {
   #known?: [number[][], Named[]];
@@ -20,7 +20,8 @@ export class Groups {
   constructor(private readonly app: App) {}
 
   get any(): boolean {
-    return this.app.state.groups === "on" && this.app.data.n >= FEWEST && this.app.state.zoom <= FAR;
+    const { groups: on, zoom, table } = this.app.state;
+    return on === "on" && this.app.data.n >= FEWEST && zoom <= FAR && !table; // who reads a table looks at single rows
   }
 
   draw(c: CanvasRenderingContext2D, frame: Frame, camera: Camera): void {

@@ -6,12 +6,7 @@ import type { State } from "./state";
 
 export type Panel = Part & { element: HTMLElement };
 type Name = State["panel"];
-const NAMES: Record<Name, [string, string]> = {
-  ranking: ["Ranking", "The most peripheral and the most central rows, and those that move"],
-  review: ["Review", "The odd rows one after another, to be marked"],
-  columns: ["Columns", "What each column holds, with the selection laid over"],
-  whatif: ["What if", "What a row would score if it held something else"],
-};
+const NAMES: Record<Name, string> = { ranking: "Ranking", review: "Review", columns: "Columns", whatif: "What if" };
 
 export class Panels implements Part {
   readonly element: HTMLElement;
@@ -23,7 +18,7 @@ export class Panels implements Part {
     private readonly panels: Partial<Record<Name, Panel>>,
   ) {
     const names = (Object.keys(NAMES) as Name[]).filter((name) => panels[name]);
-    this.#tabs = names.map((name) => [name, h("button.tab", { role: "tab", title: NAMES[name][1], onclick: () => app.set({ panel: name }) }, NAMES[name][0])]);
+    this.#tabs = names.map((name) => [name, h("button.tab", { role: "tab", onclick: () => app.set({ panel: name }) }, NAMES[name])]);
     const tabs = h("div.tabs", { role: "tablist", label: "Panels" }, ...this.#tabs.map(([, tab]) => tab));
     on(tabs, { keydown: (event) => this.#key(event) });
     for (const name of names) panels[name]!.element.setAttribute("role", "tabpanel");
