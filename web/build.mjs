@@ -18,7 +18,7 @@ const source = files.filter((path) => path.endsWith(".ts")).map((path) => readFi
 const LIBRARY = "node_modules/typescript/lib/";
 const libraries = readdirSync(LIBRARY).filter((name) => /^lib\.(dom|es)[\w.]*\.d\.ts$/.test(name)).map((name) => readFileSync(LIBRARY + name, "utf8")).join("\n");
 const told = `render model el save_changes ${["header", "state", "notebook"].map((name) => readFileSync(`src/${name}.ts`, "utf8")).join("\n")}`;
-const known = new Set([...libraries.matchAll(/^ +(?:readonly |get |set )*"?(\w+)"?\??[(:<]/gm), ...told.matchAll(/(\w+)/g), ...source.matchAll(/["`](\w+)["`]/g)].map(([, name]) => name));
+const known = new Set([...libraries.matchAll(/^ +(?:readonly |get |set )*"?(\w+)"?\??[(:<]/gm), ...told.matchAll(/(\w+)/g), ...source.matchAll(/["`](\w+)["`]|dataset\.(\w+)/g)].map(([, name, data]) => name ?? data));
 const ours = [...new Set([...source.matchAll(/\.([a-z]\w+)/g)].map(([, name]) => name))].filter((name) => !known.has(name) && !/^from/.test(name));
 const mangleProps = new RegExp(`^(${ours.join("|")})$`);
 const made = (entry, more = {}) =>
