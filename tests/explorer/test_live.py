@@ -1,16 +1,22 @@
 """What only a running model answers: scores of rows that hold something else, whole texts, guilty words, two models."""
 
+import base64
 import http.client
+import io
 import json
+import re
 import threading
 from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
+from pyarrow.csv import write_csv
 
 from centrality import FUSE, Chain
 from centrality._checks import InputError
+from centrality.cli import main
 from centrality.explorer.items import FULL_SIDE, items_of
 from centrality.explorer.payload import pack, readable_picture, way, what_if, whole_texts, words
 from centrality.explorer.server import Explorer
@@ -141,9 +147,6 @@ def test_texts_and_pictures_come_in_full_when_asked_for(texts):
     assert whole_texts(view, 42) == {"said": table["said"][42].as_py()}
     assert whole_texts(view_of(chain, rows, on="pca"), 5) == {"item": rows[5]}
     photos = grid(items=items_of([np.full((300, 2 * FULL_SIDE), k, dtype=np.uint8) for k in range(9)], 9))
-    import io
-
-    from PIL import Image
 
     small, full = (Image.open(io.BytesIO(readable_picture(photos, 3, full=full))) for full in (False, True))
     assert (small.width, full.width) == (96, FULL_SIDE)
@@ -197,3 +200,17 @@ def test_the_server_refuses_what_it_cannot_consider(ask):
     assert ask("PUT", "/what-if/7", "{}", **{"Sec-Fetch-Site": "cross-site"})[0] == 404
     assert ask("PUT", "/what-if/7", "{}", **{"Cookie": ""})[0] == 403
     assert ask("PUT", "/what-if/7", "{}", **{"Content-Length": "1000001"})[0] == 413
+
+
+def test_the_command_puts_another_model_beside(mixed, tmp_path, capsys):
+    model, table = mixed
+    write_csv(table, tmp_path / "t.csv")
+    model.save(tmp_path / "first.safetensors")
+    quick(max_steps=20).fit(table.drop_columns(["name"])).save(tmp_path / "second.safetensors")
+    files = [str(tmp_path / name) for name in ("first.safetensors", "t.csv", "second.safetensors", "page.html")]
+    command = ["explore", *files[:2], "--map", "pca", "--against", files[2], "--export"]
+    assert main([*command, files[3]]) == 0
+    data = re.search(r'id="centrality-data">([^<]+)', (tmp_path / "page.html").read_text()).group(1)
+    assert unpacked(base64.b64decode(data))[0]["against"]["name"] == "second"
+    assert main([*command, files[2]]) == 2  # never over what is read
+    assert "would be overwritten" in capsys.readouterr().err

@@ -158,7 +158,11 @@ def test_two_t_stand_side_by_side_with_one_camera_selection_and_pointer(open_pag
     tab.keyboard.press("Home")
     tab.wait_for_function("() => document.querySelectorAll('canvas.points')[1].dataset.t === '0'")
     tab.get_by_role("button", name="A second map at another t").click()
-    tab.wait_for_function("() => document.querySelectorAll('canvas.points').length === 1")
+    tab.locator("canvas.points").nth(1).wait_for(state="hidden")
+    tab.get_by_role("button", name="A second map at another t").click()  # and once more, at its first size
+    settle(tab)
+    tab.wait_for_function("() => document.querySelectorAll('canvas.points')[1].dataset.t === '1'")
+    assert tab.locator("canvas.points").nth(1).evaluate("(c) => c.width") > 300
 
 
 def on_page_of(tab, k: int, x: float, y: float) -> tuple[float, float]:

@@ -12,9 +12,9 @@ export class Beside implements Part {
   readonly #slider = h("input", { type: "range", min: 0, max: 1, step: 0.01, label: "t of the second map" });
   readonly #said = h("span.said");
   readonly #scores: () => Scores;
-  #app?: App; // the second map's own
+  readonly #own: Record<string | symbol, unknown> = {}; // what the second map has for itself
+  readonly #resting: (() => void)[] = [];
   #map?: MapPart;
-  #end?: AbortController;
   #hovered = -1;
 
   constructor(
@@ -32,10 +32,10 @@ export class Beside implements Part {
   update(changed: Changed): void {
     const { beside, brush } = this.app.state;
     this.element.hidden = beside < 0;
-    if (beside < 0) return this.#close();
+    if (beside < 0) return; // the map stays, hidden: a graphics card is not asked for each time
     const all = changed.has("beside");
-    if (!this.#map) this.#open();
     this.#follow();
+    if (!this.#map) this.#open();
     const now: Changed = new Set(changed);
     if (!all) now.delete("t");
     else for (const key of ["t", "colour", "ranges", "theme"] as const) now.add(key);
@@ -53,8 +53,8 @@ export class Beside implements Part {
   }
 
   #say(): void {
-    if (!this.#map) return;
     const { pinned, beside } = this.app.state;
+    if (beside < 0) return;
     const row = this.#hovered >= 0 ? this.#hovered : pinned;
     const scores = this.#scores();
     this.#said.textContent = `${beside.toFixed(2)}${row < 0 ? "" : `: row ${many(this.app.data.id(row))} ${score(scores.value(row))}, rank ${many(scores.rank(row))}`}`;
@@ -63,21 +63,17 @@ export class Beside implements Part {
   /** What this map sees as its page: everything is the page's but t and what follows from it. */
   #open(): void {
     const { app } = this;
-    const end = (this.#end = new AbortController());
-    app.gone.addEventListener("abort", () => this.#close(), { signal: end.signal });
     const { against } = app.data;
-    const own = {
+    const own = Object.assign(this.#own, {
       data: against ? { ...app.data, ...against } : app.data,
       scores: this.#scores(),
-      gone: end.signal,
-      resting: [],
+      resting: this.#resting,
       set: app.set.bind(app),
       hold: app.hold.bind(app),
       announce: app.announce.bind(app),
-    };
-    this.#app = Object.assign(Object.create(app) as App, own);
-    this.#follow();
-    this.#map = new MapPart(this.#app, (row) => {
+    });
+    const other = new Proxy(app, { get: (_, key) => Reflect.get(key in own ? own : app, key) as unknown });
+    this.#map = new MapPart(other, (row) => {
       this.onHover(row);
       this.show(row);
     });
@@ -87,10 +83,9 @@ export class Beside implements Part {
 
   #follow(): void {
     const { app } = this;
-    const other = this.#app!;
     const scores = this.#scores();
     scores.at(app.state.beside);
-    Object.assign(other, {
+    Object.assign(this.#own, {
       state: { ...app.state, t: app.state.beside, brush: null },
       filter: app.visible, // the brush is one of the first map's scores
       limit: app.judged(scores),
@@ -99,12 +94,6 @@ export class Beside implements Part {
   }
 
   rest(): void {
-    for (const act of this.#app?.resting ?? []) act();
-  }
-
-  #close(): void {
-    this.#end?.abort();
-    this.#map?.element.remove();
-    this.#map = this.#app = this.#end = undefined;
+    for (const act of this.#resting) act();
   }
 }
