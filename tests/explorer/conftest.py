@@ -1,14 +1,18 @@
 """A browser for the page, and rows to show."""
 
 import os
+import threading
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from centrality.chain import Chain
 from centrality.explorer import page
 from centrality.explorer.columns import columns_of
-from centrality.explorer.view import View
+from centrality.explorer.server import Explorer
+from centrality.explorer.view import View, view_of
+from centrality.representations import Table
 from tests.browser import chromium, opened
 from tests.conftest import quick
 from tests.explorer.pages import settle
@@ -46,6 +50,42 @@ def open_page(browser):
     for tab in tabs:
         assert tab.problems == []
         tab.close()
+
+
+@pytest.fixture(scope="module")
+def serve():
+    """Serves a view and returns the address to open."""
+    servers = []
+
+    def start(view: View, **options) -> str:
+        server = Explorer(view, port=0, **options)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server.url
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def stories():
+    """A table of 400 rows in two groups, with a long text that the model does not read; row 7 is odd by its width."""
+    rng = np.random.default_rng(0)
+    kind = np.repeat(["barn", "house"], 200)
+    width = rng.normal(size=400) + np.where(kind == "barn", 0.0, 8.0)
+    width[7] = 30.0
+    table = pa.table(
+        {
+            "story": [f"The story of row {i}. " + "It goes on and on. " * 40 for i in range(400)],
+            "kind": kind,
+            "width": width,
+            "height": rng.normal(size=400),
+        }
+    )
+    model = Chain(Table(), quick(max_steps=200, holdout=0.2)).fit(table.drop_columns(["story"]))
+    return view_of(model, table, on=("width", "height"), title="Stories")
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,12 @@ STATES = {
     "review": "#panel=review&rule=share_0.05",
     "columns, table and selection": "#panel=columns&table=table&rows=1-9&colour=%3Dkind",
     "gallery, a wrong query, movers": "#table=gallery&query=nothing%3E3&list=moves&colour=move",
+    "two maps": "#beside=1&row=3",
+}
+SERVED_STATES = {
+    "what if, no row": "#panel=whatif",
+    "what if": "#panel=whatif&row=7",
+    "two maps": "#beside=0.75&row=7&groups=off",
 }
 RUN = """async () => (await axe.run(document, { resultTypes: ["violations"],
   rules: { "label-content-name-mismatch": { enabled: true } } })).violations
@@ -55,4 +61,26 @@ def test_axe_finds_nothing_in_any_state(open_page, address, colours):
         found[state] = tab.evaluate(RUN)
     tab.get_by_role("button", name="Help").click()
     found["help"] = tab.evaluate(RUN)
+    assert {state: wrong for state, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("colours", ["light", "dark", "forced"])
+def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
+    if not AXE.exists():
+        pytest.skip("There is no axe-core: run npm ci in web/.")
+    how = {"forced_colors": "active"} if colours == "forced" else {"color_scheme": colours}
+    tab = open_page(serve(stories), bypass_csp=True, **how)
+    tab.add_script_tag(path=AXE)
+    found = {}
+    for state, link in SERVED_STATES.items():
+        tab.evaluate("(link) => { location.hash = link; }", link)
+        tab.wait_for_timeout(100)
+        settle(tab)
+        if "whatif&row" in link:
+            tab.locator(".what-if .outcome b").wait_for()
+            tab.locator(".what-if select").select_option("house")  # a field that differs is marked
+        found[state] = tab.evaluate(RUN)
+    tab.keyboard.press("v")
+    tab.locator(".whole p").wait_for()
+    found["a row in full"] = tab.evaluate(RUN)
     assert {state: wrong for state, wrong in found.items() if wrong} == {}

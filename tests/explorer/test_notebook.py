@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from centrality.explorer import page
+from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack, why
 from tests.explorer.pages import grid, on_page, settle
@@ -19,6 +21,8 @@ NOTEBOOK = """<!doctype html><meta charset="utf-8"><style>[STYLE]</style><div id
 const source = new Blob([document.querySelector("#source").textContent], { type: "text/javascript" });
 const module = await import(URL.createObjectURL(source));
 const answers = [ANSWERS], png = new Uint8Array([PNG]);
+const considered = ({ given }) => given.size === null ? { wrong: "size must be a number" }
+  : { answer: { heads: [given.size ?? 0, 0], reasons: [] } }; // as if a model had scored it
 window.makeModel = () => {
   const listeners = {}, model = { asked: [], saved: 0,
     traits: { height: 640, t: 0, query: "", hovered: -1, selection: null, marks: {}, notes: {},
@@ -33,7 +37,8 @@ window.makeModel = () => {
     send: (content) => {
       model.asked.push(content);
       const files = "picture" in content ? [new DataView(png.buffer)] : [];
-      setTimeout(() => model.fire("msg:custom", { question: content.question, why: answers[content.row] }, files));
+      const answer = "ask" in content ? considered(content) : { why: answers[content.row] };
+      setTimeout(() => model.fire("msg:custom", { question: content.question, ...answer }, files));
     } };
   return model;
 };
@@ -48,11 +53,18 @@ window.end = show(model);
 </script>"""
 
 
+class Changeable:
+    """Says that the column size may be changed."""
+
+    columns, has_way, has_words = ("size",), False, False
+
+
 @pytest.fixture
 def notebook(open_page, tmp_path):
     pictures = np.arange(9)[:, None, None] * np.full((9, 6, 6), 28, dtype=np.uint8)
     view = grid(
-        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"),
+        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"), live=Changeable(),
+        columns=tuple(columns_of(pa.table({"size": np.arange(9) / 9}), 1)),
         reasons=lambda rows: np.stack([[[0.0, -0.001 * row], [0.1, 0.1]] for row in rows]),
     )  # fmt: skip
     parts = {
@@ -145,3 +157,24 @@ def test_many_widgets_live_side_by_side_and_fifty_come_and_go(notebook):
     lost = "() => [...document.querySelectorAll('canvas.points')].map((c) => c.getContext('webgl2').isContextLost())"
     assert tab.evaluate(lost) == [False, False]  # the first ones still have their graphics card
     assert tab.locator("#cells .centrality").count() == 2
+
+
+def test_values_to_try_are_sent_to_python_and_what_is_wrong_with_them_is_said(notebook):
+    tab = notebook
+    tab.keyboard.press("Tab")
+    tab.locator(".cards button").first.click()
+    tab.get_by_role("tab", name="What if").click()
+    tab.get_by_label("size", exact=True).fill("0.5")
+    tab.wait_for_function("() => document.querySelector('.outcome b')?.textContent === '0.500'")  # at t = 0, the global
+    asked = tab.evaluate("model.asked.filter((q) => q.ask === 'what-if').at(-1)")
+    assert (asked["row"], asked["given"]) == (0, {"size": 0.5})
+    tab.get_by_label("size", exact=True).fill("")
+    tab.locator(".outcome", has_text="size must be a number").wait_for()
+
+
+def test_pictures_in_full_are_asked_of_python(notebook):
+    tab = notebook
+    tab.locator(".cards button").first.click()
+    tab.get_by_role("button", name="in full").click()
+    tab.wait_for_function("() => document.querySelector('.whole img')?.naturalWidth === 6")
+    assert tab.evaluate("model.asked.filter((q) => q.full).length") == 1

@@ -11,6 +11,7 @@ from PIL import Image
 from centrality._checks import InputError
 from centrality.explorer import marks
 from centrality.explorer.items import items_of
+from centrality.explorer.payload import what_if
 from centrality.explorer.widget import Widget
 from tests.explorer.pages import some_view
 
@@ -47,6 +48,36 @@ def test_pictures_that_are_not_in_the_page_are_asked_for(widget):
     widget.send = lambda content, buffers=None: sent.append((content, buffers))
     widget._handle_custom_msg({"question": 4, "picture": 7}, [])  # noqa: SLF001
     assert sent == [({"question": 4, "picture": True}, [widget.view.items.picture(7)])]
+
+
+def test_a_picture_in_full_is_as_large_as_it_is():
+    photos = np.zeros((50, 20, 300), dtype=np.uint8)
+    widget, sent = Widget(some_view(items=items_of(photos, 50))), []
+    widget.send = lambda content, buffers=None: sent.extend(buffers)
+    for full in (False, True):
+        widget._handle_custom_msg({"question": 1, "picture": 7, "full": full}, [])  # noqa: SLF001
+    assert [Image.open(io.BytesIO(file)).width for file in sent] == [96, 300]
+
+
+def test_a_row_with_other_values_is_scored_and_what_is_wrong_is_said(mixed):
+    model, table = mixed
+    widget, sent = model.explore(table, on="pca"), []
+    widget.send = lambda content, buffers=None: sent.append(content)
+    questions = [
+        ("what-if", {"width": 0.3}),
+        ("what-if", {"name": "x"}),
+        ("way", 0.5),
+        ("texts", None),
+        ("words", None),
+    ]
+    for number, (ask, given) in enumerate(questions):
+        widget._handle_custom_msg({"question": number, "ask": ask, "row": 7, "given": given}, [])  # noqa: SLF001
+    assert [one["question"] for one in sent] == [0, 1, 2, 3, 4]
+    assert sent[0]["answer"] == what_if(widget.view, 7, {"width": 0.3})
+    assert "no column that the model reads" in sent[1]["wrong"]
+    assert len(sent[2]["answer"]) == 21
+    assert sent[3]["answer"] == {"name": "row 7"}
+    assert sent[4]["answer"] == []
 
 
 def test_traits_are_observed_when_the_page_changes_them(widget):

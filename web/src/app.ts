@@ -15,7 +15,7 @@ const LET_GO = 80; // milliseconds after something was let go: what has changed 
 const MANY = 200_000; // rows from which panels follow more slowly
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
-const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection"]);
+const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection", "beside"]);
 
 export type Changed = Set<keyof State | "marks">;
 export const any = (changed: Changed, ...keys: (keyof State | "marks")[]) => keys.some((key) => changed.has(key));
@@ -119,7 +119,7 @@ export class App {
     if (held === this.held) return;
     this.held = held;
     clearTimeout(this.#settling);
-    if (!held) this.#settling = window.setTimeout(() => this.#rest(), LET_GO);
+    if (!held) this.#settling = setTimeout(() => this.#rest(), LET_GO);
   }
 
   #rest(): void {
@@ -136,13 +136,13 @@ export class App {
     this.#follow(changed);
     for (const part of this.parts) part.update(changed);
     // While something is dragged the map comes first: panels follow a few times a second.
-    if (!this.#owed.size) window.setTimeout(() => this.#refreshPanels(), this.held && this.data.n > MANY ? 90 : 0);
+    if (!this.#owed.size) setTimeout(() => this.#refreshPanels(), this.held && this.data.n > MANY ? 90 : 0);
     for (const key of changed) this.#owed.add(key);
     this.host.tell?.(this.state, changed, this.data);
     clearTimeout(this.#settling);
-    if (!this.held) this.#settling = window.setTimeout(() => this.#rest(), QUIET);
+    if (!this.held) this.#settling = setTimeout(() => this.#rest(), QUIET);
     clearTimeout(this.#saving);
-    this.#saving = window.setTimeout(() => this.#save(), 250);
+    this.#saving = setTimeout(() => this.#save(), 250);
   }
 
   #follow(changed: Changed): void {
@@ -158,7 +158,7 @@ export class App {
     if (any(changed, "query", "ranges", "brush") || (changed.has("t") && state.brush)) this.#see();
     if (any(changed, "t", "rule", "level")) this.#judge();
     if (any(changed, "colour", "theme")) this.#choosePaint();
-    if (this.paint.byScore) this.paint.range = this.#usualScores();
+    if (this.paint.byScore) this.paint.range = this.usual(this.scores);
   }
 
   #refreshPanels(): void {
@@ -245,9 +245,14 @@ export class App {
     for (let row = 0; row < data.n; row++) this.count += this.visible[row];
   }
 
-  #judge(): void {
+  /** The step of these scores below which the chosen rule calls rows outliers. */
+  judged(scores: Scores): number {
     const { rule, level } = this.state;
-    this.limit = rule === "share" ? this.scores.limitByShare(level) : rule === "fdr" ? this.scores.limitByFdr(level) : 0;
+    return rule === "share" ? scores.limitByShare(level) : rule === "fdr" ? scores.limitByFdr(level) : 0;
+  }
+
+  #judge(): void {
+    this.limit = this.judged(this.scores);
   }
 
   #choosePaint(): void {
@@ -275,15 +280,15 @@ export class App {
     const values = column.values!;
     const { low, high, least, most } = column.summary!();
     const width = high > low ? high - low : 1;
-    this.values = Float32Array.from(values, (v) => (Number.isNaN(v) ? -1 : Math.max(0, Math.min(1, (v - low) / width))));
+    this.values = Float32Array.from(values, (v) => (isNaN(v) ? -1 : Math.max(0, Math.min(1, (v - low) / width))));
     const text = column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(3)));
     const ends: [string, string] = [(least < low ? "≤ " : "") + text(low), (most > low + width ? "≥ " : "") + text(low + width)];
     this.paint = { map: "even", byScore: false, range: [0, 1], label: column.name, ends, column };
   }
 
   /** The scores that colours span: nearly all at this t. */
-  #usualScores(): [number, number] {
-    const low = this.scores.quantile(0.01);
-    return [low, Math.max(this.scores.quantile(0.99), low + 1e-3)];
+  usual(scores: Scores): [number, number] {
+    const low = scores.quantile(0.01);
+    return [low, Math.max(scores.quantile(0.99), low + 1e-3)];
   }
 }

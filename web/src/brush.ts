@@ -49,12 +49,12 @@ export class Brush {
       const place = side ? high : low;
       handle.style.left = `${100 * place}%`;
       handle.setAttribute("aria-valuenow", place.toFixed(2));
-      handle.setAttribute("aria-valuetext", say(place));
+      handle.ariaValueText = say(place);
     });
   }
 
   #handle(side: number, name: string): HTMLElement {
-    const element = h("div.handle", { tabindex: 0, role: "slider", "aria-label": name, "aria-valuemin": 0, "aria-valuemax": 1 });
+    const element = h("div.handle", { tabindex: 0, role: "slider", label: name, "aria-valuemin": 0, "aria-valuemax": 1 });
     const key = (event: KeyboardEvent) => {
       const by = KEYS[event.key];
       if (!by) return;

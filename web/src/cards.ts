@@ -30,8 +30,8 @@ export class Cards implements Part {
       ends: tab("ends", "Both ends", "The most peripheral and the most central rows"),
       moves: tab("moves", "Movers", "The rows that move most between t = 0 and t = 1"),
     };
-    this.element = h("section.ranking", { "aria-label": "Ranking" },
-      h("div.tabs", { role: "group", "aria-label": "Which rows" }, this.#tabs.ends, this.#tabs.moves),
+    this.element = h("section.ranking", { label: "Ranking" },
+      h("div.tabs", { role: "group", label: "Which rows" }, this.#tabs.ends, this.#tabs.moves),
       this.#chart.element,
       ...this.#lists.map((list, k) => h("div.list", this.#headings[k], list)));
     const leave = () => this.onPoint(-1);
@@ -40,7 +40,7 @@ export class Cards implements Part {
 
   update(changed: Changed): void {
     const { list } = this.app.state;
-    for (const [name, tab] of Object.entries(this.#tabs)) tab.setAttribute("aria-pressed", String(name === list));
+    for (const [name, tab] of Object.entries(this.#tabs)) tab.ariaPressed = String(name === list);
     if (!any(changed, "t", "selection", "query", "ranges", "brush", "list", "rule", "level", "pinned", "theme", "colour")) return;
     const moving = list === "moves";
     const { scores, visible, data } = this.app;

@@ -18,7 +18,7 @@ export class ColumnsPanel implements Part {
   #turn = 0;
 
   constructor(private readonly app: App) {
-    this.element = h("section.columns-panel", { "aria-label": "Columns" }, h("h2", "Columns", this.#said), this.#list);
+    this.element = h("section.columns-panel", { label: "Columns" }, h("h2", "Columns", this.#said), this.#list);
     for (const column of app.data.columns) if (column.values) this.#charts.set(column, new ColumnChart(app, column));
     if (!this.#charts.size) this.#said.textContent = "none of numbers, dates or categories";
   }
@@ -50,7 +50,7 @@ export class ColumnsPanel implements Part {
   #draw(charts: ColumnChart[], turn: number): void {
     if (turn !== this.#turn || this.app.gone.aborted) return;
     for (const chart of charts.slice(0, AT_ONCE)) chart.draw();
-    if (charts.length > AT_ONCE) window.setTimeout(() => this.#draw(charts.slice(AT_ONCE), turn));
+    if (charts.length > AT_ONCE) setTimeout(() => this.#draw(charts.slice(AT_ONCE), turn));
     else this.element.dataset.drawn = String(turn);
   }
 }

@@ -4,17 +4,19 @@ import type { App } from "./app";
 import type { Column } from "./data";
 import { h } from "./dom";
 import { face } from "./faces";
-import type { Why } from "./header";
+import { moreButton } from "./full";
+import type { Why, Word } from "./header";
 import type { Weighed } from "./why";
 import { many } from "./words";
 
 const MOST_CELLS = 12;
 
-export function comparison(app: App, row: number, why: Why | undefined, reasons: Weighed[], open: (row: number) => void): HTMLElement {
+export function comparison(app: App, row: number, why: Why | undefined, reasons: Weighed[], open: (row: number) => void, words: Word[] = []): HTMLElement {
   const typical = why?.near[0] ?? -1;
   const pair = [row, typical].filter((one) => one >= 0);
   const looks = app.data.kind ? h("div.pair", ...pair.map((one) =>
-    h("figure", face(app, one, true, one === row ? why?.heat : undefined), h("figcaption", one === row ? "this row" : nearest(app, one, open))))) : "";
+    h("figure", one === row ? face(app, one, true, why?.heat, words) : face(app, one, true),
+      h("figcaption", one === row ? `this row${words.length ? ", in red what makes it odd" : ""} ` : nearest(app, one, open), moreButton(app, one))))) : "";
   return h("div.compare", looks, cells(app, row, typical, reasons, open));
 }
 

@@ -2,6 +2,7 @@
 
 import { type App, type Changed, type Part } from "./app";
 import { h, icon, on } from "./dom";
+import { enlarge } from "./full";
 import { fillHelp } from "./help";
 import { type Layers, savePng, saveSvg } from "./snapshot";
 import { tooMany } from "./state";
@@ -14,25 +15,25 @@ export class Controls implements Part {
   readonly #search: HTMLInputElement;
   readonly #complaint = h("span.complaint", { role: "alert" });
   readonly #colour: HTMLSelectElement;
-  readonly #help = h("dialog.help", { "aria-label": "Help" });
+  readonly #help = h("dialog.help", { label: "Help" });
   readonly #table: HTMLButtonElement;
   #waiting = 0;
 
   constructor(private readonly app: App, layers: Layers) {
     const { data } = app;
     const list = `centrality-columns-${++pages}`;
-    this.#search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", "aria-label": "Search and filter by any column", list, spellcheck: "false" });
-    this.#colour = h("select", { "aria-label": "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
+    this.#search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", label: "Search and filter by any column", list, spellcheck: "false" });
+    this.#colour = h("select", { label: "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
     const searched = () => {
       clearTimeout(this.#waiting);
-      this.#waiting = window.setTimeout(() => app.set({ query: this.#search.value }), 160);
+      this.#waiting = setTimeout(() => app.set({ query: this.#search.value }), 160);
     };
     on(this.#search, { input: searched });
     on(this.#colour, { change: () => app.set({ colour: this.#colour.value }) });
     const names = h("datalist", { id: list }, ...data.columns.slice(0, 50).map((c) =>
       h("option", { value: `${/\s/.test(c.name) ? `"${c.name}"` : c.name}${c.kind === "number" || c.kind === "date" ? ">" : ":"}` })));
     const button = (name: string, label: string, act: (event?: MouseEvent) => void) =>
-      h("button.round", { title: label, "aria-label": label, onclick: act }, icon(name));
+      h("button.round", { title: label, label, onclick: act }, icon(name));
     this.#table = button("table", "Table of the rows", () => app.set({ table: app.state.table ? "" : "table" }));
     fillHelp(this.#help, app);
     this.element = h("header.bar", {},
@@ -54,9 +55,9 @@ export class Controls implements Part {
     // What is being typed is never overwritten; it becomes the query in a moment.
     if (changed.has("query") && document.activeElement !== this.#search) this.#search.value = state.query;
     this.#complaint.textContent = complaint;
-    this.#search.setAttribute("aria-invalid", String(Boolean(complaint)));
+    this.#search.ariaInvalid = String(Boolean(complaint));
     this.#colour.value = state.colour;
-    this.#table.setAttribute("aria-pressed", String(Boolean(state.table)));
+    this.#table.ariaPressed = String(Boolean(state.table));
     if (changed.has("query") && state.query && !complaint) this.app.announce(`${many(count)} of ${plural(data.n, "row")} found`);
   }
 
@@ -77,13 +78,13 @@ export class Controls implements Part {
     const note = h("div.flash", { "aria-hidden": "true" }, text);
     this.app.root.append(note);
     this.app.announce(text);
-    window.setTimeout(() => note.remove(), 2000 + 60 * text.length);
+    setTimeout(() => note.remove(), 2000 + 60 * text.length);
   }
 
   #key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     const { state } = this.app;
-    if (this.#help.open) return; // its keys are the dialog's
+    if (this.app.root.querySelector("dialog[open]")) return; // its keys are the dialog's
     if (event.key === "Escape") {
       if (state.pinned >= 0) this.app.set({ pinned: -1 });
       else if (state.selection.length) this.app.set({ selection: new Uint32Array() });
@@ -100,6 +101,8 @@ export class Controls implements Part {
       m: () => this.app.set({ panel: "ranking", list: "moves", colour: "move" }),
       r: () => this.app.set({ panel: "review" }),
       c: () => this.app.set({ panel: "columns" }),
+      w: () => this.app.set(this.app.data.whatIf.length ? { panel: "whatif" } : {}),
+      v: () => enlarge(this.app, state.pinned),
       b: () => this.app.set({ table: state.table ? "" : "table" }),
     };
     if (!Object.hasOwn(acts, event.key)) return;

@@ -39,6 +39,11 @@ export interface Data {
   near?: (row: number) => number[] | undefined; // the nearest typical row first
   heat?: (row: number) => Heat | undefined;
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
+  whatIf: string[]; // columns whose values may be changed; what follows is asked of the host as well
+  way: boolean; // from a row to a typical place
+  words: boolean; // that make a text odd
+  whole: boolean; // pictures and texts as large as they are
+  against?: { name: string; mixing: Mixing; g: Uint16Array; l: Uint16Array }; // what another model says
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -115,6 +120,10 @@ function read(whole: ArrayBuffer, print: string): Data {
     asks: reasons === "ask" || neighbours === "ask",
     colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
+    whatIf: header.what_if ?? [],
+    way: Boolean(header.way),
+    words: Boolean(header.words),
+    whole: Boolean(header.whole),
     print,
     end: () => undefined,
   };
@@ -123,6 +132,11 @@ function read(whole: ArrayBuffer, print: string): Data {
     const all = get<Uint8Array>(items.curves);
     const moments = all.length / n;
     data.curve = (row) => all.subarray(row * moments, (row + 1) * moments);
+  }
+  if (header.against) {
+    const { name, mixing, heads: others } = header.against;
+    const [g, l] = planes(get(others), n, 2, Uint16Array);
+    data.against = { name, mixing, g, l };
   }
   if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
   if (neighbours && neighbours !== "ask") data.near = embeddedNeighbours(neighbours, get);
@@ -164,7 +178,7 @@ function column(header: Header["columns"][number], get: Get): Column {
   const shown = kind === "date" ? day : number;
   let known: Summary | undefined;
   const summary = () => (known ??= summaryOf(values));
-  return { name, kind, values, summary, text: (row) => (Number.isNaN(values[row]) ? "" : shown(values[row])) };
+  return { name, kind, values, summary, text: (row) => (isNaN(values[row]) ? "" : shown(values[row])) };
 }
 
 function pictures(places: EmbeddedPictures, get: Get): [(row: number) => string | undefined, () => void] {

@@ -3,6 +3,7 @@
 import type { App, Changed, Part } from "./app";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
+import { moreButton } from "./full";
 import { type Answers, weighed } from "./why";
 import { many, percent, score, short, signed } from "./words";
 
@@ -32,13 +33,13 @@ export class Detail implements Part {
 
   #show(): void {
     const { pinned } = this.app.state;
-    const reviewing = this.app.state.panel === "review"; // there the row of the card stands in the panel
+    const reviewing = ["review", "whatif"].includes(this.app.state.panel); // there the row of the card stands in the panel
     const row = this.#hovered >= 0 ? this.#hovered : reviewing ? -1 : pinned;
     this.element.hidden = row < 0;
     if (row < 0) return;
     const fixed = row === pinned;
     this.element.setAttribute("role", fixed ? "region" : "tooltip");
-    this.element.setAttribute("aria-label", `Row ${this.app.data.id(row)}`);
+    this.element.ariaLabel = `Row ${this.app.data.id(row)}`;
     this.element.classList.toggle("fixed", fixed);
     this.#fill(row, fixed);
     if (row !== this.#row) this.#ask(row);
@@ -56,13 +57,14 @@ export class Detail implements Part {
     const columns = data.columns.filter((c) => c.name !== data.itemColumn).slice(0, COLUMNS);
     this.element.replaceChildren(
       h("div.head", h("h2", `Row ${many(data.id(row))}`), app.flagged(row) && h("span.flag", "outlier"),
-        fixed && h("button.plain", { "aria-label": "Close", onclick: () => this.#close() }, icon("close"))),
+        fixed && h("button.plain", { label: "Close", onclick: () => this.#close() }, icon("close"))),
       h("div.what", face(app, row, true),
         h("div.numbers", {},
           h("div.big", score(scores.value(row))),
           h("div", `rank ${many(rank)} of ${many(data.n)}`),
           h("div.soft", `more central than ${percent(1 - rank / data.n)}`),
           p !== undefined && h("div.soft", `p-value ${short(p)}`))),
+      fixed ? moreButton(app, row) : "",
       h("div.along", h("span", "global ", h("b", score(g))), profile(app, row, 120, 36), h("span", h("b", score(l)), " local")),
       h("div.reasons"),
       h("dl", ...columns.flatMap((c) => [h("dt", c.name), h("dd", c.text(row) || "—")])));
@@ -90,7 +92,7 @@ export class Detail implements Part {
   #ask(row: number): void {
     const question = ++this.#asked;
     if (!this.app.data.asks) return;
-    window.setTimeout(() => {
+    setTimeout(() => {
       if (question !== this.#asked) return; // the pointer has gone on
       void this.answers.ask(row).then(() => {
         if (question !== this.#asked) return;
@@ -115,7 +117,7 @@ export function reasonsList(app: App, row: number, reasons: { name: string; valu
   return h("ul", ...reasons.map(({ name, value }) => {
     const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
     bar.style.width = `${(46 * Math.abs(value)) / most}%`;
-    const held = app.data.columns.find((c) => c.name === name)?.text(row);
+    const held = row < 0 ? "" : app.data.columns.find((c) => c.name === name)?.text(row);
     return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar), h("span.amount", signed(value)));
   }));
 }

@@ -8,11 +8,11 @@ const SPEEDS = ["0.5", "1", "2", "4"];
 
 export class Dial implements Part {
   readonly element: HTMLElement;
-  readonly #slider = h("input.turn", { type: "range", min: 0, max: 1, step: 0.01, "aria-label": "t, from global to local" });
+  readonly #slider = h("input.turn", { type: "range", min: 0, max: 1, step: 0.01, label: "t, from global to local" });
   readonly #value = h("output.value", { "aria-hidden": "true" });
   readonly #play = h("button.round", { onclick: () => this.#toggle() });
   readonly #loop = h("button.small", { "aria-pressed": "false", title: "To and fro until stopped", onclick: () => this.#again() }, "loop");
-  readonly #speed = h("select.small", { "aria-label": "Speed" }, ...SPEEDS.map((value) => h("option", { value }, `${value}×`)));
+  readonly #speed = h("select.small", { label: "Speed" }, ...SPEEDS.map((value) => h("option", { value }, `${value}×`)));
   #turning = 0;
 
   constructor(private readonly app: App) {
@@ -29,7 +29,7 @@ export class Dial implements Part {
       pointercancel: () => app.hold(false),
       blur: () => app.hold(false),
     });
-    this.element = h("section.dial", { "aria-label": "The dial t" },
+    this.element = h("section.dial", { label: "The dial t" },
       h("div.reading", h("span.t", { "aria-hidden": "true" }, "t"), this.#value, this.#loop, this.#speed, this.#play),
       this.#slider,
       h("div.ends", {},
@@ -43,7 +43,7 @@ export class Dial implements Part {
     if (!changed.has("t")) return;
     const { t } = this.app.state;
     this.#slider.value = String(t);
-    this.#slider.setAttribute("aria-valuetext", `t = ${t.toFixed(2)}, ${t < 0.33 ? "mostly global" : t > 0.67 ? "mostly local" : "in between"}`);
+    this.#slider.ariaValueText = `t = ${t.toFixed(2)}, ${t < 0.33 ? "mostly global" : t > 0.67 ? "mostly local" : "in between"}`;
     this.#slider.style.setProperty("--at", String(t));
     this.#value.textContent = t.toFixed(2);
   }
@@ -54,7 +54,7 @@ export class Dial implements Part {
   }
 
   #again(): void {
-    this.#loop.setAttribute("aria-pressed", String(this.#loop.getAttribute("aria-pressed") !== "true"));
+    this.#loop.ariaPressed = String(this.#loop.getAttribute("aria-pressed") !== "true");
   }
 
   #toggle(): void {
@@ -91,7 +91,7 @@ export class Dial implements Part {
   #show(): void {
     const label = this.#turning ? "Stop" : "Turn the dial from global to local";
     this.#play.replaceChildren(icon(this.#turning ? "pause" : "play"));
-    this.#play.setAttribute("aria-label", label);
+    this.#play.ariaLabel = label;
     this.#play.title = label;
   }
 

@@ -7,7 +7,7 @@ type Props = Record<string, Value>;
 type Tag<T extends string> = T extends `${infer Name}.${string}` ? Name : T;
 type Made<T extends string> = Tag<T> extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Tag<T>] : HTMLElement;
 
-/** h("button.small", {onclick, "aria-label": "..."}, "text"); what is nothing is left out */
+/** h("button.small", {onclick, label: "..."}, "text"): a label is for those who cannot see; what is nothing is left out */
 export function h<T extends string>(what: T, ...rest: (Child | Props)[]): Made<T> {
   return fill(document.createElement(what.split(".")[0]), what, rest) as unknown as Made<T>;
 }
@@ -31,7 +31,7 @@ function fill<E extends HTMLElement | SVGElement>(element: E, what: string, rest
 function set(element: Element, name: string, value: Value): void {
   if (value === undefined || value === false) return;
   if (name.startsWith("on")) element.addEventListener(name.slice(2), value as () => void);
-  else element.setAttribute(name, value === true ? "" : String(value));
+  else element.setAttribute(name === "label" ? "aria-label" : name, value === true ? "" : String(value));
 }
 
 type Events = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
@@ -48,6 +48,8 @@ const ICONS: Record<string, string> = {
   out: "M5 12h14",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
   near: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 2v4m0 12v4M2 12h4m12 0h4",
+  groups: "M12 4c5 0 8 3 8 7s-4 9-9 9-7-4-7-8 3-8 8-8Zm0 5a3 3 0 1 1-1 6 3 3 0 0 1 1-6Z",
+  twin: "M4 5h7v14H4ZM13 5h7v14h-7Z",
   table: "M4 5h16v14H4ZM4 10h16M4 14.5h16M10 5v14",
   back: "M9 7 4 12l5 5M4 12h10a5 5 0 0 1 0 10",
   loop: "M4 12a7 7 0 0 1 12-5l3 3m0-5v5h-5M20 12a7 7 0 0 1-12 5l-3-3m0 5v-5h5",

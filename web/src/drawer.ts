@@ -27,9 +27,9 @@ export class Drawer implements Part {
     const pick = (row: number, event: MouseEvent | KeyboardEvent) => this.#pick(row, event);
     this.#views = { table: new Table(app, this.#rows, pick, () => this.#refresh()), gallery: new Gallery(app, this.#rows, pick) };
     this.#modes = MODES.map(([mode, name]) => h("button.small", { onclick: () => app.set({ table: mode }) }, name));
-    this.element = h("section.drawer", { "aria-label": "Rows", hidden: true },
+    this.element = h("section.drawer", { label: "Rows", hidden: true },
       h("div.row", h("h2", "Rows"), this.#said, h("span.modes", ...this.#modes),
-        h("button.plain", { "aria-label": "Close the table", onclick: () => app.set({ table: "" }) }, icon("close"))),
+        h("button.plain", { label: "Close the table", onclick: () => app.set({ table: "" }) }, icon("close"))),
       this.#views.table.element, this.#views.gallery.element);
     const watch = new ResizeObserver(() => app.state.table && this.#view.refresh());
     watch.observe(this.element);
@@ -49,7 +49,7 @@ export class Drawer implements Part {
     this.element.hidden = !table;
     if (!table) return;
     MODES.forEach(([mode], k) => {
-      this.#modes[k].setAttribute("aria-pressed", String(mode === table));
+      this.#modes[k].ariaPressed = String(mode === table);
       this.#views[mode].element.hidden = mode !== table;
     });
     if (any(changed, "table", "query", "ranges", "brush", "selection")) this.#refresh();

@@ -4,24 +4,38 @@ import type { App } from "./app";
 import { guiltyFirst } from "./compare";
 import { ODD } from "./colours";
 import { h, s } from "./dom";
-import type { Heat } from "./header";
+import type { Heat, Word } from "./header";
 import { scoreOf } from "./scores";
 import { warmth } from "./why";
 import { many, score } from "./words";
 
 /** The row itself, small on a card and larger where there is room; "" if its columns stand below anyway. */
-export function face(app: App, row: number, large = false, heat?: Heat): HTMLElement | "" {
+export function face(app: App, row: number, large = false, heat?: Heat, words: Word[] = []): HTMLElement | "" {
   const { data } = app;
   if (data.kind === "picture") return picture(app, row, heat);
   if (data.kind === "series" && data.curve) return h("span.face.curve", curve(app, data.curve(row), heat));
   if (data.kind === "text") {
     const column = data.columns.find((c) => c.name === data.itemColumn);
+    if (words.length) return h("span.face.text", ...guilty(words, app.state.t));
     if (column) return h("span.face.text", column.text(row) || "—");
   }
   if (large) return ""; // its columns stand below
   const columns = guiltyFirst(data.columns, data.guilty).slice(0, 4);
   if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
   return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.text(row) || "—")));
+}
+
+/** The text, with the words painted without which it would be more typical. */
+function guilty(words: Word[], t: number): (HTMLElement | string)[] {
+  const values = words.map(({ global, local }) => (1 - t) * global + t * local);
+  const most = Math.min(...values, -1e-9);
+  return words.map(({ text }, k) => {
+    const weight = values[k] / most;
+    if (weight < 0.2) return text;
+    const word = h("mark.guilty", text);
+    word.style.setProperty("--weight", `${Math.round(12 + 48 * weight)}%`);
+    return word;
+  });
 }
 
 /** A picture, from the page or from the host; an empty place where there is none. */
@@ -41,7 +55,7 @@ const on_error = (image: HTMLImageElement, act: () => void) => image.addEventLis
 
 /** The pixels that take from the score in the colour of odd rows, over the picture. */
 function painted(app: App, heat: Heat): HTMLCanvasElement {
-  const canvas = h("canvas.heat", { width: heat.width, height: heat.height, role: "img", "aria-label": "what makes it odd, in red" });
+  const canvas = h("canvas.heat", { width: heat.width, height: heat.height, role: "img", label: "what makes it odd, in red" });
   const c = canvas.getContext("2d")!;
   const image = c.createImageData(heat.width, heat.height);
   warmth(heat, app.state.t).forEach((value, k) => {
@@ -71,7 +85,7 @@ export function profile(app: App, row: number, width: number, height: number): S
   const y = (f: number) => 3 + (1 - f) * (height - 6);
   const x = (u: number) => 3 + u * (width - 6);
   return s("svg.profile", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `from ${score(g)} global to ${score(l)} local` },
+    label: `from ${score(g)} global to ${score(l)} local` },
     s("line.ground", { x1: x(0), x2: x(1), y1: y(0), y2: y(0) }),
     s("line.way", { x1: x(0), y1: y(g), x2: x(1), y2: y(l) }),
     s("circle", { cx: x(t), cy: y(g + (l - g) * t), r: Math.min(3.5, height / 7) }));

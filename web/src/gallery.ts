@@ -12,7 +12,7 @@ const SIZES = { picture: [92, 118], series: [150, 76], text: [240, 104], "": [24
 export class Gallery {
   readonly element: HTMLElement;
   readonly scroller: Scroller;
-  readonly #list = h("ol.gallery", { "aria-label": "Rows" });
+  readonly #list = h("ol.gallery", { label: "Rows" });
   readonly #made = new Map<number, HTMLElement>(); // those in sight
 
   constructor(

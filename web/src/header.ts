@@ -81,6 +81,12 @@ export interface Mixing {
   veto: boolean;
 }
 
+export interface Against {
+  name: string;
+  mixing: Mixing;
+  heads: StoredArray;
+}
+
 export interface Header {
   title: string;
   n: number;
@@ -99,6 +105,11 @@ export interface Header {
   heat?: EmbeddedHeat;
   colour?: string;
   guilty?: string[];
+  what_if?: string[];
+  way?: boolean;
+  words?: boolean;
+  whole?: boolean;
+  against?: Against;
 }
 
 export interface Reason {
@@ -117,6 +128,17 @@ export interface Why {
   reasons: Reason[];
   near: number[];
   heat?: Heat;
+}
+
+export interface WhatIf {
+  heads: [number, number];
+  reasons: Reason[];
+}
+
+export interface Word {
+  text: string;
+  global: number;
+  local: number;
 }
 
 export interface Mark {

@@ -6,9 +6,9 @@ import { many, percent, plural } from "./words";
 
 const KEPT = "centrality keys";
 const KEYS: [string, string][] = [
-  ["t", "to the dial; arrow keys turn it"], ["/", "to the search box"], ["r, c, b", "review, columns, table"],
+  ["t", "to the dial; arrow keys turn it"], ["/", "to the search box"], ["r, c, b, w", "review, columns, table, what if (where Python runs)"],
   ["m", "the rows that move most"], ["arrows, + − 0", "move and zoom the map"],
-  ["n, p", "next and previous row, from the most peripheral on"], ["x, z", "select the row of the card, zoom to what is selected"],
+  ["n, p", "next and previous row, from the most peripheral on"], ["x, z", "select the row of the card, zoom to what is selected"], ["v", "the row of the card in full"],
   ["o, f, l, u", "while reviewing: outlier, fine, later, undo"],
   ["Shift, Alt + drag", "select a box, a lasso; with Ctrl to add"], ["Esc", "close, clear"],
 ];

@@ -27,7 +27,7 @@ export class Histogram implements Part {
       tick.style.left = `${100 * Math.sqrt(f)}%`;
       return tick;
     });
-    this.element = h("section.histogram", { "aria-label": "Distribution of centrality" },
+    this.element = h("section.histogram", { label: "Distribution of centrality" },
       h("h2", "Distribution", this.#said, this.#select, this.#clear), this.#brush.element,
       h("div.scale", { "aria-hidden": "true" }, ...ticks));
     const watch = new ResizeObserver(() => this.app.paint && this.#draw());

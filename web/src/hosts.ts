@@ -20,7 +20,8 @@ export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
   bytes(): Bytes | Promise<Bytes>;
   marks: Keeper;
-  picture?(row: number): Promise<string | undefined>; // its address
+  picture?(row: number, full?: boolean): Promise<string | undefined>; // its address
+  ask?<T>(what: "words" | "texts" | "what-if" | "way", row: number, given?: unknown): Promise<T>; // of the model itself
   why?(row: number): Promise<Why>;
   wanted?(data: Data): Partial<State>; // to begin with
   follow?(act: (change: Partial<State>) => void, data: Data): void; // somebody else has changed the state
@@ -81,7 +82,9 @@ export function fromServer(): Host {
     linked: true,
     marks,
     bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
-    picture: (row) => Promise.resolve(`picture/${row}`),
+    picture: (row, full) => Promise.resolve(`${full ? "full" : "picture"}/${row}`),
+    ask: async <T>(what: string, row: number, given?: unknown) =>
+      (await ask(`${what}/${row}`, given === undefined ? {} : { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
     why: async (row) => (await ask(`why/${row}`)).json() as Promise<Why>,
   };
 }

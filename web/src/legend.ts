@@ -34,7 +34,7 @@ export class Legend implements Part {
     if (rest.length) named.push(entry(OTHER, plural(rest.length, "more level"), rest));
     if (values!.subarray(0, Math.min(data.n, 1e5)).includes(0)) named.push(entry(-255, "missing", [0]));
     this.element.replaceChildren(h("b", paint.label), ...named);
-    this.element.setAttribute("aria-label", `Colours: ${paint.label}`);
+    this.element.ariaLabel = `Colours: ${paint.label}`;
   }
 
   /** The first click leaves only these levels, further ones take others in or out. */
@@ -57,6 +57,6 @@ export class Legend implements Part {
     const words = paint.byScore ? paint.ends : ["", ""];
     const end = (k: number) => h("span.end", words[k] ? h("i", words[k]) : null, h("span.number", ends[k]));
     this.element.replaceChildren(h("b", paint.label), end(0), bar, end(1));
-    this.element.setAttribute("aria-label", `Colours: ${paint.label}, from ${ends[0]} to ${ends[1]}`);
+    this.element.ariaLabel = `Colours: ${paint.label}, from ${ends[0]} to ${ends[1]}`;
   }
 }

@@ -1,6 +1,7 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
 import { App, type Part } from "./app";
+import { Beside } from "./beside";
 import { Cards } from "./cards";
 import { ColumnsPanel } from "./columns";
 import { Controls } from "./controls";
@@ -18,6 +19,7 @@ import { Outliers } from "./outliers";
 import { Panels } from "./panels";
 import { Queue } from "./queue";
 import { Selection } from "./selection";
+import { WhatIf } from "./whatif";
 import { Answers } from "./why";
 
 /** Show the page; what comes back takes it down. */
@@ -44,9 +46,19 @@ async function mount(root: HTMLElement, host: Host): Promise<() => void> {
 
 function build(app: App, live: HTMLElement): void {
   const answers = new Answers(app);
-  const map = new MapPart(app, (row) => detail.hover(row));
+  const map = new MapPart(app, (row) => {
+    detail.hover(row);
+    beside.show(row);
+  });
+  const beside: Beside = new Beside(app, (row) => {
+    detail.hover(row);
+    map.show(row);
+  });
   const detail: Detail = new Detail(app, answers, (row) => map.toPixels(row));
-  const point = (row: number) => map.show(row, true);
+  const point = (row: number) => {
+    map.show(row, true);
+    beside.show(row);
+  };
   app.host.hover?.((id) => {
     point(app.data.row(id));
     detail.hover(app.data.row(id));
@@ -56,13 +68,15 @@ function build(app: App, live: HTMLElement): void {
   const dial = new Dial(app);
   const drawer = new Drawer(app, point);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),
-    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app) })];
-  map.canvas.setAttribute("aria-label", `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`);
+    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app),
+      ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
+  map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
   map.element.append(detail.element);
-  app.parts.push(map, dial, detail);
+  app.parts.push(map, beside, dial, detail);
+  app.resting.push(() => beside.rest());
   app.panels.push(controls, legend, ...panels, drawer);
   app.root.replaceChildren(controls.element,
-    h("main", h("div.left", map.tools, map.element, legend.element, drawer.element), h("aside", { "aria-label": "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
+    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");

@@ -6,6 +6,7 @@ import { around, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, 
 import { h, icon } from "./dom";
 import { Far } from "./far";
 import { type Gestured, Gestures, type Tool } from "./gestures";
+import { Groups } from "./groups";
 import { Labels } from "./labels";
 import { Places } from "./places";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
@@ -25,8 +26,11 @@ export class MapPart implements Part, Gestured {
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
   readonly #far: Far;
   readonly #labels: Labels;
+  readonly #groups: Groups;
   #points: Points;
   readonly #tools: Record<Tool, HTMLButtonElement>;
+  readonly #grouped: HTMLButtonElement;
+  readonly #twin: HTMLButtonElement;
   readonly #gestures: Gestures;
   readonly #frame: Frame;
   #places?: Places;
@@ -37,7 +41,7 @@ export class MapPart implements Part, Gestured {
   #arranged = -1; // the t whose order the points are in
   #ratio = 1;
   #walk = -1; // where the keyboard stands in the ranking
-  #blank = false; // nothing is drawn over the points
+  #overlaid = "?"; // what is drawn over the points, as far as that is told by few words
   readonly #named: boolean; // the axes are columns of the data
 
   constructor(
@@ -49,23 +53,28 @@ export class MapPart implements Part, Gestured {
     this.#frame = { width: 1, height: 1, square: half[0] === half[1], reach: Math.max(...app.data.axes.reach) };
     this.#far = new Far(app);
     this.#labels = new Labels(app);
+    this.#groups = new Groups(app);
     this.#named = !/^(UMAP|PCA|\d)/.test(names[0]);
     this.#budget = Math.min(app.data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
-      h("button", { title: label, "aria-label": label, onclick: act }, icon(name));
+      h("button", { title: label, label, onclick: act }, icon(name));
     this.#tools = {
       pan: button("pan", "Move the map", () => this.#use("pan")),
       box: button("box", "Select a box (or Shift and drag)", () => this.#use("box")),
       lasso: button("lasso", "Select with a lasso (or Alt and drag)", () => this.#use("lasso")),
     };
+    this.#grouped = button("groups", "Lines around groups, and their names", () => app.set({ groups: app.state.groups === "on" ? "off" : "on" }));
+    this.#twin = button("twin", "A second map at another t", () => app.set({ beside: app.state.beside < 0 ? (app.state.t < 0.5 ? 1 : 0) : -1 }));
     const zooms = [
       button("in", "Zoom in", () => this.zoomBy(1.5)),
       button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
       button("fit", "Show the whole map", () => this.fit()),
       button("near", "Zoom to what is selected or found", () => this.near()),
+      this.#grouped,
+      this.#twin,
     ];
     this.element = h("div.stage", this.canvas, this.#over, this.#lost);
-    this.tools = h("div.tools", { role: "toolbar", "aria-label": "Map" }, ...Object.values(this.#tools), ...zooms);
+    this.tools = h("div.tools", { role: "toolbar", label: "Map" }, ...Object.values(this.#tools), ...zooms);
     // In a notebook the page must still scroll: there the map zooms once it has been clicked.
     this.#gestures = new Gestures(this, () => app.host.linked || document.activeElement === this.canvas);
     this.#use("pan");
@@ -105,6 +114,8 @@ export class MapPart implements Part, Gestured {
 
   update(changed: Changed): void {
     if (this.#frame.width === 1) this.#resize(); // the first time
+    this.#grouped.ariaPressed = String(this.app.state.groups === "on");
+    this.#twin.ariaPressed = String(this.app.state.beside >= 0);
     if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
     if (any(changed, "query", "ranges", "selection")) this.#mark();
     if (any(changed, "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
@@ -234,7 +245,7 @@ export class MapPart implements Part, Gestured {
 
   #use(tool: Tool): void {
     this.#gestures.tool = tool;
-    for (const [name, button] of Object.entries(this.#tools)) button.setAttribute("aria-pressed", String(name === tool));
+    for (const [name, button] of Object.entries(this.#tools)) button.ariaPressed = String(name === tool);
     this.canvas.style.cursor = tool === "pan" ? "grab" : "crosshair";
   }
 
@@ -251,7 +262,7 @@ export class MapPart implements Part, Gestured {
       canvas.width = Math.round(frame.width * this.#ratio);
       canvas.height = Math.round(frame.height * this.#ratio);
     }
-    this.#blank = false;
+    this.#overlaid = "?";
     return true;
   }
 
@@ -311,16 +322,20 @@ export class MapPart implements Part, Gestured {
     const rows = [...new Set([this.app.state.pinned, this.#hovered])].filter((row) => row >= 0);
     const corners = this.#gestures.corners();
     const signs = this.#signs();
-    const empty = !rows.length && !corners.length && !this.#named && !signs.length && !this.#far.any && !this.#labels.any;
-    if (empty && this.#blank) return; // the browser would put together the whole page again
-    this.#blank = empty;
+    const { dark, state, paint } = this.app;
+    const resting = !corners.length && !signs.length && !this.#far.any;
+    const empty = resting && !rows.length && !this.#named && !this.#groups.any && !this.#labels.any;
+    const { x, y, zoom } = state;
+    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any].join() : "?";
+    if (overlaid !== "?" && overlaid === this.#overlaid) return; // the browser would put together the whole page again
+    this.#overlaid = overlaid;
     this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
     const c = this.#over.getContext("2d")!;
-    const { dark } = this.app;
     const ink = dark ? "#fff" : "#111";
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
     this.#far.draw(c, this.#frame, this.app.state);
+    this.#groups.draw(c, this.#frame, this.app.state);
     this.#labels.draw(c, this.#frame, this.app.state);
     for (const row of signs) this.#sign(c, row);
     for (const row of rows) {

@@ -9,6 +9,8 @@ interface Answer {
   question: number;
   why?: Why;
   picture?: boolean; // its file comes beside the message
+  answer?: unknown; // to a question with a name
+  wrong?: string; // with the question
 }
 type Said = Record<string, string>;
 
@@ -25,8 +27,8 @@ class Questions {
   };
 
   ask<T>(what: object, read: (answer: Answer, file?: DataView<ArrayBuffer>) => T): Promise<T> {
-    return new Promise((done) => {
-      this.#waiting.set(++this.#asked, (answer, file) => done(read(answer, file)));
+    return new Promise((done, fail) => {
+      this.#waiting.set(++this.#asked, (answer, file) => (answer.wrong ? fail(new Error(answer.wrong)) : done(read(answer, file))));
       this.model.send({ question: this.#asked, ...what });
     });
   }
@@ -40,13 +42,13 @@ export function fromNotebook(model: NotebookModel): Host {
     listeners.push([event, then]);
   };
   listen("msg:custom", questions.answered);
-  const addresses = new Map<number, Promise<string | undefined>>();
+  const addresses = new Map<string, Promise<string | undefined>>();
   const tell = (changes: Record<string, unknown>) => {
     for (const [name, value] of Object.entries(changes)) model.set(name, value);
     model.save_changes();
   };
-  const picture = (row: number) =>
-    questions.ask({ picture: row }, (_, file) => file && URL.createObjectURL(new Blob([file], { type: file.getUint8(0) === 0x89 ? "image/png" : "image/jpeg" })));
+  const picture = (row: number, full?: boolean) =>
+    questions.ask({ picture: row, ...(full && { full }) }, (_, file) => file && URL.createObjectURL(new Blob([file], { type: file.getUint8(0) === 0x89 ? "image/png" : "image/jpeg" })));
   let hovered = -1;
   let told: Partial<State> = {}; // what both sides know
   return {
@@ -57,10 +59,12 @@ export function fromNotebook(model: NotebookModel): Host {
       const view = model.get("_bytes") as DataView<ArrayBuffer>;
       return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
     },
-    picture: (row) => {
-      if (!addresses.has(row)) addresses.set(row, picture(row));
-      return addresses.get(row)!;
+    picture: (row, full) => {
+      const name = `${row} ${full}`;
+      if (!addresses.has(name)) addresses.set(name, picture(row, full));
+      return addresses.get(name)!;
     },
+    ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
     why: (row) => questions.ask({ row }, (answer) => answer.why!),
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),
     follow: (act, data) => {

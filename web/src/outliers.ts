@@ -10,18 +10,18 @@ const LEAST = 0.0001; // level that can be typed
 export class Outliers implements Part {
   readonly element: HTMLElement;
   readonly #rule: HTMLSelectElement;
-  readonly #level = h("input", { type: "number", min: LEAST, max: 0.9999, step: 0.01, "aria-label": "Level" });
+  readonly #level = h("input", { type: "number", min: LEAST, max: 0.9999, step: 0.01, label: "Level" });
   readonly #said = h("span.said", { role: "status" });
   #wrong = ""; // about the level
 
   constructor(private readonly app: App) {
     const known = app.data.inliers;
-    this.#rule = h("select", { "aria-label": "Threshold" }, h("option", { value: "" }, "no threshold"),
+    this.#rule = h("select", { label: "Threshold" }, h("option", { value: "" }, "no threshold"),
       h("option", { value: "share" }, "most peripheral share"),
       h("option", { value: "fdr", disabled: !known }, known ? "false discovery rate" : "false discovery rate (needs holdout)"));
     on(this.#rule, { change: () => app.set({ rule: this.#rule.value as "" | "share" | "fdr" }) });
     on(this.#level, { input: () => this.#judge() });
-    this.element = h("section.outliers", { "aria-label": "Outliers" },
+    this.element = h("section.outliers", { label: "Outliers" },
       h("div.row", h("h2", "Outliers"), this.#rule, this.#level), this.#said);
   }
 
@@ -47,7 +47,7 @@ export class Outliers implements Part {
 
   #tell(): void {
     const { state, scores, limit } = this.app;
-    this.#level.setAttribute("aria-invalid", String(Boolean(this.#wrong)));
+    this.#level.ariaInvalid = String(Boolean(this.#wrong));
     const count = scores.count(limit);
     this.#said.textContent = !state.rule ? "None is called an outlier until you choose how."
       : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(scoreOf(limit))}` : `0 outliers: ${this.#why()}`);

@@ -6,11 +6,7 @@ import type { State } from "./state";
 
 export type Panel = Part & { element: HTMLElement };
 type Name = State["panel"];
-const NAMES: Record<Name, [string, string]> = {
-  ranking: ["Ranking", "The most peripheral and the most central rows, and those that move"],
-  review: ["Review", "The odd rows one after another, to be marked"],
-  columns: ["Columns", "What each column holds, with the selection laid over"],
-};
+const NAMES: Record<Name, string> = { ranking: "Ranking", review: "Review", columns: "Columns", whatif: "What if" };
 
 export class Panels implements Part {
   readonly element: HTMLElement;
@@ -22,20 +18,21 @@ export class Panels implements Part {
     private readonly panels: Partial<Record<Name, Panel>>,
   ) {
     const names = (Object.keys(NAMES) as Name[]).filter((name) => panels[name]);
-    this.#tabs = names.map((name) => [name, h("button.tab", { role: "tab", title: NAMES[name][1], onclick: () => app.set({ panel: name }) }, NAMES[name][0])]);
-    const tabs = h("div.tabs", { role: "tablist", "aria-label": "Panels" }, ...this.#tabs.map(([, tab]) => tab));
+    this.#tabs = names.map((name) => [name, h("button.tab", { role: "tab", onclick: () => app.set({ panel: name }) }, NAMES[name])]);
+    const tabs = h("div.tabs", { role: "tablist", label: "Panels" }, ...this.#tabs.map(([, tab]) => tab));
     on(tabs, { keydown: (event) => this.#key(event) });
     for (const name of names) panels[name]!.element.setAttribute("role", "tabpanel");
     this.element = h("div.panels", tabs, ...names.map((name) => panels[name]!.element));
   }
 
   update(changed: Changed): void {
-    const { panel } = this.app.state;
+    const wanted = this.app.state.panel;
+    const panel = this.panels[wanted] ? wanted : "ranking"; // a link may name one that is not here
     const everything: Changed = new Set([...(Object.keys(this.app.state) as (keyof State)[]), "marks"]);
     for (const [name, tab] of this.#tabs) {
       const chosen = name === panel;
       const part = this.panels[name]!;
-      tab.setAttribute("aria-selected", String(chosen));
+      tab.ariaSelected = String(chosen);
       tab.tabIndex = chosen ? 0 : -1;
       part.element.hidden = !chosen;
       if (chosen) part.update(this.#late.has(name) || changed.has("panel") ? everything : changed);

@@ -69,7 +69,7 @@ function condition(name: string, sign: string, value: string, data: Data, scores
   const score = column ? undefined : scored(name.toLowerCase(), data, scores);
   if (score) {
     const wanted = Number(value);
-    if (Number.isNaN(wanted) || sign === ":") throw new QueryError(`A number was wanted, as in ${name}<0.1, not “${name}${sign}${value}”.`);
+    if (isNaN(wanted) || sign === ":") throw new QueryError(`A number was wanted, as in ${name}<0.1, not “${name}${sign}${value}”.`);
     return (row) => compare(score(row), sign, wanted);
   }
   if (!column) {
@@ -80,7 +80,7 @@ function condition(name: string, sign: string, value: string, data: Data, scores
   if (column.kind === "number" || column.kind === "date") {
     const values = column.values!;
     const wanted = column.kind === "date" ? Date.parse(value) : Number(value);
-    if (Number.isNaN(wanted)) throw new QueryError(`A ${column.kind} was wanted after ${name}${sign}, not “${value}”.`);
+    if (isNaN(wanted)) throw new QueryError(`A ${column.kind} was wanted after ${name}${sign}, not “${value}”.`);
     return (row) => compare(values[row], sign, Math.fround(wanted) === values[row] ? values[row] : wanted);
   }
   const small = value.toLowerCase();

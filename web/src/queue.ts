@@ -3,6 +3,7 @@
 import { any, type App, type Changed, type Part } from "./app";
 import { comparison } from "./compare";
 import { h, icon, on } from "./dom";
+import type { Word } from "./header";
 import type { Said } from "./marks";
 import { save } from "./save";
 import { type Answers, sentences, weighed } from "./why";
@@ -15,15 +16,16 @@ const VERDICTS: [Exclude<Said, "">, string, string][] = [["outlier", "o", "Outli
 export class Queue implements Part {
   readonly element: HTMLElement;
   readonly #progress = h("span.said", { role: "status" });
-  readonly #bar = h("progress", { max: 1, value: 0, "aria-label": "Reviewed" });
+  readonly #bar = h("progress", { max: 1, value: 0, label: "Reviewed" });
   readonly #row = h("div.reviewed");
-  readonly #note = h("input", { type: "text", placeholder: "A note", "aria-label": "A note on this row", maxlength: 1000 });
+  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row", maxlength: 1000 });
   readonly #verdicts: HTMLButtonElement[];
   readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
   readonly #kept = h("span.said");
   #rows: number[] = []; // to be reviewed, from the most peripheral on
   #places = new Map<number, number>();
   #shown = -1;
+  #words: Word[] = []; // of the row that is shown, once they are known
 
   constructor(
     private readonly app: App,
@@ -34,7 +36,7 @@ export class Queue implements Part {
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
     on(this.#note, { change: () => this.#shown >= 0 && app.marks.set(this.#shown, { note: this.#note.value.trim() }) });
     const step = (by: 1 | -1, text: string, key: string) => h("button", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
-    this.element = h("section.review", { "aria-label": "Review" },
+    this.element = h("section.review", { label: "Review" },
       h("h2", "Review", this.#progress), this.#bar,
       h("div.verdicts", ...this.#verdicts),
       h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
@@ -76,18 +78,24 @@ export class Queue implements Part {
     const { app } = this;
     const { mark, note } = row < 0 ? { mark: "", note: "" } : app.marks.of(row);
     this.#verdicts.forEach((button, k) => {
-      button.setAttribute("aria-pressed", String(VERDICTS[k][0] === mark));
+      button.ariaPressed = String(VERDICTS[k][0] === mark);
       button.disabled = row < 0;
     });
     this.#note.disabled = row < 0;
     if (document.activeElement !== this.#note || row !== this.#shown) this.#note.value = note;
+    if (row !== this.#shown) this.#words = [];
     this.#shown = row;
     if (row < 0) {
       this.#row.replaceChildren(this.#rows.length ? h("button.start", { onclick: () => this.#go(this.#open(-1)) }, `Review ${plural(this.#rows.length, "row")}`) : h("p.none", "No rows left by the filter."));
       return;
     }
     this.#fill(row);
-    void this.answers.ask(row).then((why) => why && row === this.#shown && this.#fill(row));
+    const again = () => row === this.#shown && this.#fill(row);
+    void this.answers.ask(row).then((why) => why && again());
+    void this.answers.words(row).then((words) => {
+      this.#words = words;
+      if (words.length) again();
+    });
   }
 
   #fill(row: number): void {
@@ -104,7 +112,7 @@ export class Queue implements Part {
       h("p.facts", facts.join(" · ")),
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
-      comparison(app, row, why, reasons, (near) => app.set({ pinned: near })),
+      comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
         h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.value(near))})`))) || "");
   }

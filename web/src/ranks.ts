@@ -35,7 +35,7 @@ export class RankChart {
     });
     const said = rows.map((row, i) => `row ${this.app.data.id(row)} from ${percent(lines[i][0])} to ${percent(lines[i][AT - 1])}`).join(", ");
     this.element.replaceChildren(
-      s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Places in the ranking from t = 0 to t = 1: ${said}` },
+      s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", label: `Places in the ranking from t = 0 to t = 1: ${said}` },
         s("line.now", { x1: x(t), x2: x(t), y1: 0, y2: HIGH }), ...drawn),
       h("figcaption.said", about));
   }

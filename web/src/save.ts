@@ -5,5 +5,5 @@ import { h } from "./dom";
 export function save(name: string, file: Blob): void {
   const link = h("a", { href: URL.createObjectURL(file), download: name });
   link.click();
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

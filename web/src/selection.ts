@@ -9,7 +9,7 @@ import { Sets } from "./sets";
 import { csv, percent, plain, plural, score, short } from "./words";
 
 export class Selection implements Part {
-  readonly element = h("section.selection", { "aria-label": "Selection", hidden: true });
+  readonly element = h("section.selection", { label: "Selection", hidden: true });
 
   readonly #sets: Sets;
 

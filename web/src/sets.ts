@@ -9,7 +9,7 @@ const MOST = 50_000; // rows that a browser is asked to keep
 
 export class Sets {
   readonly element = h("div.sets");
-  readonly #name = h("input", { type: "text", placeholder: "Name it to keep it", "aria-label": "Name of the selection", maxlength: 60 });
+  readonly #name = h("input", { type: "text", placeholder: "Name it to keep it", label: "Name of the selection", maxlength: 60 });
   readonly #key: string;
   #kept: Kept = {};
 
@@ -33,7 +33,7 @@ export class Sets {
     this.#name.hidden = !selection.length || selection.length > MOST;
     this.element.replaceChildren(this.#name, ...Object.entries(this.#kept).map(([name, rows]) => h("span.set",
       h("button.small", { title: plural(rows.length, "row"), onclick: () => this.app.set({ selection: Uint32Array.from(rows) }) }, name),
-      h("button.plain", { "aria-label": `Forget ${name}`, onclick: () => this.#change(name) }, "×"))));
+      h("button.plain", { label: `Forget ${name}`, onclick: () => this.#change(name) }, "×"))));
   }
 
   #keep(): void {

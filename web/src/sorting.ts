@@ -17,7 +17,7 @@ function sortable(values: ArrayLike<number>): Uint32Array[] {
   const part = (which: number) => Uint32Array.from(floats, (v, i) => {
     const top = words[wide ? 2 * i + 1 : i];
     const word = words[wide ? 2 * i + which : i];
-    if (Number.isNaN(v)) return 0xffffffff;
+    if (isNaN(v)) return 0xffffffff;
     if (top & 0x80000000) return ~word;
     return which === (wide ? 1 : 0) ? word | 0x80000000 : word;
   });

@@ -13,10 +13,12 @@ export interface State {
   ranges: Ranges; // of columns
   rule: "" | "share" | "fdr";
   level: number; // of the rule
-  panel: "ranking" | "review" | "columns";
+  panel: "ranking" | "review" | "columns" | "whatif";
   list: "ends" | "moves";
   table: "" | "table" | "gallery";
   theme: "" | "light" | "dark";
+  groups: "on" | "off"; // lines around dense places, and names
+  beside: number; // the t of a second map, or -1
   pinned: number; // a row, or -1
   selection: Uint32Array;
 }
@@ -38,6 +40,8 @@ export const beginning = (t: number): State => ({
   list: "ends",
   table: "",
   theme: "",
+  groups: "on",
+  beside: -1,
   pinned: -1,
   selection: new Uint32Array(),
 });
@@ -52,7 +56,8 @@ export function written(state: State, first: State): string {
   if (Object.keys(state.ranges).length) out.set("ranges", JSON.stringify(state.ranges));
   if (state.rule) out.set("rule", `${state.rule}_${round(state.level)}`);
   if (state.pinned >= 0) out.set("row", String(state.pinned));
-  for (const key of ["colour", "query", "panel", "list", "table", "theme"] as const) {
+  if (state.beside >= 0) out.set("beside", round(state.beside));
+  for (const key of ["colour", "query", "panel", "list", "table", "theme", "groups"] as const) {
     if (state[key] !== first[key]) out.set(key, state[key]);
   }
   const rows = runs(state.selection);
@@ -112,7 +117,10 @@ export function readBack(text: string, first: State, n: number): State {
   if (Number.isInteger(row) && within(row, 0, n - 1)) state.pinned = row;
   state.colour = given.get("colour") ?? first.colour;
   state.query = given.get("query") ?? "";
-  state.panel = oneOf(given.get("panel"), ["ranking", "review", "columns"]);
+  state.panel = oneOf(given.get("panel"), ["ranking", "review", "columns", "whatif"]);
+  state.groups = oneOf(given.get("groups"), ["on", "off"]);
+  const beside = Number(given.get("beside") ?? -1);
+  if (within(beside, 0, 1)) state.beside = beside;
   state.list = oneOf(given.get("list"), ["ends", "moves"]);
   state.table = oneOf(given.get("table"), ["", "table", "gallery"]);
   state.theme = oneOf(given.get("theme"), ["", "light", "dark"]);

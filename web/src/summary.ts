@@ -19,7 +19,7 @@ export function summaryOf(values: ArrayLike<number>): Summary {
   let [count, least, most] = [0, Infinity, -Infinity];
   for (let i = 0; i < values.length; i++) {
     const v = values[i];
-    if (Number.isNaN(v)) continue;
+    if (isNaN(v)) continue;
     count++;
     if (v < least) least = v;
     if (v > most) most = v;

@@ -16,7 +16,7 @@ export class Table {
   readonly scroller: Scroller;
   readonly #head = h("thead");
   readonly #body = h("tbody");
-  readonly #table = h("table.rows", { role: "grid", "aria-label": "Rows", tabindex: 0 });
+  readonly #table = h("table.rows", { role: "grid", label: "Rows", tabindex: 0 });
   #columns: Column[] = [];
   #chosen?: Uint8Array; // the selection, row by row
   #names = "";
@@ -49,7 +49,7 @@ export class Table {
       for (const row of state.selection) this.#chosen[row] = 1;
     }
     this.#drawHead();
-    this.#table.setAttribute("aria-rowcount", String(this.rows.list.length + 1));
+    this.#table.ariaRowCount = String(this.rows.list.length + 1);
     this.scroller.size(this.rows.list.length, LINE, HEAD);
   }
 
@@ -78,25 +78,31 @@ export class Table {
   #draw(first: number, count: number): void {
     const lines = this.#body.children as HTMLCollectionOf<HTMLTableRowElement>;
     const cells = 3 + this.#columns.length;
-    while (lines.length < count) this.#body.append(h("tr", ...Array.from({ length: cells }, (_, k) => h(k ? "td" : "th", k ? {} : { scope: "row" }))));
+    while (lines.length < count) this.#body.append(h("tr", ...Array.from({ length: cells }, (_, k) => h(k ? "td" : "th", k ? {} : { scope: "row" }, " "))));
     while (lines.length > Math.max(0, count)) this.#body.lastChild!.remove();
-    for (let k = 0; k < count; k++) this.#line(lines[k], this.rows.list[first + k], first + k);
+    let line = this.#body.firstElementChild as HTMLElement | null;
+    for (let k = 0; k < count; k++, line = line!.nextElementSibling as HTMLElement | null) this.#line(line!, this.rows.list[first + k], first + k);
   }
 
-  #line(line: HTMLTableRowElement, row: number, place: number): void {
+  /** Nothing is made or measured here, and only what differs is changed: it is done for each line of each frame. */
+  #line(line: HTMLElement, row: number, place: number): void {
     const { app } = this;
-    line.dataset.row = String(row);
+    if (line.dataset.row !== String(row)) line.dataset.row = String(row);
     line.ariaRowIndex = String(place + 2);
-    line.className = `${row === app.state.pinned ? "pinned" : ""}${app.flagged(row) ? " flagged" : ""}`;
-    line.ariaSelected = String(Boolean(this.#chosen?.[row]));
-    const put = (k: number, text: string) => {
-      const cell = line.cells[k];
-      if (cell.textContent !== text) cell.textContent = text;
+    const look = `${row === app.state.pinned ? "pinned" : ""}${app.flagged(row) ? " flagged" : ""}`;
+    if (line.className !== look) line.className = look;
+    const chosen = String(Boolean(this.#chosen?.[row]));
+    if (line.ariaSelected !== chosen) line.ariaSelected = chosen;
+    let cell = line.firstElementChild;
+    const put = (text: string) => {
+      const held = cell!.firstChild as Text;
+      if (held.data !== text) held.data = text;
+      cell = cell!.nextElementSibling;
     };
-    put(0, many(app.data.id(row)));
-    put(1, score(app.scores.value(row)));
-    put(2, app.marks.of(row).mark);
-    this.#columns.forEach((column, k) => put(k + 3, column.text(row)));
+    put(many(app.data.id(row)));
+    put(score(app.scores.value(row)));
+    put(app.marks.of(row).mark);
+    for (const column of this.#columns) put(column.text(row));
   }
 
   /** Arrow keys go from row to row. */

@@ -1,13 +1,14 @@
 // Why a row scores as it does, and what lies near it: from the page's own bytes, or asked of the host and remembered.
 
 import type { App } from "./app";
-import type { Heat, Reason, Why } from "./header";
+import type { Heat, Reason, Why, Word } from "./header";
 import { day, number, percent, signed } from "./words";
 
 const REMEMBERED = 500; // answers
 
 export class Answers {
   readonly #known = new Map<number, Why>();
+  readonly #words = new Map<number, Promise<Word[]>>();
   readonly #asked = new Map<number, Promise<Why | undefined>>();
 
   constructor(private readonly app: App) {}
@@ -30,6 +31,17 @@ export class Answers {
       this.#asked.set(row, answer.finally(() => this.#asked.delete(row)));
     }
     return this.#asked.get(row);
+  }
+
+  /** What each word of a row's text adds; nothing where nobody can tell. */
+  async words(row: number): Promise<Word[]> {
+    const { host, data } = this.app;
+    if (!data.words || !host.ask) return [];
+    if (!this.#words.has(row)) {
+      this.#words.set(row, host.ask<Word[]>("words", row).catch(() => []));
+      if (this.#words.size > REMEMBERED) this.#words.delete(this.#words.keys().next().value!);
+    }
+    return this.#words.get(row)!;
   }
 
   #keep(row: number, why: Why): Why {
@@ -71,7 +83,7 @@ export function inItsTerms(app: App, name: string, row: number): string {
     return `${column.text(row) || "missing"}, as are ${percent(count / app.data.n)} of the rows`;
   }
   const value = column.values[row];
-  if (Number.isNaN(value)) return "missing";
+  if (isNaN(value)) return "missing";
   const { quarter, threeQuarters, low, high } = column.summary!();
   const text = column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(4)));
   const half = `half of the rows lie from ${text(quarter)} to ${text(threeQuarters)}`;

@@ -1,6 +1,7 @@
 // Numbers, counts and dates in few characters.
 
-export const many = (count: number) => count.toLocaleString("en");
+const english = new Intl.NumberFormat("en"); // made once: tables ask for it in every line
+export const many = (count: number) => english.format(count);
 
 /** "1 row", "2 rows"; of another word, its plural where it is not an s. */
 export const plural = (count: number, one: string, more = `${one}s`) => `${many(count)} ${count === 1 ? one : more}`;
@@ -36,4 +37,4 @@ export const csv = (lines: (string | number)[][]) =>
   [...lines.map((line) => line.map((cell) => quoted(String(cell))).join(",")), ""].join("\n");
 
 /** A number as a file has it: to float32's precision, and nothing for a gap. */
-export const plain = (value: number) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7))));
+export const plain = (value: number) => (isNaN(value) ? "" : String(Number(value.toPrecision(7))));

@@ -12,6 +12,7 @@ from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.explorer.view import View
+    from centrality.model.interface import CentralityModel
 
 HELP = "open the explorer page in a browser, or write it to one file"
 
@@ -35,6 +36,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
     )
+    command.add_argument(
+        "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
+    )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
@@ -48,7 +52,8 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
 
     if arguments.export is not None:
-        require_output(arguments.export, arguments.model, arguments.data)
+        others = [] if arguments.against is None else [arguments.against]
+        require_output(arguments.export, arguments.model, arguments.data, *others)
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
@@ -65,11 +70,20 @@ def run(arguments: argparse.Namespace) -> Result:
             random_state=arguments.random_state,
             title=arguments.title or Path(arguments.data).name,
             progress=shows_progress(arguments),
+            against=_other_model(arguments),
+            against_name="" if arguments.against is None else arguments.against.stem,
         )
     result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:
         return {**result, "page": str(arguments.export), "bytes": page.export(view, arguments.export)}
     return {**result, "url": _serve(arguments, view)}
+
+
+def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
+    """Return the model to compare with, if one was asked for."""
+    if arguments.against is None:
+        return None
+    return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
 
 
 def _serve(arguments: argparse.Namespace, view: "View") -> str:

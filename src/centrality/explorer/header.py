@@ -120,6 +120,14 @@ class Mixing(TypedDict):
     veto: bool
 
 
+class Against(TypedDict):
+    """Holds what another model says of the same rows."""
+
+    name: str
+    mixing: Mixing
+    heads: StoredArray
+
+
 class Header(TypedDict):
     """Describes a view and says where each of its arrays lies."""
 
@@ -140,6 +148,11 @@ class Header(TypedDict):
     heat: NotRequired[EmbeddedHeat]
     colour: NotRequired[str]  # the column that rows are coloured by to begin with
     guilty: NotRequired[list[str]]  # features, from the one that makes the odd rows odd most of all
+    what_if: NotRequired[list[str]]  # columns whose values the reader may change, where the host can score them
+    way: NotRequired[bool]  # the host knows the way from a row to a typical place
+    words: NotRequired[bool]  # the host can say which words of a text make it odd
+    whole: NotRequired[bool]  # the host has pictures and texts in full
+    against: NotRequired[Against]  # another model of the same rows
 
 
 # What a feature adds to the score of a row, against a typical point: at t = 0 and at t = 1; in between, part of both.
@@ -160,6 +173,17 @@ class Why(TypedDict):
     reasons: list[Reason]
     near: list[int]
     heat: NotRequired[Heat]
+
+
+class WhatIf(TypedDict):
+    """Says what a row would score, globally and locally, if it held something else, and why."""
+
+    heads: tuple[float, float]
+    reasons: list[Reason]
+
+
+# A piece of a text, and what it adds to the score at t = 0 and at t = 1.
+Word = TypedDict("Word", {"text": str, "global": float, "local": float})
 
 
 class Mark(TypedDict):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,9 @@ from centrality.explorer.columns import shortened
 from centrality.tables.images import IMAGE_SUFFIXES
 
 THUMBNAIL_SIDE = 96  # pixels, at most
+FULL_SIDE = 2000  # pixels of a picture in full: more than a screen shows
 CURVE_POINTS = 64
+_File = TypeVar("_File", bytes, str)
 ITEM_KINDS = "images (paths, PIL images or arrays), texts, series (one array a row), or a table"
 
 
@@ -29,17 +31,24 @@ class Items:
     texts: tuple[str, ...] = ()
     curves: NDArray[np.uint8] | None = None  # (n, CURVE_POINTS), each between its own smallest and largest value
     picture: Callable[[int], bytes] | None = None  # a PNG or JPEG file by row number
+    full: Callable[[int], bytes] | None = None  # the same, as large as it is
+    whole: Callable[[int], str] | None = None  # a text that was not cut
     column: str = "item"  # what the texts are called
     shape: tuple[int, int] | None = None  # height and width of grey pictures, or 1 and the length of series
 
     def take(self, rows: NDArray[np.intp]) -> "Items":
         """Return the items of these rows, in this order."""
-        picture_of_all = self.picture
+
+        def of_these(of_all: Callable[[int], _File] | None) -> Callable[[int], _File] | None:
+            return None if of_all is None else lambda i: of_all(int(rows[i]))
+
         return replace(
             self,
             texts=tuple(self.texts[i] for i in rows) if self.texts else (),
             curves=None if self.curves is None else self.curves[rows],
-            picture=None if picture_of_all is None else lambda i: picture_of_all(int(rows[i])),
+            picture=of_these(self.picture),
+            full=of_these(self.full),
+            whole=of_these(self.whole),
         )
 
 
@@ -54,14 +63,21 @@ def items_of(given: Collection[object], n: int) -> Items:
     items = list(given)
     first = next((item for item in items if item is not None), None)
     if isinstance(first, str) and not _is_image(first):
-        return Items("text", texts=tuple(shortened(str(item)) for item in items))
+        texts = tuple(shortened(str(item)) for item in items)
+        return Items("text", texts=texts, whole=lambda row: str(items[row]))
     if isinstance(first, str | Path | bytes) or hasattr(first, "thumbnail"):
-        return Items("picture", picture=lambda row: thumbnail(items[row]))
+        return _pictures(items)
     if isinstance(first, np.ndarray | Sequence) and np.ndim(first) == 1:
         return Items("series", curves=np.stack([curve(np.asarray(item, dtype=float)) for item in items]))
     if isinstance(first, np.ndarray) and first.ndim in (2, 3):
-        return Items("picture", picture=lambda row: thumbnail(items[row]))
+        return _pictures(items)
     raise InputTypeError(f"items must be {ITEM_KINDS}; got a list of {type(first).__name__}.")
+
+
+def _pictures(items: list[Any]) -> Items:
+    return Items(
+        "picture", picture=lambda row: thumbnail(items[row]), full=lambda row: thumbnail(items[row], FULL_SIDE)
+    )
 
 
 def _items_of_array(given: NDArray[Any]) -> Items:
@@ -71,22 +87,22 @@ def _items_of_array(given: NDArray[Any]) -> Items:
     if given.ndim in (3, 4):
         height, width, *channels = given.shape[1:]
         low, high = float(np.nanmin(given)), float(np.nanmax(given))  # over all pictures, so that they can be compared
-        picture = partial(_thumbnail_between, given, low, high)
-        return Items("picture", picture=picture, shape=(height, width) if channels in ([], [1]) else None)
+        small, full = (partial(_thumbnail_between, given, low, high, side) for side in (THUMBNAIL_SIDE, FULL_SIDE))
+        return Items("picture", picture=small, full=full, shape=(height, width) if channels in ([], [1]) else None)
     raise InputTypeError(f"items must be {ITEM_KINDS}; got an array of shape {given.shape}.")
 
 
-def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, row: int) -> bytes:
-    """Return a small picture of one of these, whose darkest and lightest are these."""
-    return thumbnail(_grey_levels(pictures[row], low, high))
+def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, side: int, row: int) -> bytes:
+    """Return a picture of one of these, whose darkest and lightest are these."""
+    return thumbnail(_grey_levels(pictures[row], low, high), side)
 
 
 def _is_image(name: str) -> bool:
     return name.lower().endswith(IMAGE_SUFFIXES) and Path(name).is_file()
 
 
-def thumbnail(item: object) -> bytes:
-    """Return a small picture of the item as the bytes of a file: PNG if it is tiny, else JPEG."""
+def thumbnail(item: object, side: int = THUMBNAIL_SIDE) -> bytes:
+    """Return a picture of the item, no side longer than this, as the bytes of a file: PNG if it is tiny, else JPEG."""
     image = optional("PIL.Image", "explore")
     if isinstance(item, np.ndarray):
         opened = image.fromarray(_grey_levels(np.squeeze(item)))
@@ -95,7 +111,7 @@ def thumbnail(item: object) -> bytes:
             image.open(io.BytesIO(item) if isinstance(item, bytes) else item) if not hasattr(item, "save") else item
         )
     opened = opened.convert("L" if opened.mode in ("1", "L", "I;16") else "RGB")
-    opened.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+    opened.thumbnail((side, side))
     file = io.BytesIO()
     if opened.width * opened.height <= 32 * 32:
         opened.save(file, "PNG", optimize=True)

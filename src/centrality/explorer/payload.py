@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality.explorer.columns import Column
 from centrality.explorer.header import (
     CategoryColumn,
@@ -21,16 +22,23 @@ from centrality.explorer.header import (
     EmbeddedPictures,
     EmbeddedReasons,
     Header,
+    Mixing,
     NoItems,
     NumberColumn,
     PictureItems,
+    Reason,
     SeriesItems,
     StoredArray,
     TextColumn,
     TextItems,
+    WhatIf,
     Why,
+    Word,
 )
+from centrality.explorer.live import Changes
 from centrality.explorer.view import MOST_COLUMNS, View, noteworthy_rows
+from centrality.scores.mixing import Mixing as HeadsMixing
+from centrality.scores.mixing import one_t
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
@@ -72,7 +80,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "title": view.title,
         "n": len(view),
         "t": view.t,
-        "mixing": {"local_weight": view.mixing.local_weight, "veto": view.mixing.veto},
+        "mixing": _mixing(view.mixing),
         "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)},
         "points": buffers.add(_planes(_fixed_point(view.points, center, half * reach), 3)),
         "heads": buffers.add(_planes(_sixteen_bit_roots(view.heads), 2)),
@@ -93,10 +101,31 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
             header["heat"] = heat
     if view.neighbours is not None:
         header["neighbours"] = _neighbours(view, buffers) if reasons else "ask"
+    if view.against is not None:
+        header["against"] = {
+            "name": view.against.name,
+            "mixing": _mixing(view.against.mixing),
+            "heads": buffers.add(_planes(_sixteen_bit_roots(view.against.heads), 2)),
+        }
+    if not reasons:
+        _tell_what_can_be_asked(view, header)
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
     return MARK + gzip.compress(body, compresslevel=6, mtime=0)
+
+
+def _tell_what_can_be_asked(view: View, header: Header) -> None:
+    """Say what a host that has the model at hand can answer."""
+    if view.live is not None:
+        header["what_if"] = list(view.live.columns)
+        header["way"] = view.live.has_way
+        header["words"] = view.live.has_words
+    header["whole"] = view.items.full is not None or view.whole_texts is not None
+
+
+def _mixing(mixing: HeadsMixing) -> Mixing:
+    return {"local_weight": mixing.local_weight, "veto": mixing.veto}
 
 
 def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -181,10 +210,11 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
     return PictureItems(kind="picture", embedded=embedded)
 
 
-def readable_picture(view: View, row: int) -> bytes | None:
+def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | None:
     """Return the file of a row's picture, or None if it is missing or cannot be read."""
+    picture = view.items.full if full and view.items.full is not None else view.items.picture
     try:
-        return None if view.items.picture is None else view.items.picture(row)
+        return None if picture is None else picture(row)
     except (OSError, SyntaxError, ValueError):  # as Pillow tells of damaged files
         return None
 
@@ -250,10 +280,40 @@ def why(view: View, row: int) -> Why:
         answer["near"] = view.neighbours(chosen)[0].tolist()
     if view.reasons is not None:
         contributions = view.reasons(chosen)
-        which, values = strongest(contributions)
-        pairs = zip(which[0], values[0].tolist(), strict=True)
-        answer["reasons"] = [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]
+        answer["reasons"] = _strongest_named(view, contributions)
         if (shape := view.heat_shape) is not None:
             values_of_heat = _warmth(contributions)[0].ravel().tolist()
             answer["heat"] = {"width": shape[1], "height": shape[0], "values": values_of_heat}
     return answer
+
+
+def _strongest_named(view: View, contributions: NDArray[np.float64]) -> list[Reason]:  # (1, features, 2)
+    which, values = strongest(contributions)
+    pairs = zip(which[0], values[0].tolist(), strict=True)
+    return [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]
+
+
+def what_if(view: View, row: int, changes: object) -> WhatIf:
+    """Say what a row would score if it held these values, by column, and why."""
+    if view.live is None:
+        raise InputError("No value of these rows can be changed.")
+    heads, parts = view.live.what_if(row, changes)
+    reasons = [] if parts is None else _strongest_named(view, parts[None])
+    return {"heads": (float(heads[0]), float(heads[1])), "reasons": reasons}
+
+
+def way(view: View, row: int, t: object) -> list[Changes]:
+    """Say what a row would have to hold to become typical, step by step."""
+    if view.live is None or not view.live.has_way:
+        raise InputError("Of these rows no way to a typical one is known.")
+    return view.live.way(row, one_t(t))
+
+
+def words(view: View, row: int) -> list[Word]:
+    """Say what each word of a row's text adds to its score."""
+    return view.live.words(row) if view.live is not None and view.live.has_words else []
+
+
+def whole_texts(view: View, row: int) -> dict[str, str]:
+    """Return the texts of a row as long as they are."""
+    return {} if view.whole_texts is None else view.whole_texts(row)

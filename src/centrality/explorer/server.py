@@ -3,9 +3,9 @@
 It listens on the loopback interface unless told otherwise. The address it prints holds a token, which the first visit
 exchanges for a cookie; without it every answer is a refusal. A name other than this machine's own in the Host header is
 refused too: a page from elsewhere could otherwise point its own name here (DNS rebinding). There are no paths to files,
-only the few addresses in `answer`; pictures are asked for by row number. What the reader says of rows is kept in the
-one file that the server was given for it. A client that says nothing, or reads nothing,
-is left after a while, and earlier when others come: it holds a thread.
+only the few addresses in `answer` and `consider`; pictures are asked for by row number. What the reader says of rows is
+kept in the one file that the server was given for it. A client that says nothing, or reads nothing, is left after a
+while, and earlier when others come: it holds a thread.
 """
 
 import ipaddress
@@ -23,9 +23,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from centrality._checks import InputError
-from centrality.explorer import marks, page
+from centrality.explorer import marks, page, payload
 from centrality.explorer.header import Mark
-from centrality.explorer.payload import pack, readable_picture, why
+from centrality.explorer.live import decoded
 from centrality.explorer.view import View
 
 HEADERS = {
@@ -40,6 +40,7 @@ Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
 MOST_MARKS = 20_000_000  # bytes of marks and notes
+MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
 MOST_DIGITS = 9  # of a row's number
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
@@ -55,7 +56,7 @@ class Explorer(ThreadingHTTPServer):
         self.view, self.host, self.token = view, host, secrets.token_urlsafe(24)
         self.marks_file = marks_file
         self._marks: list[Mark] = marks.read(marks_file) if marks_file is not None and marks_file.exists() else []
-        self.data = pack(view, pictures=False, reasons=False)
+        self.data = payload.pack(view, pictures=False, reasons=False)
         self._connections: dict[int, socket.socket] = {}  # by their thread's turn, the oldest first
         self._lock = threading.Lock()
         if ":" in host:
@@ -117,12 +118,28 @@ class Explorer(ThreadingHTTPServer):
             "/data": lambda: (200, "application/octet-stream", self.data),
             "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
         }
-        by_row: dict[str, Callable[[int], Answer]] = {"picture": self._picture, "why": self._why}
+        by_row: dict[str, Callable[[int], Answer]] = {
+            "picture": self._picture,
+            "full": lambda row: self._picture(row, full=True),
+            "why": lambda row: _json(payload.why(self.view, row)),
+            "words": lambda row: _json(payload.words(self.view, row)),
+            "texts": lambda row: _json(payload.whole_texts(self.view, row)),
+        }
         if path in fixed:
             return fixed[path]()
-        _, what, number, *more = [*path.split("/"), "", ""]
-        row = self._row(number)
-        return by_row[what](row) if what in by_row and row is not None and not any(more) else NOT_HERE
+        what, row = self._what_and_row(path)
+        return by_row[what](row) if what in by_row and row is not None else NOT_HERE
+
+    def consider(self, path: str, body: bytes) -> Answer:
+        """Answer what a row would score if it held the values in the body, or the way from it to a typical one."""
+        questions = {"what-if": payload.what_if, "way": payload.way}
+        what, row = self._what_and_row(path)
+        if what not in questions or row is None:
+            return NOT_HERE
+        try:
+            return _json(questions[what](self.view, row, decoded(body)))
+        except InputError as error:
+            return 422, "text/plain; charset=utf-8", str(error).encode()
 
     def keep(self, body: bytes) -> Answer:
         """Keep the marks that the page sends: all of them, each time, in place of those before."""
@@ -136,19 +153,21 @@ class Explorer(ThreadingHTTPServer):
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
         return 204, "text/plain", b""
 
-    def _picture(self, row: int) -> Answer:
-        file = readable_picture(self.view, row)
+    def _picture(self, row: int, *, full: bool = False) -> Answer:
+        file = payload.readable_picture(self.view, row, full=full)
         if file is None:
             return 404, "text/plain", b"There is no picture of this row, or it cannot be read."
         return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
 
-    def _why(self, row: int) -> Answer:
-        return 200, "application/json", json.dumps(why(self.view, row)).encode()
+    def _what_and_row(self, path: str) -> tuple[str, int | None]:
+        """Return what a path such as /why/12 asks for, and of which row; None if there is no such row."""
+        _, what, number, *more = [*path.split("/"), "", ""]
+        known = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS and not any(more)
+        return what, int(number) if known and int(number) < len(self.view) else None
 
-    def _row(self, number: str) -> int | None:
-        if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS):
-            return None
-        return int(number) if int(number) < len(self.view) else None
+
+def _json(value: object) -> Answer:
+    return 200, "application/json", json.dumps(value).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -163,17 +182,20 @@ class Handler(BaseHTTPRequestHandler):
         self._send(*(refusal or self.server.answer(urlsplit(self.path).path)))
 
     def do_PUT(self) -> None:
-        """Take the marks of the reader; a page from elsewhere cannot send them, as no answer allows it to."""
+        """Take marks of the reader, or values to try; a page from elsewhere cannot send them: no answer allows it."""
         self._send(*(self._refusal() or self._put()))
 
     def _put(self) -> Answer:
         length = self.headers.get("Content-Length", "")
         from_here = self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-        if urlsplit(self.path).path != "/marks" or not from_here:
+        path = urlsplit(self.path).path
+        if not from_here:
             return NOT_HERE
-        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_MARKS):
-            return 413, "text/plain", b"The marks are too many, or their length is not said."
-        return self.server.keep(self.rfile.read(int(length)))
+        most = MOST_MARKS if path == "/marks" else MOST_VALUES
+        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
+            return 413, "text/plain", b"This is too long, or its length is not said."
+        body = self.rfile.read(int(length))
+        return self.server.keep(body) if path == "/marks" else self.server.consider(path, body)
 
     def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
         """Return what to answer instead, if this reader may not ask; the token is exchanged for a cookie."""

@@ -14,6 +14,7 @@ from centrality import maps, tables
 from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
+from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
@@ -26,17 +27,29 @@ from centrality.scoring.bulk import vectors_of
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
+EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
+MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
 Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
 Reasons: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
 
 
 @dataclass(frozen=True)
+class Against:
+    """Holds what another model says of the same rows."""
+
+    name: str
+    heads: NDArray[np.float64]  # (n, 2)
+    mixing: Mixing = SOFT
+
+
+@dataclass(frozen=True)
 class View:
-    """Holds all that a page shows; nothing in it knows a model, except the function that gives reasons."""
+    """Holds all that a page shows; nothing in it knows a model, except the functions that answer for single rows."""
 
     title: str
     axes: tuple[str, str]
@@ -53,6 +66,9 @@ class View:
     reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
     colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
     neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
+    live: Live | None = None  # scores rows with other values; None where rows are pictures or series
+    whole_texts: WholeTexts | None = None
+    against: Against | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -74,6 +90,7 @@ class ScoredRows:
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
     items: Items  # what each looks like
+    source: Source | None  # what the model reads of each
 
 
 class ViewOptions(TypedDict, total=False):
@@ -85,6 +102,8 @@ class ViewOptions(TypedDict, total=False):
     random_state: int | None
     title: str
     colour: str
+    against: CentralityModel | None
+    against_name: str
 
 
 def view_of(
@@ -98,6 +117,8 @@ def view_of(
     title: str = "",
     colour: str = "",
     progress: bool = False,
+    against: CentralityModel | None = None,
+    against_name: str = "the other model",
 ) -> View:
     """Score and map the rows of X.
 
@@ -107,13 +128,16 @@ def view_of(
         rows or where umap-learn is not installed.
     colour : the column that rows are coloured by to begin with.
     progress : show bars with the time left.
+    against : another model that reads the same rows; the page shows both side by side.
     """
     scored = _scored(model, X, progress=progress)
+    others = None if against is None else _heads_against(against, X, len(scored.heads))
     if (n := len(scored.heads)) > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
-    known = np.flatnonzero(np.isfinite(scored.heads).all(1))  # an image that cannot be read has no score
-    shown_items = _items_to_show(scored, items).take(known)
-    shown_columns = _columns(_table_to_show(scored, columns, items).take(known), shown_items)
+    scores = scored.heads if others is None else np.column_stack([scored.heads, others])
+    known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
+    shown_items, shown_table = _items_to_show(scored, items).take(known), _table_to_show(scored, columns, items)
+    shown_columns = _columns(shown_table.take(known), shown_items)
     vectors = _vectors_to_map(model, scored.vectors)[known]
     if isinstance(on, np.ndarray):
         points, axes, own_scales = _own_map(on, n)[known], ("1", "2"), False
@@ -140,7 +164,44 @@ def view_of(
         reasons=reasons,
         colour=colour,
         neighbours=neighbours_of(vectors, model.mixing_(scored.heads[known], float(model.t))),
+        live=_live(model, scored, known, shown_columns),
+        whole_texts=_whole_texts(shown_columns, shown_items, shown_table, known),
+        against=None if against is None or others is None else Against(against_name, others[known], against.mixing_),
     )
+
+
+def _heads_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
+    """Return what another model says of the rows; raise if it makes other rows of them."""
+    heads = _scored(model, X, progress=False).heads
+    if len(heads) != n:
+        raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(heads):,}.")
+    return heads
+
+
+def _live(
+    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]
+) -> Live | None:
+    """Return what scores these rows with other values, if any column that is shown can be changed."""
+    if scored.source is None:
+        return None
+    live = Live(model, scored.source.of(known), columns)
+    return live if live.columns else None
+
+
+def _whole_texts(
+    columns: tuple[Column, ...], items: Items, table: pa.Table, known: NDArray[np.intp]
+) -> WholeTexts | None:
+    """Return what gives a row's texts uncut; None where there are none."""
+    names = [column.name for column in columns if column.kind == "text"]
+    if not names:
+        return None
+
+    def texts(row: int) -> dict[str, str]:
+        held = {name: table[name][int(known[row])].as_py() for name in names if name in table.column_names}
+        own = {items.column: items.whole(row)} if items.whole is not None else {}
+        return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
+
+    return texts
 
 
 def _columns(table: pa.Table, items: Items) -> tuple[Column, ...]:
@@ -183,10 +244,12 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
     if table is None:
         vectors = model.vectors(X)
+        source = _source_of_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
+        source = _source_of_frame(model, X) if reading.kind in EDITABLE else None
     heads = over_vectors(vectors, model.fitted_.heads)
     length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
     rows, items = model.rows_of(length), Items()
@@ -197,7 +260,31 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return ScoredRows(vectors, heads, rows, table, items)
+    return ScoredRows(vectors, heads, rows, table, items, source)
+
+
+def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
+    """Return what gives rows of a table as the model reads them."""
+    names = tuple(table.column_names)
+    return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
+
+
+def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) -> Source | None:
+    """Return the same of rows that came without a table; None where a value of theirs cannot be typed."""
+    kind = model.reading().kind
+    if kind == "table":
+        return _source_of_frame(model, as_arrow(X))
+    if kind == "text":
+        name = (model.reading().columns or ["item"])[0]
+        return Source(lambda row: pa.table({name: [X[row]]}), lambda one: model.vectors(one[name].to_pylist()), (name,))
+    if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
+        return None
+    features = tuple(model.fitted_.features)
+
+    def take(row: int) -> pa.Table:
+        return as_arrow(dense(vectors[row : row + 1])).rename_columns(features)
+
+    return Source(take, lambda one: model.vectors(tables.numbers(one)), features)
 
 
 def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict, Unpack
 
 import numpy as np
@@ -9,9 +10,8 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.explorer import marks, page
+from centrality.explorer import marks, page, payload
 from centrality.explorer.header import Mark
-from centrality.explorer.payload import pack, readable_picture, why
 from centrality.explorer.picture import picture_of
 from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
 from centrality.model.interface import CentralityModel
@@ -21,11 +21,17 @@ traitlets: Any = optional("traitlets", "explore")
 
 
 class Question(TypedDict):
-    """Asks why a row scores as it does, or for its picture; the answer repeats the question's number."""
+    """Asks why a row scores as it does, or for its picture; the answer repeats the question's number.
+
+    With `ask` it is another question: words, texts, what-if or way, the last two with what is `given`.
+    """
 
     question: int
     row: NotRequired[int]
     picture: NotRequired[int]
+    full: NotRequired[bool]
+    ask: NotRequired[str]
+    given: NotRequired[Any]
 
 
 class Rows(traitlets.TraitType):
@@ -84,7 +90,7 @@ class Widget(AnyWidget):
 
     def __init__(self, view: View, **options: Any) -> None:
         self.view = view
-        super().__init__(**{"_bytes": pack(view, pictures=True, reasons=False), "t": view.t, **options})
+        super().__init__(**{"_bytes": payload.pack(view, pictures=True, reasons=False), "t": view.t, **options})
         self.on_msg(self._answer)
 
     def marked(self, mark: str) -> NDArray[np.int64]:  # (k,)
@@ -106,10 +112,26 @@ class Widget(AnyWidget):
     def _answer(self, _: object, content: Question, __: object) -> None:
         answer: dict[str, Any] = {"question": content["question"]}
         if "picture" in content:
-            file = readable_picture(self.view, int(content["picture"]))
+            file = payload.readable_picture(self.view, int(content["picture"]), full=bool(content.get("full")))
             self.send({**answer, "picture": file is not None}, buffers=[] if file is None else [file])
+        elif "ask" in content:
+            self.send({**answer, **self._considered(content)})
         else:
-            self.send({**answer, "why": why(self.view, int(content["row"]))})
+            self.send({**answer, "why": payload.why(self.view, int(content["row"]))})
+
+    def _considered(self, content: Question) -> dict[str, Any]:
+        """Return the answer to a question with a name, or what is wrong with it."""
+        row, given = int(content["row"]), content.get("given")
+        asked: dict[str, Callable[[], Any]] = {
+            "words": lambda: payload.words(self.view, row),
+            "texts": lambda: payload.whole_texts(self.view, row),
+            "what-if": lambda: payload.what_if(self.view, row, given),
+            "way": lambda: payload.way(self.view, row, given),
+        }
+        try:
+            return {"answer": asked[content["ask"]]()}
+        except InputError as error:
+            return {"wrong": str(error)}
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget for a notebook that runs, and a picture for one that was saved."""

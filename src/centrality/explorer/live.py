@@ -1,0 +1,150 @@
+"""Answer what only a running model can: what a row would score with other values, and which words make it odd."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality._checks import InputError
+from centrality._estimator import CheckedRows
+from centrality.explorer.columns import Column
+from centrality.explorer.header import Word
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel
+
+STEPS = 20  # from a row to a typical place
+MOST_PIECES = 60  # of a text, each of which is left out once
+WORD = re.compile(r"\S+\s*")
+
+Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
+
+
+@dataclass(frozen=True)
+class Source:
+    """Gives rows as the model reads them, one at a time, and what the model makes of such a row."""
+
+    take: Callable[[int], pa.Table]  # a row of the view
+    vectors: Callable[[pa.Table], CheckedRows]
+    columns: tuple[str, ...]  # that the model reads
+
+    def of(self, rows: NDArray[np.intp]) -> "Source":
+        """Return the source of these rows only."""
+        return Source(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
+
+
+class Live:
+    """Scores rows of a view with other values in some of their columns; `columns` are those that can be changed."""
+
+    def __init__(self, model: CentralityModel, source: Source, shown: tuple[Column, ...]) -> None:
+        self._model, self._source = model, source
+        self.columns = tuple(column.name for column in shown if column.name in source.columns)
+        self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
+        features = model.features()
+        self._features = None if features is None else tuple(map(str, features.names))
+        self.has_way = self._features is not None and bool(self.columns)
+        self.has_words = model.reading().kind == "text"
+
+    def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return both heads of the row with these values in place of its own, and what each feature contributes."""
+        one = self._source.take(row)
+        for name, value in self._checked(changes).items():
+            cell = _cell(name, value, one.schema.field(name).type)
+            one = one.set_column(one.column_names.index(name), name, cell)
+        vectors, fitted = self._source.vectors(one), self._model.fitted_
+        heads = over_vectors(vectors, fitted.heads)[0]  # (2,)
+        if not np.isfinite(heads).all():
+            raise InputError("The model cannot read a row that holds this.")
+        if self._features is None:
+            return heads, None
+        parts = [self._model.by_feature(fitted.explain(vectors, t))[0] for t in (0.0, 1.0)]
+        return heads, np.stack(parts, axis=1)  # (features, 2)
+
+    def way(self, row: int, t: float) -> list[Changes]:
+        """Return what the row would have to hold on its way to a typical place, step by step: only what differs."""
+        assert self._features is not None
+        vectors = self._source.vectors(self._source.take(row))
+        places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
+        held = [dict(zip(self._features, self._model.values_of(place), strict=True)) for place in places]
+        return [
+            {name: _plain(here[name]) for name in self.columns if self._differs(name, here, held[0])} for here in held
+        ]
+
+    def _differs(self, name: str, here: Mapping[str, object], first: Mapping[str, object]) -> bool:
+        """Tell whether a value is another than at first, and one that rows can have: rare levels share one."""
+        levels = self._levels.get(name)
+        return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
+
+    def words(self, row: int) -> list[Word]:
+        """Return the text in pieces, with what each adds to the scores at t = 0 and t = 1: what they lose without it.
+
+        Scores are those before they are squeezed into [0, 1], as all networks together find them.
+        """
+        name = self._source.columns[0]
+        whole = str(self._source.take(row)[name][0].as_py() or "")
+        pieces = _pieces(whole)
+        if len(pieces) < 2:
+            return []
+        texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
+        fitted = self._model.fitted_
+        raw = over_vectors(self._source.vectors(pa.table({name: texts})), fitted.raw_of_all)
+        scores = np.column_stack([fitted.calibration.scores(raw, t) for t in (0.0, 1.0)])  # (1 + pieces, 2)
+        added = scores[0] - scores[1:]
+        return [
+            {"text": piece, "global": float(at_0), "local": float(at_1)}
+            for piece, (at_0, at_1) in zip(pieces, added, strict=True)
+        ]
+
+    def _checked(self, changes: object) -> Changes:
+        """Return the changes; raise if they are none, or of columns that cannot be changed."""
+        if not isinstance(changes, Mapping):
+            raise InputError(f"Values by column were wanted, got {type(changes).__name__}.")
+        for name, value in changes.items():
+            if name not in self.columns:
+                raise InputError(f"{name!r} is no column that the model reads and the page shows.")
+            known = value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
+            if not known:
+                raise InputError(f"{name} must be a number, a text or null, got {str(value)[:50]!r}.")
+        return dict(changes)
+
+
+def decoded(body: bytes) -> Any:
+    """Return the JSON value in the body of a request."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"This is no JSON: {error}") from None
+
+
+def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:
+    """Return a value of the page as a column of one row: of the column's own type, if it fits."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_boolean(kind) and isinstance(value, str):
+        value = value.lower() == "true"
+    if pa.types.is_temporal(kind) and isinstance(value, int | float):  # the page counts milliseconds since 1970
+        return pa.array([round(value)], pa.timestamp("ms")).cast(kind, safe=False)
+    if isinstance(value, int | float) and not isinstance(value, bool) and not pa.types.is_string(kind):
+        return pa.array([float(value)])
+    try:
+        return pa.array([value]).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        raise InputError(f"{name} holds {kind}, got {str(value)[:50]!r}.") from None
+
+
+def _plain(value: object) -> float | str | None:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    return None if value is None else str(value)
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the words of a text with the space after each; of a long one, several words are a piece."""
+    words = WORD.findall(text.lstrip())
+    each = max(1, -(-len(words) // MOST_PIECES))
+    return ["".join(words[k : k + each]) for k in range(0, len(words), each)]
