@@ -56,7 +56,10 @@ def build(root: Path) -> None:
     for command in (configure, ["cmake", "--build", str(work)]):
         subprocess.run(command, check=True, env=environment)
     for module in (*work.glob("*.so"), *work.glob("*.pyd")):
-        shutil.copy2(module, root / "src" / "centrality" / "engine" / module.name)
+        there = root / "src" / "centrality" / "engine" / module.name
+        beside = there.with_name(f".{module.name}.new")
+        shutil.copy2(module, beside)
+        beside.replace(there)  # never written over: a process that runs the old one would crash
 
 
 if __name__ == "__main__":  # for who changes it: python engine/hatch_build.py
