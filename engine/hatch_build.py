@@ -53,7 +53,7 @@ def compiler() -> str | None:
 def is_built(root: Path) -> bool:
     """Say whether the package holds modules for this Python that are newer than all sources."""
     modules = list((root / "src" / "centrality" / "engine").glob(f"*{SUFFIX}"))
-    newest = max(path.stat().st_mtime for path in (root / "engine").iterdir())
+    newest = max(path.stat().st_mtime for path in (root / "engine").iterdir() if path.is_file())
     return bool(modules) and min(path.stat().st_mtime for path in modules) > newest
 
 
