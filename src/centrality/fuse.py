@@ -220,7 +220,9 @@ class FUSE(CentralityModel):
         settings = self.get_params(deep=False)
         plan, members = Plan.of(settings), members_for(settings, *X.shape)
         room = self._room(device)
-        split = None if self.epochs is not None else split_for(X, scaling, members, room, one_prior=self.novelty)
+        split = (
+            None if self.epochs is not None else split_for(X, scaling, members, rng, room=room, one_prior=self.novelty)
+        )
         most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own
         rows = Rows(X, scaling, rng, room=room, most=most, folds=own)
         plan = replace(plan, left_out=None if split is None else split.folds.left_out)
