@@ -30,12 +30,15 @@ CHANGES: dict[str, dict[str, dict[str, Any]]] = {
         "hidden=(256, 256)": {"hidden": (256, 256)},
         "half the steps": {"max_steps": 250},
         "twice the steps": {"max_steps": 1000},
+        "batches of 256": {"batch_size": 256},
         "metric='manhattan'": {"metric": "manhattan"},
         "ensemble=3": {"ensemble": 3},
     },
     "one-class": {
         DEFAULT: {},
-        "no prior": {"novelty": False, "max_steps": 4000},
+        "no prior": {"novelty": False, "max_steps": 1500},
+        "1000 steps": {"max_steps": 1000},
+        "4000 steps, batches of 256": {"max_steps": 4000, "batch_size": 256},
     },
 }
 # Of the default's one fit, other ways to a score.
