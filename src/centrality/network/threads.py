@@ -37,15 +37,6 @@ class threads:  # noqa: N801 (a context manager, and quicker than a generator ma
         self._undo()
 
 
-def use_one_thread() -> None:
-    """Let this thread, a new one that ends with its work, compute without helpers of its own."""
-    lower = _lower_mine()
-    if lower is None:
-        SHARED_NUMBER.set(1)
-    else:
-        lower(1)
-
-
 @cache
 def _lower_mine() -> Callable[[int], tuple[int, Undo]] | None:
     """Return what lowers only the calling thread's number, in OpenMP and MKL; None if torch ignores those."""
