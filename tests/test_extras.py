@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "datasketches", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
-    *("httptools", "uvloop", "prometheus_client", "onnx", "onnxruntime", "onnxscript", "huggingface_hub"),
+    *("httptools", "uvloop", "prometheus_client", "onnx", "onnxruntime", "onnxscript", "huggingface_hub", "torch"),
 ]
 START = """
 import numpy as np
@@ -31,6 +31,7 @@ X = np.random.default_rng(0).normal(size=(60, 3))
 """
 # name: (extra, what somebody does who lacks it). {folder} holds rows.csv, mixed.csv and a model of each.
 USES = {
+    "a GPU": ("torch", "FUSE(device='cuda').fit(X)"),
     "contours": ("plots", "from centrality import plots; plots.contours([(X[:, 0], X[:, 1], X[None, :, :1])], (0,))"),
     "FUSEDetector": ("pyod", "from centrality.pyod import FUSEDetector"),
     "Table": ("table", "representations.Table().fit(X)"),

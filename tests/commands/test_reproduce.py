@@ -18,6 +18,8 @@ from centrality.commands import reproduce as command
 from centrality.metrics import graph_smoothness
 from centrality.representations import Images
 
+pytestmark = pytest.mark.filterwarnings("ignore:The global head has collapsed")  # it learns for a moment only
+
 ROOT = Path(__file__).parents[2]
 APART = "class separation, distance of AUC from 1/2"
 

@@ -138,7 +138,7 @@ def test_a_baseline_that_is_no_row_is_refused(plain, baseline, said):
         plain.explain(frame(X[:2]), baseline=baseline)
 
 
-@pytest.mark.parametrize(("t", "said"), [([0, 1], "made at one t"), (2, "between 0"), ("x", "between 0")])
+@pytest.mark.parametrize(("t", "said"), [([0, 1], "one t at a time"), (2, "between 0"), ("x", "between 0")])
 def test_one_t_between_0_and_1_is_wanted(plain, t, said):
     with pytest.raises(ValueError, match=said):
         plain.explain(frame(X[:2]), t)

@@ -6,7 +6,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TypeAlias
 
 from centrality import __version__
-from centrality.engine import engine_name
 
 HELP = "print the versions of centrality, Python and the libraries that it uses"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
@@ -21,6 +20,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     found = {"centrality": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    from centrality.engine import engine_name  # here: `--help` should not wait for it
+
     found["engine"] = engine_name()
     for name in (*LIBRARIES, *OPTIONAL):
         try:

@@ -104,9 +104,5 @@ class SharedNumber:
 
         return before, undo
 
-    def set(self, number: int) -> None:
-        with self._lock:
-            torch.set_num_threads(number)
-
 
 SHARED_NUMBER = SharedNumber()
