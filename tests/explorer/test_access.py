@@ -51,6 +51,7 @@ def test_axe_finds_nothing_in_any_state(open_page, address, colours):
     if not AXE.exists():
         pytest.skip("There is no axe-core: run npm ci in web/.")
     how = {"forced_colors": "active"} if colours == "forced" else {"color_scheme": colours}
+    how["reduced_motion"] = "reduce"  # states are looked at, not colours on their way from one to the next
     tab = open_page(address, bypass_csp=True, **how)
     tab.add_script_tag(path=AXE)
     found = {}
@@ -69,6 +70,7 @@ def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
     if not AXE.exists():
         pytest.skip("There is no axe-core: run npm ci in web/.")
     how = {"forced_colors": "active"} if colours == "forced" else {"color_scheme": colours}
+    how["reduced_motion"] = "reduce"  # states are looked at, not colours on their way from one to the next
     tab = open_page(serve(stories), bypass_csp=True, **how)
     tab.add_script_tag(path=AXE)
     found = {}
