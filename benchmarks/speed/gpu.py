@@ -94,7 +94,7 @@ def end_to_end(novelty: bool) -> list[dict[str, object]]:
     finally:
         torch.set_float32_matmul_precision(before)
     apart = np.abs(on_gpu - model.fitted_.on("cpu").heads(here[:100_000])).max()
-    return [*rows, {"what": f"largest difference of a head from the CPU's{', novelty' * novelty}", "value": apart,
+    return [*rows, {"what": f"largest difference of a head from the CPU's{', novelty' * novelty}", "value": f"{apart:.1e}",
                     "unit": "", "bar": "1e-6"}]  # fmt: skip
 
 
