@@ -104,6 +104,7 @@ def test_threads_do_not_matter():
 @pytest.mark.parametrize("novelty", [False, True])
 def test_with_an_encoder_of_ones_own_the_promise_holds_too(novelty):
     """It computes in float32 whatever the batch; the prior beside it does not."""
+    torch.manual_seed(0)
     encoder = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
     model = quick(encoder=encoder, novelty=novelty).fit(GROUPS)
     together = model.heads(GROUPS)

@@ -199,7 +199,9 @@ def test_the_served_page_shows_pictures_and_reasons_by_row(open_page, pictured):
         assert tab.evaluate("document.cookie") == ""
         other = open_page(own, ready=False)
         assert "holds a token" in other.locator("body").inner_text()
+        other.close()
         other.problems.clear()  # the browser tells of the refusal
+        tab.close()  # before the server: what it still asks for would be an error
     finally:
         server.shutdown()
         thread.join()
