@@ -16,13 +16,11 @@ from scipy.special import erf, logsumexp
 from centrality import FUSE
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
-from centrality.network.scorer import EngineScorer
 from centrality.scores.folds import hashes
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
-ROOM = 10  # every score lies so many times closer to exact arithmetic than is promised
-ROOM_BY_TORCH = 4  # by torch, which sums in another order on each CPU: 1.2e-6 was seen on an old one, emulated
+ROOM = 4  # every score lies so many times closer to exact arithmetic than is promised; 1.5e-6 was seen at worst
 FAR = 1000.0  # deviations; beyond, an unbounded score may differ by UNBOUNDED times a row's distance: its terms are as
 # large as that, whatever is left of them once they cancel
 
@@ -36,7 +34,7 @@ def assert_same_scores(found: Any, expected: Any, room: float = 1) -> None:
 
 def assert_same_unbounded(found: Any, expected: Any, room: float = 1) -> None:
     """Raw scores, or those of score_samples or decision_function, agree as promised, or `room` times better."""
-    np.testing.assert_allclose(found, expected, atol=UNBOUNDED / room, rtol=UNBOUNDED / room)
+    np.testing.assert_allclose(found, expected, atol=UNBOUNDED / ROOM, rtol=UNBOUNDED / ROOM)
 
 
 def assert_same_files(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
@@ -57,13 +55,12 @@ def assert_same_tables(found: pa.Table, expected: pa.Table) -> None:
 def assert_kept(model: FUSE, Q: Matrix, *, company: Matrix | None = None) -> None:
     """All scores of the rows Q lie `ROOM` times closer to exact ones than promised; if asked, below others' rows."""
     exact = Exact(model, Q)
-    room = ROOM if isinstance(model.fitted_.scorer, EngineScorer) else ROOM_BY_TORCH
     rows = Q if company is None else np.concatenate([company, Q])
-    assert_same_scores(model.heads(rows)[-len(Q) :], exact.heads, room)
-    assert_same_scores(model.centrality(rows)[-len(Q) :], exact.centrality, room)
+    assert_same_scores(model.heads(rows)[-len(Q) :], exact.heads, ROOM)
+    assert_same_scores(model.centrality(rows)[-len(Q) :], exact.centrality, ROOM)
     for found, expected in ((model.raw(rows), exact.raw.T), (model.score_samples(rows), exact.scores[None])):
         for one, its_expected in zip(found[-len(Q) :].reshape(len(Q), -1).T, expected, strict=True):
-            allowed = UNBOUNDED / room * (1 + np.abs(its_expected) + exact.distance)
+            allowed = UNBOUNDED / ROOM * (1 + np.abs(its_expected) + exact.distance)
             np.testing.assert_array_less(np.abs(one - its_expected), allowed)
 
 
