@@ -20,7 +20,7 @@ from centrality.scores.folds import hashes
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
-ROOM = 4  # every score lies so many times closer to exact arithmetic than is promised; 1.5e-6 was seen at worst
+ROOM = 2  # every score lies so many times closer to exact arithmetic than is promised; 2.6e-6 was seen at worst
 FAR = 1000.0  # deviations; beyond, an unbounded score may differ by UNBOUNDED times a row's distance: its terms are as
 # large as that, whatever is left of them once they cancel
 

@@ -58,7 +58,7 @@ def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, FEW, FEW + 1, 400, 2 * AT_ONCE + 5])
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_lie_four_times_closer_to_exact_ones_than_promised(kind, n):
+def test_scores_lie_twice_as_close_to_exact_ones_as_promised(kind, n):
     assert_kept(model_of(kind), places(kind, n, np.random.default_rng(n)))
     assert_kept(scored_by_torch(model_of(kind)), places(kind, n, np.random.default_rng(n)))
 
