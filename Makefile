@@ -46,9 +46,9 @@ fuzz: .venv/.test
 # The engine's tests with every access to memory and every piece of arithmetic watched.
 SANITIZED := build/sanitized
 sanitize: .venv/.test
-	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/work -G Ninja -DSANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
-	PATH=$(abspath $(BIN)):$$PATH cmake --build $(SANITIZED)/work
-	rm -rf $(SANITIZED)/src && cp -r src $(SANITIZED)/src && cp $(SANITIZED)/work/*.so $(SANITIZED)/src/centrality/engine/
+	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/made -G Ninja -DSANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	PATH=$(abspath $(BIN)):$$PATH cmake --build $(SANITIZED)/made
+	rm -rf $(SANITIZED)/src && cp -r src $(SANITIZED)/src && cp $(SANITIZED)/made/*.so $(SANITIZED)/src/centrality/engine/
 	for build in avx2 avx512 portable; do \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 CENTRALITY_ENGINE=$$build \
 	  PYTHONPATH=$(SANITIZED)/src $(BIN)/python -m pytest -q -p no:cacheprovider -m "not slow" tests/engine || exit 1; done
