@@ -8,9 +8,8 @@ A cell that cannot be read, or holds what never occurred in fitting, is told apa
 which cells are so, and where they lie, `FAR` deviations off.
 """
 
-import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,8 @@ from centrality._checks import tell
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations._base import State
+from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, Mask, mask_of, texts_of
+from centrality.representations._column_words import Words
 from centrality.representations._dates import read_dates
 from centrality.scores.report import about_wild_cells, wild_cells
 from centrality.tables.columns import TableError
@@ -30,46 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RARE = 0.005  # categories below this share of the rows are taken together
-COMPONENTS = 30  # numbers that stand for a column of words
 OTHER, MISSING = "(other)", "(missing)"
 KNEE = 10.0  # deviations beyond which numbers are bent, and cells are drawn in before the deviation is taken
 TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal column cut at the outer ones has left
-FAR = 6.0  # deviations: where a cell lies that is like none in fitting
-
-Block = NDArray[np.float64]  # (n, numbers that stand for the column)
-Mask = NDArray[np.bool_]  # (n,)
-
-
-@dataclass
-class Cells:
-    """Holds a column's cells as numbers, where there are gaps, and which are like none in fitting, by fault."""
-
-    block: Block
-    gaps: Mask
-    faults: dict[str, Mask]
-
-
-class ColumnEncoder(Protocol):
-    """Describes the encoder of one column, which has learned what there is to know of it."""
-
-    @property
-    def kind(self) -> str:
-        """Name the kind of column, as it is saved."""
-
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        """Return the numbers that stand for the values, and which cells are faulty; `name` is for messages."""
-
-    def far_off(self) -> NDArray[np.float64]:
-        """Return the numbers that stand for a value like none in fitting."""
-
-    def typical(self, z: NDArray[np.floating]) -> object:
-        """Return the value that these numbers stand for; None where that cannot be told."""
-
-    def names(self, name: str) -> list[str]:
-        """Name the numbers that stand for the column of this name."""
-
-    def describe(self) -> str:
-        """Say in words what becomes of the column."""
 
 
 def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,7 +139,7 @@ class Categories:
 
     @classmethod
     def fit(cls, name: str, values: pa.ChunkedArray) -> "Categories | LeftOut":
-        counts = {v["values"]: v["counts"] for v in _texts(values).fill_null(MISSING).value_counts().to_pylist()}
+        counts = {v["values"]: v["counts"] for v in texts_of(values).fill_null(MISSING).value_counts().to_pylist()}
         if len(counts) == 1:
             only = next(iter(counts))
             return LeftOut("every value is missing" if only == MISSING else f"every value is {only!r}")
@@ -187,13 +151,13 @@ class Categories:
         return cls(levels, [counts[level] / total for level in levels], rare if OTHER in counts else [])
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        given = _texts(values)
+        given = texts_of(values)
         texts = given.fill_null(MISSING)
         codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
-        gaps, unseen = _mask(pc.is_null(given)), _mask(pc.is_null(codes))
+        gaps, unseen = mask_of(pc.is_null(given)), mask_of(pc.is_null(codes))
         if OTHER in self.levels:  # a file from before the rare ones were kept cannot tell them from unseen ones
             known = texts if self.rare is None else pa.array(self.rare, pa.string())
-            unseen &= ~_mask(pc.is_in(texts, known))
+            unseen &= ~mask_of(pc.is_in(texts, known))
         shares = np.array(self.shares)
         block = np.tile(-shares, (len(texts), 1))
         block[np.arange(len(texts)), codes.fill_null(self._rarest()).to_numpy()] += 1
@@ -306,80 +270,6 @@ class Dates:
         return self._encoder.transform(dates.rename("date"))
 
 
-@dataclass
-class Words:
-    """Encodes free text and categories of many values by the main components of their character n-grams (skrub)."""
-
-    vocabulary: list[str]
-    idf: NDArray[np.float64]
-    components: NDArray[np.float32]  # (COMPONENTS, vocabulary)
-    center: NDArray[np.float64]
-    factor: float
-    distinct: int  # how many different texts there were
-    missing: float | None = None  # the share of rows without one; None: the file is from before it was kept
-    kind = "words"
-    _vectorizer: Any = field(default=None, repr=False, compare=False)
-
-    @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Words":
-        pd = optional("pandas", "table")
-        texts = _texts(values)
-        encoder = optional("skrub", "table").StringEncoder(n_components=COMPONENTS, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few different texts: fewer components, which is what is wanted
-            encoder.fit_transform(pd.Series(texts.fill_null("").to_pylist(), dtype="str", name=name))
-        vectorizer = encoder.vectorizer_
-        vocabulary = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-        svd = getattr(encoder, "tsvd_", None)
-        identity = np.eye(min(COMPONENTS, len(vocabulary)), len(vocabulary))
-        components = np.asarray(identity if svd is None else svd.components_, dtype=np.float32)
-        words = cls(
-            vocabulary,
-            vectorizer.idf_,
-            components,
-            np.zeros(len(components)),
-            1.0,
-            pc.count_distinct(texts).as_py(),
-            texts.null_count / len(texts),
-        )
-        raw = words._projected(texts)
-        words.center, words.factor = raw.mean(0), float(np.sqrt(raw.var(0).sum())) or 1.0
-        return words
-
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        texts = _texts(values)
-        projected, gaps = self._projected(texts), _mask(pc.is_null(texts))
-        faults = {}
-        if self.missing is not None:
-            faults[NEW_VALUE] = (projected == 0).all(1) & ~gaps & _mask(pc.not_equal(texts.fill_null(""), ""))
-        if self.missing == 0:
-            faults[NEW_GAP] = gaps
-        return Cells((projected - self.center) / self.factor, gaps, faults)
-
-    def far_off(self) -> NDArray[np.float64]:
-        return np.asarray(FAR * np.eye(len(self.components))[0])
-
-    def _projected(self, texts: pa.Array) -> Block:
-        """Return the weights of the texts' n-grams, projected onto the components."""
-        if self._vectorizer is None:
-            from sklearn.feature_extraction.text import TfidfVectorizer
-
-            # These are the settings of skrub's StringEncoder.
-            self._vectorizer = TfidfVectorizer(ngram_range=(3, 4), analyzer="char_wb", vocabulary=self.vocabulary)
-            self._vectorizer.idf_ = self.idf
-        weights = self._vectorizer.transform(texts.fill_null("").to_pylist())
-        return np.asarray(weights @ self.components.T.astype(np.float64))
-
-    def typical(self, z: NDArray[np.floating]) -> None:
-        return None
-
-    def names(self, name: str) -> list[str]:
-        return [f"{name} {k}" for k in range(len(self.components))]
-
-    def describe(self) -> str:
-        return f"text of {self.distinct} different values: {len(self.components)} components of character n-grams"
-
-
 KINDS: dict[str, type[ColumnEncoder]] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
 
 
@@ -408,12 +298,3 @@ def _floats(name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:  # (n,)
     if np.isinf(x).any():
         raise TableError(f"Column {name!r}: finite numbers were wanted, got infinity in {int(np.isinf(x).sum())} rows.")
     return x
-
-
-def _texts(values: pa.ChunkedArray) -> pa.Array:
-    """Return the values as text."""
-    return values.cast(pa.string()).combine_chunks()
-
-
-def _mask(values: pa.Array) -> Mask:
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)

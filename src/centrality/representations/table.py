@@ -15,6 +15,8 @@ from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
 from centrality.representations._base import DataNote, ItemsLike, Representation, State, as_arrow
+from centrality.representations._column_cells import Cells, ColumnEncoder
+from centrality.representations._column_words import Words
 from centrality.tables.columns import TableError, is_number, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
 
@@ -98,11 +100,11 @@ class Table(Representation):
         vectors = np.concatenate([cells.block for cells in encoded.values()], axis=1).astype(np.float32)
         return vectors, Unreadable(table.num_rows, counts)
 
-    def _encoded(self, table: pa.Table) -> dict[str, columns.Cells]:
+    def _encoded(self, table: pa.Table) -> dict[str, Cells]:
         """Return the cells of the columns that are read, by the columns' names."""
         return {name: self._encode(name, table[name]) for name in self._columns_read()}
 
-    def _encode(self, name: str, values: pa.ChunkedArray) -> columns.Cells:
+    def _encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         encoder = self._encoders[name]
         try:
             return encoder.encode(name, values)
@@ -112,7 +114,7 @@ class Table(Representation):
             ) from None
 
     @staticmethod
-    def _gaps(encoded: dict[str, columns.Cells]) -> NDArray[np.int64]:  # (n,)
+    def _gaps(encoded: dict[str, Cells]) -> NDArray[np.int64]:  # (n,)
         """Count the columns in which each row has no value."""
         return np.asarray(np.sum([cells.gaps for cells in encoded.values()], axis=0, dtype=np.int64))
 
@@ -170,7 +172,7 @@ class Table(Representation):
         """Name the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
-    def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> columns.ColumnEncoder:
+    def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds."""
         kind = values.type
         if pa.types.is_dictionary(kind):
@@ -185,7 +187,7 @@ class Table(Representation):
             return self._choose_text_encoder(name, values)
         raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
 
-    def _choose_text_encoder(self, name: str, values: pa.ChunkedArray) -> columns.ColumnEncoder:
+    def _choose_text_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of categories or of words."""
         texts = values.cast(pa.string())
         different = pc.count_distinct(texts).as_py()  # without the missing ones
@@ -197,7 +199,7 @@ class Table(Representation):
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
             return columns.LeftOut("an identifier: one word, different in every row")
-        return columns.Words.fit(name, texts)
+        return Words.fit(name, texts)
 
 
 def _date_format(texts: pa.ChunkedArray) -> str | None:
