@@ -130,11 +130,10 @@ def as_module(network: Network, device: str = "cpu") -> Module:
     return module.to(device).eval()
 
 
-def take_weights(module: Module, network: Network) -> None:
-    """Put the module's weights, and the buffers of a user's encoder, into the network."""
-    for name, value in module.state_dict().items():
-        if name in network.weights:
-            network.weights[name] = value.detach().cpu().numpy().copy()
+def weights_of(module: Module, network: Network) -> Weights:
+    """Return the module's weights, and the buffers of a user's encoder."""
+    state = module.state_dict()
+    return {name: state[name].detach().cpu().numpy().copy() for name in network.weights}
 
 
 def initial_weights(layout: Layout, rng: np.random.Generator) -> Weights:

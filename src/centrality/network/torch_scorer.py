@@ -14,7 +14,7 @@ from centrality.network.mixture import Mixture
 from centrality.network.modules import Linear, Module, as_module
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import Back, Hashes, Outputs, hashes_of, scorer_for
+from centrality.network.scorer import Back, Outputs, scorer_for
 from centrality.network.threads import threads
 
 gelu_backward = torch.ops.aten.gelu_backward
@@ -40,10 +40,9 @@ class TorchScorer:
         with threads(1):  # blocks of rows have a thread each: those that share a product would mostly wait
             return self.folded(self._there(z)).cpu().numpy()
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
-        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
-        z, hashed = hashes_of(rows, scaling, grain)
-        return self(z), hashed
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
+        return self(scaling.apply(rows))
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.engine import Engine
 from centrality.network.devices import cores
-from centrality.network.network import PRIOR_PARTS
+from centrality.network.network import PRIOR_PARTS, Network
 from centrality.training.batches import BatchSizes, DrawnSteps
 from centrality.training.history import Losses
 from centrality.training.learner import Lesson, State
@@ -121,10 +121,11 @@ class EngineLearner:
         for own, name in ((self._values, "values"), (self._mean, "mean"), (self._square, "square")):
             own[:] = state[name]
 
-    def finish(self) -> None:
-        """Give the network its weights."""
-        start, weights = 0, self._task.network.weights
+    def finish(self) -> Network:
+        """Return the network with the weights it has now."""
+        start, weights = 0, {}
         for name, shape in self._task.network.layout.shapes().items():
             count = int(np.prod(shape[1:]))
             weights[name] = self._values[:, start : start + count].reshape(shape).copy()
             start += count
+        return replace(self._task.network, weights=weights)

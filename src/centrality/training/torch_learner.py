@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from centrality.network.devices import is_cpu
-from centrality.network.modules import as_module, take_weights
+from centrality.network.modules import as_module, weights_of
+from centrality.network.network import Network
 from centrality.network.threads import threads
 from centrality.training.adam import Adam
 from centrality.training.batches import BatchSizes, DrawnSteps
@@ -141,10 +144,10 @@ class TorchLearner:
         found = {f"{kind}.{place}": tensor for kind, tensors in lists.items() for place, tensor in enumerate(tensors)}
         return found | {f"buffer.{name}": buffer for name, buffer in self._module.named_buffers()}
 
-    def finish(self) -> None:
-        """Give the network its weights."""
+    def finish(self) -> Network:
+        """Return the network with the weights it has now."""
         self._gradients.finish()
-        take_weights(self._module.eval(), self._task.network)
+        return replace(self._task.network, weights=weights_of(self._module.eval(), self._task.network))
 
 
 class _Steps:
