@@ -31,6 +31,7 @@ from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
 from centrality.network.devices import find_device, free_memory
 from centrality.network.gaussians import fit_mixture
+from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration
@@ -234,12 +235,20 @@ class FUSE(CentralityModel):
         network, history = train(
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
+        network = self._with_levels(network, rows, plan, rng)
         seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, parted)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether comparisons look at scaled rows, so that rows off the data can be made; the paper's do not."""
         return self.epochs is None and dissimilarity is None and self.metric in ("euclidean", "manhattan")
+
+    def _with_levels(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
+        """Set the levels of the potentials by the rows left out; the paper's schedule leaves them to chance."""
+        if plan.left_out is None or not network.layout.standard:
+            return network
+        learned = [rows.without(folds) for folds in plan.left_out]
+        return closed(network, rows.z, plan.noise_scales, learned, rng)
 
     def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
