@@ -17,21 +17,24 @@ from scipy import sparse
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
+from centrality._optional import optional
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, evened
 from centrality.model.replay import Memory
+from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Outputs, Scorer, scorer_for
+from centrality.network.scorer import Outputs, Scorer
 from centrality.scores import conformal
-from centrality.scores.calibration import OLD_SOFT, Calibration
+from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.folds import Folds, hashes
 from centrality.scores.report import Report
 
 if TYPE_CHECKING:
-    from centrality.model.on_device import OnDevice
+    from centrality.torch.module import Centrality
+    from centrality.torch.scoring import DeviceScorer
 
 OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
 History = dict[str, list[float]]
@@ -75,30 +78,38 @@ class Fitted:
         """Return what scores with the network, on the device."""
         return scorer_for(self.network, self.device)
 
+    def to_torch(self, t: float, device: str = "cpu") -> Centrality:
+        """Return the whole way from rows to scores as a torch module; t is its dial where none is given."""
+        optional("torch", "torch")
+        from centrality.torch.module import Centrality  # brings torch
+
+        return Centrality(self.network, self.scaling, self.calibration, t=t, device=device)
+
     @cached_property
-    def on_gpu(self) -> OnDevice | None:
-        """Return what scores from end to end on a GPU; None where the host has a part in it.
+    def _by_device(self) -> dict[str, DeviceScorer]:
+        return {}
 
-        It has on a CPU, with old calibrations, and where training rows are to be recognised.
-        """
+    def _on_gpu(self, rows: Any) -> DeviceScorer | None:
+        """Return what scores these rows on the GPU where they or the model lie; None where the CPU has a part in it."""
+        device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
         known = self.folds is not None and len(self.folds.known) > 0
-        if not self.device.startswith("cuda") or known or self.calibration.kind == OLD_SOFT:
+        if not device.startswith("cuda") or known or sparse.issparse(rows):
             return None
-        from centrality.model.on_device import OnDevice  # brings torch
-        from centrality.network.torch_scorer import TorchScorer
+        from centrality.torch.scoring import DeviceScorer  # brings torch
 
-        assert isinstance(self.scorer, TorchScorer)
-        return OnDevice(self.scorer.folded, self.scaling, self.calibration, self.device)
+        if device not in self._by_device:
+            self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
+        return self._by_device[device]
 
     def tensor_on_gpu(self, X: Any) -> Any | None:
         """Return X if it is a tensor on a GPU that can be scored where it lies; None if the host must look at it."""
-        if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda or self.on_gpu is None:
+        if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda or self._on_gpu(X) is None:
             return None
         fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
         return X.detach() if fits and bool(X.isfinite().all()) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("scorer", "on_gpu")}  # made again
+        return {name: value for name, value in vars(self).items() if name not in ("scorer", "_by_device")}  # made again
 
     @property
     def width(self) -> int:
@@ -130,8 +141,8 @@ class Fitted:
 
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
-        if self.on_gpu is not None and not sparse.issparse(rows):
-            return self.on_gpu.heads(rows)
+        if (there := self._on_gpu(rows)) is not None:
+            return there.heads(rows)
         return self._finished(rows, self.calibration.heads_of)
 
     def comparable_heads(self, rows: CheckedRows) -> Matrix:
@@ -142,14 +153,14 @@ class Fitted:
 
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
-        if self.on_gpu is not None and not sparse.issparse(rows):
-            return self.on_gpu.centrality(rows, t)
+        if (there := self._on_gpu(rows)) is not None:
+            return there.centrality(rows, t)
         return self._finished(rows, lambda outputs: self._mixed(outputs, t))
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the same before it is squeezed into [0, 1]."""  # (n,)
-        if self.on_gpu is not None and not sparse.issparse(rows):
-            return self.on_gpu.scores(rows, t)
+        if (there := self._on_gpu(rows)) is not None:
+            return there.scores(rows, t)
         return self._finished(rows, lambda outputs: self.calibration.scores(self.calibration.raw(outputs), t))
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:

@@ -91,7 +91,12 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     unusable = [name for name, weight in weights.items() if not np.isfinite(weight).all()]
     if unusable:
         raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
-    return restore(layout, weights)
+    network = restore(layout, weights)
+    if not layout.standard:
+        from centrality.torch.networks import to_train  # brings torch
+
+        to_train(network, "cpu")  # the user's encoder says whether the weights fit it
+    return network
 
 
 def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> Calibration:

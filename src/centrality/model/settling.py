@@ -13,10 +13,10 @@ from centrality.model.blocks import in_blocks
 from centrality.model.explanations import Field
 from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
+from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import scorer_for
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
