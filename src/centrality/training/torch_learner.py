@@ -36,9 +36,9 @@ class TorchLearner:
         self._optimizer = torch.optim.Adam(
             self._parameters,
             betas=(MEAN_DECAY, SQUARE_DECAY),
-            eps=SMALLEST_ROOT,
             weight_decay=task.plan.weight_decay,
         )
+        self._taken = 0  # steps so far
         self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
         self.renew()
 
@@ -82,7 +82,10 @@ class TorchLearner:
             noise = self._noise(lesson.turns, self._there(lesson.drawn))
             losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * noise.drawn, noise)
         (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
-        self._optimizer.param_groups[0]["lr"] = float(rate)
+        self._taken += 1
+        # Torch adds ε to the corrected root of the squares, the engine to the root as it is.
+        smallest = SMALLEST_ROOT / (1 - SQUARE_DECAY**self._taken) ** 0.5
+        self._optimizer.param_groups[0] |= {"lr": float(rate), "eps": smallest}
         self._optimizer.step()
         return losses.detach().mean(1)
 
@@ -113,6 +116,7 @@ class TorchLearner:
         torch.random.set_rng_state(kept.pop("generator"))
         self._module.load_state_dict({name: kept[name] for name in self._module.state_dict()})
         places = range(len(self._parameters))
+        self._taken = int(kept["step.0"])
         moments = {place: {name: kept[f"{name}.{place}"] for name in MOMENTS} for place in places}
         self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
 
