@@ -80,6 +80,16 @@ def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
             assert_same_scores(found, expected)
 
 
+@pytest.mark.numbers
+def test_the_file_says_what_the_torch_module_says(pair):
+    """Both are made of the same fitted value, the training rows are rows like any others."""
+    model, scorer, rows = pair
+    module, Q = model.to_torch(), np.concatenate([rows, new(rows), 100 * rows])
+    assert_same_scores(scorer.heads(Q), module.heads(torch.from_numpy(Q)))
+    for t in (0, 0.3, 1):
+        assert_same_scores(scorer.centrality(Q, t), module(torch.from_numpy(Q), t))
+
+
 def rounding_of_heads(model: FUSE, rows: np.ndarray) -> np.ndarray:
     """(n, 2) how far float32 may put the heads from exact ones, for one trunk, one member and one noise scale.
 

@@ -76,7 +76,10 @@ class Centrality(nn.Module):
 
     def units(self, x: Tensor) -> Tensor:  # (n, p) -> (n, 2)
         """Return both heads in the units in which they are mixed; those of "soft" have no ends."""
-        raw = self.raw(x)
+        return self.calibrated(self.raw(self.outputs(x)))
+
+    def calibrated(self, raw: Tensor) -> Tensor:  # (n, 2) -> (n, 2)
+        """Return raw scores in units; with a veto, the local one exceeds the global one by no more than ROOM."""
         of_global, of_local = raw[:, 0], raw[:, 1]
         if self.kind == "clip":
             return torch.stack([of_global.sigmoid(), _between(of_local, self.ends[1]).clamp(0, 1)], 1)
@@ -85,12 +88,11 @@ class Centrality(nn.Module):
             of_local = torch.minimum(of_local, of_global + ROOM)
         return torch.stack([of_global, of_local], 1)
 
-    def raw(self, x: Tensor) -> Tensor:  # (n, p) -> (n, 2)
+    def raw(self, outputs: Tensor) -> Tensor:  # (members, n, 1 + k) -> (n, 2)
         """Return the uncalibrated global logit and local potential: of each group of members the mean, then the least.
 
         Of three or more potentials of a member, the lowest and the highest are left out.
         """
-        outputs = self.outputs(x)
         logit, potentials = outputs[:, :, 0], outputs[:, :, 1:]
         if outputs.shape[::2] != (1, 2):  # one network with one potential: as it is
             potentials = (potentials - self.low) / self.range
