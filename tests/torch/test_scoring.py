@@ -77,6 +77,12 @@ def test_rows_go_through_block_by_block_whether_arrays_or_tensors(blob, monkeypa
         np.testing.assert_allclose(there.scores(given, 0.5), module.scores(rows, 0.5), rtol=1e-12)
 
 
+def test_a_tensor_that_lies_on_the_cpu_is_left_to_the_engine(blob):
+    fitted = quick(novelty=True).fit(blob).fitted_
+    assert fitted.tensor_on_gpu(torch.from_numpy(blob)) is None
+    assert vars(fitted).get("_by_device") is None  # nothing was built for it
+
+
 def test_products_are_exact_inside_and_as_the_user_has_them_after():
     torch.set_float32_matmul_precision("high")
     try:

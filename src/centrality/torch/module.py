@@ -120,7 +120,7 @@ class Centrality(nn.Module):
 
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)
         """Mix heads in units at t: linearly, where the local one counts more by its weight."""
-        dial = (t if isinstance(t, Tensor) else torch.from_numpy(checked_t(t))).to(units)
+        dial = (t if isinstance(t, Tensor) else torch.from_numpy(checked_t(t))).to(units.dtype).to(units.device)
         weight = self.mixing.local_weight
         share = dial if weight is None else weight * dial / (1 + (weight - 1) * dial)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.dim() == 0 else (units[:, :1], units[:, 1:])

@@ -45,7 +45,8 @@ class TorchLearner:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Train with a generator of our own: a user's encoder may hold dropout, which draws from torch's global one."""
-        with torch.random.fork_rng():
+        devices = [self._task.device] if self._task.device.startswith("cuda") else []
+        with torch.random.fork_rng(devices):
             torch.manual_seed(self._task.seed)
             self._module.train()
             yield
