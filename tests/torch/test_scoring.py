@@ -71,7 +71,9 @@ def test_rows_go_through_block_by_block_whether_arrays_or_tensors(blob, monkeypa
     monkeypatch.setattr("centrality.torch.scoring.ROWS_AT_ONCE", 7)
     module = quick(novelty=True).fit(blob).to_torch()
     there, rows = DeviceScorer(module, "cpu"), torch.from_numpy(blob[:50])
-    for given in (rows, blob[:50], np.asfortranarray(blob[:50])):
+    fixed = blob[:50].copy()
+    fixed.flags.writeable = False
+    for given in (rows, blob[:50], np.asfortranarray(blob[:50]), fixed):
         np.testing.assert_allclose(there.heads(given), module.heads(rows), rtol=1e-12)
         np.testing.assert_allclose(there.centrality(given, [0, 0.3]), module(rows, [0, 0.3]), rtol=1e-12)
         np.testing.assert_allclose(there.scores(given, 0.5), module.scores(rows, 0.5), rtol=1e-12)

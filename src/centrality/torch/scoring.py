@@ -86,13 +86,18 @@ class DeviceScorer:
         return self._in_blocks(rows, lambda block: self._module.scores(block, t))
 
     def _in_blocks(self, rows: Any, score: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
-        given = rows if isinstance(rows, Tensor) else torch.from_numpy(np.ascontiguousarray(rows))
-        pinned = self._device.startswith("cuda") and not given.is_cuda  # then a copy goes on beside the computation
-        found = []
+        blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
         with torch.no_grad(), exact_products():
-            for block in torch.split(given, ROWS_AT_ONCE):
-                found.append(score((block.pin_memory() if pinned else block).to(self._device, non_blocking=True)))
+            found = [score(self._there(block)) for block in blocks]
             return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
+
+    def _there(self, block: Any) -> Tensor:
+        if isinstance(block, Tensor):
+            return block.to(self._device)
+        own = torch.from_numpy(np.require(block, requirements=["C", "W"]))
+        if self._device.startswith("cuda"):
+            own = own.pin_memory()  # the next block is copied while this one is computed with
+        return own.to(self._device, non_blocking=True)
 
 
 @contextmanager
