@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from centrality._checks import InputError
-from centrality.network.devices import find_device
+from centrality.network.devices import find_device, find_encoder_device
 
 
 @pytest.mark.parametrize("name", ["auto", "cpu", "cpu:0"])
@@ -21,6 +21,13 @@ def test_neither_asks_torch():
         "find_device('auto'), find_device('cpu')\nassert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_encoders_of_texts_and_images_take_a_gpu_if_there_is_one():
+    assert find_encoder_device("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert find_encoder_device("cpu") == "cpu"
+    with pytest.raises(InputError, match="device must be auto"):
+        find_encoder_device("abacus")
 
 
 @pytest.mark.parametrize("name", ["abacus", "cuda:", "cuda:x", "cuda:-1", "auto:0", "CPU", "", None, 3])

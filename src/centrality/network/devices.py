@@ -26,6 +26,13 @@ def find_device(name: str) -> str:
     return name
 
 
+def find_encoder_device(name: str) -> str:
+    """Return where a large encoder of texts or images computes: by "auto" on a GPU if there is one, where it pays."""
+    if name != "auto":
+        return find_device(name)
+    return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
+
+
 def is_cpu(device: str) -> bool:
     """Say whether a device is the CPU."""
     return device == "cpu"
