@@ -1,11 +1,13 @@
 """A model as one torch module: it says what the engine says, and its gradient is the slope of what it says."""
 
+import copy
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain
@@ -56,8 +58,12 @@ def expected_units(model: FUSE, rows: np.ndarray) -> np.ndarray:
         low, high = calibration.potentials[:, None, :, 0], calibration.potentials[:, None, :, 1]
         local = np.sort((local - low) / (high - low), axis=2)
         local = bend_top(local[:, :, 1:-1] if width > 3 else local)
-    groups = getattr(calibration, "groups", np.full((1, members), 1 / members))
-    g, l = ((groups @ each).min(0) for each in (logit, local.mean(2)))  # noqa: E741
+    limits = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (members, 2, 2)))
+    pairs = np.stack([logit, local.mean(2)], axis=2)
+    pairs = (pairs - limits[:, None, :, 0]) / (limits[:, None, :, 1] - limits[:, None, :, 0])
+    share = calibration.mixing.share(0.5)
+    weights = softmax(-getattr(calibration, "doubt", 0.0) * (pairs @ [1 - share, share]), axis=0)
+    g, l = ((weights * each).sum(0) for each in np.moveaxis(pairs, 2, 0))  # noqa: E741
     if calibration.kind == "clip":
         low, high = calibration.ends[1]
         return np.column_stack([1 / (1 + np.exp(-g)), np.clip((l - low) / (high - low), 0, 1)])
@@ -131,20 +137,26 @@ def test_it_is_saved_as_any_module_is(blob, tmp_path):
     torch.testing.assert_close(other.heads(rows), first.heads(rows))
 
 
-def test_the_lowest_group_of_members_decides_for_each_head(blob):
+def test_members_count_alike_without_doubt_and_with_much_of_it_the_most_doubtful_one_decides(blob):
     fitted = quick(ensemble=3, noise_scale=1.0).fit(blob).fitted_
     module = Centrality(fitted.network, fitted.scaling, fitted.calibration, t=0.5)
-    rows = torch.from_numpy(blob[:50])
-    outputs = module.outputs(rows)
-    each = torch.stack([_alone(module, member).raw(outputs) for member in range(3)])
-    module.groups = torch.eye(3, dtype=torch.float64)  # each member is a group
-    torch.testing.assert_close(module.raw(outputs), each.amin(0))
-    assert (each.argmin(0).unique().numel()) == 3  # so that each of them decides somewhere
+    outputs = module.outputs(torch.from_numpy(blob))
+    each = torch.stack([_alone(module, member).raw(outputs[[member] * 3]) for member in range(3)])
+    module.doubt = 0.0
+    torch.testing.assert_close(module.raw(outputs), each.mean(0))
+    module.doubt = 1e9
+    share = module.mixing.share(0.5)
+    lowest = (each @ torch.tensor([1 - share, share], dtype=torch.float64)).argmin(0)
+    assert lowest.unique().numel() == 3  # so that each of them decides somewhere
+    torch.testing.assert_close(module.raw(outputs), each[lowest, torch.arange(len(blob))])
 
 
 def _alone(module: Centrality, member: int) -> Centrality:
-    module.groups = torch.eye(3, dtype=torch.float64)[[member]]
-    return module
+    """A module in which all members are measured as this one is."""
+    alone = copy.deepcopy(module)
+    for name in ("low", "range", "zero", "one"):
+        setattr(alone, name, getattr(module, name)[[member] * 3])
+    return alone
 
 
 def test_of_a_chain_it_scores_the_vectors():

@@ -207,7 +207,7 @@ def _mixture(graph: Graph, prior: Weights, z: str) -> str:
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
-    """Write `Calibration.raw`: (n, 1) the global logit and (n, 1) the local score, each the least of the groups'."""
+    """Write `Calibration.raw`: (n, 1) the global and (n, 1) the local score, the members' mean by their doubt."""
     members, k, _ = calibration.potentials.shape
     if members * k > 1:
         potentials = _rescaled(graph, potentials, calibration.potentials.reshape(-1, 2))
@@ -216,10 +216,12 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
             highest = graph("TopK", potentials, np.array([k - 1]), axis=2)
             potentials = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
         potentials = graph("ReduceMean", _bend_top(graph, potentials), [2], keepdims=0)
-    groups = getattr(calibration, "groups", np.full((1, members), 1 / members))
-    logit, local = (
-        graph("ReduceMin", graph("MatMul", each, groups.T), [1], keepdims=1) for each in (logits, potentials)
-    )
+    limits = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (members, 2, 2)))
+    pair = [_rescaled(graph, each, limits[:, head]) for head, each in enumerate((logits, potentials))]  # (n, members)
+    share, doubt = float(calibration.mixing.share(0.5)), float(getattr(calibration, "doubt", 0.0))
+    doubted = [graph("Mul", each, -doubt * part) for each, part in zip(pair, (1 - share, share), strict=True)]
+    weights = graph("Softmax", graph("Add", *doubted), axis=1)
+    logit, local = (graph("ReduceSum", graph("Mul", weights, each), [1], keepdims=1) for each in pair)
     return logit, local
 
 

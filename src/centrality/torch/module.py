@@ -5,6 +5,7 @@ test holds the two together.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,7 +36,8 @@ class Centrality(nn.Module):
     shrink: Tensor | None
     low: Tensor  # (members, 1, k) of each potential on the training rows
     range: Tensor  # (members, 1, k) from there to its high end
-    groups: Tensor  # (groups, members) how much each member counts
+    zero: Tensor  # (members, 1, 2) what is 0 of each member's global and local score
+    one: Tensor  # (members, 1, 2) from there to what is 1
     ends: Tensor  # (2, 2) low and high of the raw scores
     halves: Tensor  # (2, 2) their medians and 95th percentiles
 
@@ -45,13 +47,16 @@ class Centrality(nn.Module):
         super().__init__()
         self.networks, self.t = to_score(network, device), t
         self.kind, self.mixing = calibration.kind, calibration.mixing
+        self.doubt = float(getattr(calibration, "doubt", 0.0))  # how much more a doubtful member counts
         low, high = np.moveaxis(calibration.potentials, 2, 0)[:, :, None]  # (members, 1, k) each
-        share = np.full((1, network.members), 1 / network.members)
+        members = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (network.members, 2, 2)))
+        zero, one = np.moveaxis(members, 2, 0)[:, :, None]  # (members, 1, 2) each
         parts = {
             **vars(scaling),
             "low": low,
             "range": _width(low, high),
-            "groups": getattr(calibration, "groups", share),
+            "zero": zero,
+            "one": _width(zero, one),
             "ends": calibration.ends,
             "halves": calibration.halves,
         }
@@ -89,7 +94,7 @@ class Centrality(nn.Module):
         return torch.stack([of_global, of_local], 1)
 
     def raw(self, outputs: Tensor) -> Tensor:  # (members, n, 1 + k) -> (n, 2)
-        """Return the uncalibrated global logit and local potential: of each group of members the mean, then the least.
+        """Return the uncalibrated global and local score: the members' mean, in which doubtful ones count more.
 
         Of three or more potentials of a member, the lowest and the highest are left out.
         """
@@ -99,9 +104,10 @@ class Centrality(nn.Module):
             if potentials.shape[2] > 2:
                 potentials = potentials.sort(2).values[:, :, 1:-1]
             potentials = bend_top(potentials)
-        by_member = torch.stack([logit, potentials.mean(2)], 2)  # (members, n, 2)
-        of_groups: Tensor = torch.tensordot(self.groups, by_member, 1)  # (groups, n, 2)
-        return of_groups.amin(0)
+        pairs = (torch.stack([logit, potentials.mean(2)], 2) - self.zero) / self.one  # (members, n, 2)
+        share = float(self.mixing.share(0.5))
+        mixed = (1 - share) * pairs[:, :, 0] + share * pairs[:, :, 1]  # (members, n)
+        return ((-self.doubt * mixed).softmax(0)[:, :, None] * pairs).sum(0)
 
     def outputs(self, x: Tensor) -> Tensor:  # (n, p) -> (members, n, 1 + k)
         """Return each network's global logit and potentials."""
@@ -121,10 +127,11 @@ class Centrality(nn.Module):
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)
         """Mix heads in units at t: linearly, where the local one counts more by its weight."""
         dial = (t if isinstance(t, Tensor) else torch.from_numpy(checked_t(t))).to(units.dtype).to(units.device)
-        weight = self.mixing.local_weight
-        share = dial if weight is None else weight * dial / (1 + (weight - 1) * dial)
+        any_number: Any = dial  # what follows is arithmetic
+        share: Any = self.mixing.share(any_number)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.dim() == 0 else (units[:, :1], units[:, 1:])
-        return (1 - share) * of_global + share * of_local
+        mixed: Tensor = (1 - share) * of_global + share * of_local
+        return mixed
 
     def squeezed(self, units: Tensor) -> Tensor:
         """Map the real line onto (0, 1); units of "clip" lie there already."""
