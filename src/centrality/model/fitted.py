@@ -142,7 +142,7 @@ class Fitted:
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
-            return there.heads(rows)
+            return self.calibration.mixing.heads(there.units(rows))
         return self._finished(rows, self.calibration.heads_of)
 
     def comparable_heads(self, rows: CheckedRows) -> Matrix:
@@ -154,13 +154,13 @@ class Fitted:
     def centrality(self, rows: CheckedRows, t: float | Sequence[float]) -> Matrix:
         """Return the heads mixed at t."""  # (n,), or (n, len(t)) for several
         if (there := self._on_gpu(rows)) is not None:
-            return there.centrality(rows, t)
+            return self.calibration.mixing.of_units(there.units(rows), t)
         return self._finished(rows, lambda outputs: self._mixed(outputs, t))
 
     def scores(self, rows: CheckedRows, t: float) -> Matrix:
         """Return the same before it is squeezed into [0, 1]."""  # (n,)
         if (there := self._on_gpu(rows)) is not None:
-            return there.scores(rows, t)
+            return self.calibration.mixing.in_units(there.units(rows), t)
         return self._finished(rows, lambda outputs: self.calibration.scores(self.calibration.raw(outputs), t))
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:

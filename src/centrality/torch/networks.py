@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from centrality._checks import InputError, InputTypeError
 from centrality.network.gaussians import LOWEST
-from centrality.network.network import Layout, Network, uniform
+from centrality.network.network import Layout, Network, Weights, uniform
 from centrality.network.scorer import folded_head
 
 
@@ -165,11 +165,10 @@ def to_train(network: Network, device: str) -> Networks:
     return module.to(device)
 
 
-def take_weights(module: Networks, network: Network) -> None:
-    """Put the module's weights, and the buffers of a user's encoder, into the network."""
-    for name, value in module.state_dict().items():
-        if name in network.weights:
-            network.weights[name] = value.detach().cpu().numpy().copy()
+def weights_of(module: Networks, network: Network) -> Weights:
+    """Return the module's weights, and the buffers of a user's encoder, by the names that the network has for them."""
+    state = module.state_dict()
+    return {name: state[name].detach().cpu().numpy().copy() for name in network.weights}
 
 
 def to_score(network: Network, device: str) -> Networks:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,27 +68,16 @@ class TorchScorer:
 
 
 class DeviceScorer:
-    """Scores from end to end on a GPU, whether rows lie there or in the host's memory; only scores come back."""
+    """Scores from end to end on a GPU, whether rows lie there or in the host's memory; only the units come back."""
 
     def __init__(self, module: Centrality, device: str) -> None:
         self._module, self._device = module, device
 
-    def heads(self, rows: Any) -> NDArray[np.float64]:  # (n, 2)
-        """Return both heads, calibrated to [0, 1]."""
-        return self._in_blocks(rows, self._module.heads)
-
-    def centrality(self, rows: Any, t: Any) -> NDArray[np.float64]:  # (n,), or (n, len(t)) for several
-        """Return the heads mixed at t."""
-        return self._in_blocks(rows, lambda block: self._module(block, t))
-
-    def scores(self, rows: Any, t: float) -> NDArray[np.float64]:  # (n,)
-        """Return the same before it is squeezed into [0, 1]."""
-        return self._in_blocks(rows, lambda block: self._module.scores(block, t))
-
-    def _in_blocks(self, rows: Any, score: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
+    def units(self, rows: Any) -> NDArray[np.float64]:  # (n, p) -> (n, 2)
+        """Return both heads in the units in which they are mixed."""
         blocks = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
         with torch.no_grad(), exact_products():
-            found = [score(self._there(block)) for block in blocks]
+            found = [self._module.units(self._there(block)) for block in blocks]
             return np.asarray(torch.cat(found).cpu().numpy(), dtype=np.float64)
 
     def _there(self, block: Any) -> Tensor:

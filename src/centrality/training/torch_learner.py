@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from centrality.torch.losses import Noise, global_loss, local_loss
-from centrality.torch.networks import take_weights, to_train
+from centrality.torch.networks import to_train, weights_of
 from centrality.training.batches import BatchSizes, DrawnSteps
 from centrality.training.comparisons import preference
 from centrality.training.history import Losses
@@ -123,4 +123,4 @@ class TorchLearner:
 
     def finish(self) -> None:
         """Give the network its weights."""
-        take_weights(self._module.eval(), self._task.network)
+        self._task.network.weights.update(weights_of(self._module, self._task.network))
