@@ -2,6 +2,7 @@
 // Without Python, so that another architecture can be emulated: see `make test-arm`.
 #include <cstdio>
 
+#include "calibration.h"
 #include "scoring.h"
 #include "training.h"
 
@@ -45,9 +46,13 @@ int main() {
     const std::int64_t heavy[] = {3};
     const Scaling scaling{center.data(), weight.data(), 1, heavy, shift.data(), gain.data(), shrink.data(), 10.0, 1e15};
     std::vector<double> outputs(2 * n * (1 + k));
-    std::vector<std::uint64_t> hashes(n);
-    network.outputs({nullptr, given.data(), n}, &scaling, outputs.data(), hashes.data(), 1e-3);
-    add(outputs), add(hashes);
+    network.outputs({nullptr, given.data(), n}, &scaling, outputs.data());
+    const std::vector<double> low(2 * k, -1.0), per_unit(2 * k, 0.3), middle_of_pair(4, 0.2), per_spread(4, 1.5), by_raw(2 * n, 0.7);
+    const Calibration calibration{2, k, low.data(), per_unit.data(), middle_of_pair.data(), per_spread.data(), 0.02, 3.0, 0.75};
+    std::vector<double> pair(2 * n), by_output(outputs.size());
+    raw(calibration, n, outputs.data(), pair.data());
+    raw_back(calibration, n, outputs.data(), by_raw.data(), by_output.data());
+    add(outputs), add(pair), add(by_output);
     const auto at = numbers(10 * 7), by = numbers(2 * 10 * 7 * (1 + k));
     std::vector<double> along(2 * 10 * 7 * (1 + k));
     std::vector<float> back(10 * p);

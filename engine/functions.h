@@ -73,6 +73,17 @@ INLINE double log_1_plus(double x) {
     return exponent * 0.693147180559945309 + 2 * s * series + lost / one_more;
 }
 
+// e to the power of x <= 0, within a few units in the last place; 0 below -700, where double nearly ends.
+INLINE double exponential_of_double(double x) {
+    if (!(x > -700)) return 0.0;
+    const double n = std::nearbyint(x * 1.4426950408889634);  // x = n log 2 + r, |r| <= log(2) / 2
+    double r = std::fma(n, -0.693147180369123816490, x);      // log 2 in two parts, the first of few bits
+    r = std::fma(n, -1.90821492927058770002e-10, r);
+    double p = 1.0;
+    for (int i = 14; i >= 1; --i) p = std::fma(p, r / i, 1.0);  // the series of exp, by Horner
+    return std::ldexp(p, int(n));
+}
+
 INLINE double log_1_plus_exp(double x) {  // softplus; only losses that people look at use it
     const double e = std::exp(-std::fabs(x));
     return (x > 0 ? x : 0.0) + log_1_plus(e);

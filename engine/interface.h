@@ -52,9 +52,8 @@ struct Rows {  // (n, p), one row after another
 class Scorer {
   public:
     virtual ~Scorer() = default;
-    // Scale the rows (unless `scaling` is null: they are scaled), give (members, n, 1 + k) outputs, and hash what the
-    // scaled rows hold where `hashes` is not null.
-    virtual void outputs(Rows rows, const Scaling* scaling, double* out, std::uint64_t* hashes, double grain) const = 0;
+    // Scale the rows (unless `scaling` is null: they are scaled) and give (members, n, 1 + k) outputs.
+    virtual void outputs(Rows rows, const Scaling* scaling, double* out) const = 0;
     // Outputs at the points start + at * step: (lines, p), (lines, p), (lines, points) -> (members, lines, points, 1 + k)
     virtual void along(Size lines, Size points, const float* start, const float* step, const float* at, double* out) const = 0;
     // From derivatives by these outputs to derivatives by the points, summed over each line: -> (lines, p)
@@ -90,10 +89,24 @@ struct Training {
     Mixture prior;
 };
 
+// How outputs become a pair of raw scores; scores/calibration.py says what the numbers are.
+struct Calibration {
+    Size members, potentials;
+    const double *low, *per_unit;        // (members, k) of each potential
+    const double *center, *per_spread;   // (members, 2) of each member's logit and local score
+    double bend;                         // where the top of a rescaled potential is bent; 0: nowhere
+    double doubt;                        // by how much doubtful members count more; 0: all count alike
+    double share;                        // of the local score in what says who is doubtful
+};
+
 struct Kernels {
     const char* name;
     std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior);
     void (*train)(const Training&);
-    // (members, n, 1 + k) outputs -> (n, 2): the mean logit; the mean of the rescaled potentials without their ends.
-    void (*raw)(Size members, Size n, Size k, const double* outputs, const double* low, const double* per_unit, double bend, double* out);
+    // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
+    void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
+    // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which doubtful ones count more.
+    void (*raw)(const Calibration&, Size n, const double* outputs, double* out);
+    // From derivatives by the raw scores, (n, 2), to derivatives by the outputs, (members, n, 1 + k).
+    void (*raw_back)(const Calibration&, Size n, const double* outputs, const double* by, double* out);
 };

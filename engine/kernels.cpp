@@ -1,9 +1,9 @@
 // Everything that computes, compiled once for each instruction set.
+#include "calibration.h"
 #include "scoring.h"
 #include "training.h"
 
 namespace TARGET {
-
 
 static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior) {
     return std::make_unique<PackedNetwork>(width, outputs, members, prior);
@@ -14,6 +14,6 @@ static void train(const Training& asked) { Learner(asked).run(); }
 #define NAMED_(name) #name
 #define NAMED(name) NAMED_(name)
 extern const Kernels kernels;
-const Kernels kernels{NAMED(TARGET), scorer, train, raw};
+const Kernels kernels{NAMED(TARGET), scorer, train, of_members, raw, raw_back};
 
 }  // namespace TARGET

@@ -80,7 +80,7 @@ class Model {
         scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{});
     }
 
-    nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling, double grain) const {
+    nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling) const {
         require(Size(rows.shape(1)) == width_, "rows must be as wide as the network");
         Rows given;
         given.count = Size(rows.shape(0));
@@ -94,12 +94,11 @@ class Model {
         if (scaling) by = scaling->view(width_);
         const auto n = std::size_t(given.count);
         auto out = fresh<double, 3>({std::size_t(members_), n, std::size_t(outputs_)});
-        auto hashes = fresh<std::uint64_t, 1>({grain > 0 ? n : 0});
         {
             nb::gil_scoped_release released;
-            scorer_->outputs(given, by ? &*by : nullptr, out.data(), grain > 0 ? hashes.data() : nullptr, grain);
+            scorer_->outputs(given, by ? &*by : nullptr, out.data());
         }
-        return nb::make_tuple(out, hashes);
+        return nb::cast(out);
     }
 
     nb::object along(In<float, 2> start, In<float, 2> step, In<float, 2> at) const {
@@ -148,17 +147,50 @@ class Model {
     std::unique_ptr<Scorer> scorer_;
 };
 
-static nb::object raw(In<double, 3> outputs, In<double, 2> low, In<double, 2> per_unit, double bend) {
-    const auto members = outputs.shape(0), n = outputs.shape(1), k = outputs.shape(2) - 1;
-    require(outputs.shape(2) > 1 && low.shape(0) == members && low.shape(1) == k && per_unit.shape(0) == members && per_unit.shape(1) == k,
-            "each potential must have a low end and a unit");
-    auto out = fresh<double, 2>({n, 2});
-    {
-        nb::gil_scoped_release released;
-        kernels.raw(Size(members), Size(n), Size(k), outputs.data(), low.data(), per_unit.data(), bend, out.data());
+struct CalibrationArrays {
+    In<double, 2> low, per_unit, center, per_spread;
+    double bend, doubt, share;
+    Calibration view(const In<double, 3>& outputs) const {
+        const auto members = outputs.shape(0), k = outputs.shape(2) - 1;
+        require(outputs.shape(0) > 0 && outputs.shape(2) > 1, "there must be a network with a potential");
+        require(low.shape(0) == members && low.shape(1) == k && per_unit.shape(0) == members && per_unit.shape(1) == k,
+                "each potential must have a low end and a unit");
+        require(center.shape(0) == members && center.shape(1) == 2 && per_spread.shape(0) == members && per_spread.shape(1) == 2,
+                "each member must have a center and a spread for both heads");
+        return {Size(members), Size(k), low.data(), per_unit.data(), center.data(), per_spread.data(), bend, doubt, share};
     }
-    return nb::cast(out);
-}
+
+    nb::object of_members(In<double, 3> outputs) const {
+        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), 2});
+        const Calibration by = view(outputs);
+        {
+            nb::gil_scoped_release released;
+            kernels.of_members(by, Size(outputs.shape(1)), outputs.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+    nb::object raw(In<double, 3> outputs) const {
+        auto out = fresh<double, 2>({outputs.shape(1), 2});
+        const Calibration by = view(outputs);
+        {
+            nb::gil_scoped_release released;
+            kernels.raw(by, Size(outputs.shape(1)), outputs.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+
+    nb::object raw_back(In<double, 3> outputs, In<double, 2> by_raw) const {
+        require(by_raw.shape(0) == outputs.shape(1) && by_raw.shape(1) == 2, "each row must have two derivatives");
+        auto out = fresh<double, 3>({outputs.shape(0), outputs.shape(1), outputs.shape(2)});
+        const Calibration by = view(outputs);
+        {
+            nb::gil_scoped_release released;
+            kernels.raw_back(by, Size(outputs.shape(1)), outputs.data(), by_raw.data(), out.data());
+        }
+        return nb::cast(out);
+    }
+};
 
 // Where batches are drawn: positions (steps, 2b + r + m), noise (steps, r, p), preferred (steps, opponents, b).
 static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
@@ -231,10 +263,15 @@ MODULE_(TARGET, m) {
     // No conversions: what comes in is meant to be read, and changed, where it lies.
     nb::class_<Model>(m, "Model")
         .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a.noconvert(), "prior"_a.none())
-        .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none(), "grain"_a)
+        .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none())
         .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
         .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());
-    m.def("raw", &TARGET::raw, "outputs"_a.noconvert(), "low"_a.noconvert(), "per_unit"_a.noconvert(), "bend"_a);
+    nb::class_<CalibrationArrays>(m, "Calibration")
+        .def(nb::init<In<double, 2>, In<double, 2>, In<double, 2>, In<double, 2>, double, double, double>(), "low"_a, "per_unit"_a, "center"_a,
+             "per_spread"_a, "bend"_a, "doubt"_a, "share"_a)
+        .def("of_members", &CalibrationArrays::of_members, "outputs"_a.noconvert())
+        .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
+        .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
           "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "balance"_a,
           "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());

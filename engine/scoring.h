@@ -60,18 +60,11 @@ INLINE void scale_row(const Scaling& by, Size width, double* z) {
     for (Size k = 0; k < width; ++k) z[k] = std::min(std::max(z[k], -by.limit), by.limit);
 }
 
-INLINE std::uint64_t mixed(std::uint64_t bits) {  // the finish of SplitMix64
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
-    return bits ^ (bits >> 31);
-}
-
 class PackedNetwork final : public Scorer {
   public:
     PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior)
-        : width_(width), outputs_(outputs), columns_(width) {
+        : width_(width), outputs_(outputs) {
         if (prior.count) prior_ = Gaussians(prior, width, outputs - 1);
-        for (Size k = 0; k < width; ++k) columns_[k] = mixed(std::uint64_t(k + 1) * 0x9E3779B97F4A7C15u);
         for (const auto& trunks : members) {
             members_.emplace_back();
             for (const Trunk& trunk : trunks) {
@@ -81,14 +74,14 @@ class PackedNetwork final : public Scorer {
         }
     }
 
-    void outputs(Rows rows, const Scaling* scaling, double* out, std::uint64_t* hashes, double grain) const override {
+    void outputs(Rows rows, const Scaling* scaling, double* out) const override {
         const Size row = padded(width_), most = std::min(TOGETHER, rows.count);
         Buffer<float> z(most * row), space(2 * most * widest_), off, distances;
         Buffer<double> fine(width_), tops(most * widest_);
         if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>((most + 1) * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
-            for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row, hashes, grain);
+            for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row);
             for (std::size_t member = 0; member < members_.size(); ++member) {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
@@ -135,8 +128,8 @@ class PackedNetwork final : public Scorer {
     }
 
   private:
-    void take(Rows rows, Size number, const Scaling* scaling, double* fine, float* z, std::uint64_t* hashes, double grain) const {
-        if (rows.floats && !scaling && !hashes) {
+    void take(Rows rows, Size number, const Scaling* scaling, double* fine, float* z) const {
+        if (rows.floats && !scaling) {
             std::memcpy(z, rows.floats + number * width_, width_ * sizeof(float));
             return;
         }
@@ -146,14 +139,6 @@ class PackedNetwork final : public Scorer {
             for (Size k = 0; k < width_; ++k) fine[k] = double(rows.floats[number * width_ + k]);
         if (scaling) scale_row(*scaling, width_, fine);
         for (Size k = 0; k < width_; ++k) z[k] = float(fine[k]);
-        if (hashes) {
-            std::uint64_t total = 0;
-            for (Size k = 0; k < width_; ++k) {
-                const double steps = std::min(std::max(fine[k] / grain, -0x1p62), 0x1p62);
-                total += mixed(std::uint64_t(std::int64_t(std::nearbyint(steps))) ^ columns_[k]);
-            }
-            hashes[number] = mixed(total);
-        }
     }
 
     // The outputs of one member for rows that are scaled: the sum of what its trunks' heads say.
@@ -299,32 +284,7 @@ class PackedNetwork final : public Scorer {
 
     Size width_, outputs_, widest_ = 0;
     std::vector<std::vector<PackedTrunk>> members_;
-    std::vector<std::uint64_t> columns_;
     Gaussians prior_;
 };
-
-// The raw scores that outputs amount to: see `average` in scores/calibration.py.
-static void raw(Size members, Size n, Size k, const double* outputs, const double* low, const double* per_unit, double bend, double* out) {
-    const Size from = k < 3 ? 0 : 1, to = k < 3 ? k : k - 1;
-    std::vector<double> values(k);
-    for (Size i = 0; i < n; ++i) {
-        double logit = 0, local = 0;
-        for (Size m = 0; m < members; ++m) {
-            const double* own = outputs + (m * n + i) * (1 + k);
-            logit += own[0];
-            for (Size s = 0; s < k; ++s) values[s] = (own[1 + s] - low[m * k + s]) * per_unit[m * k + s];
-            if (k >= 3) {  // the highest to the end, then the lowest to the front
-                for (Size s = 0; s + 1 < k; ++s)
-                    if (values[s] > values[s + 1]) std::swap(values[s], values[s + 1]);
-                for (Size s = k - 2; s-- > 0;)
-                    if (values[s] > values[s + 1]) std::swap(values[s], values[s + 1]);
-            }
-            for (Size s = from; s < to; ++s)
-                local += values[s] > 1 - bend ? 1 - bend * bend / (2 * bend - (1 - values[s])) : values[s];
-        }
-        out[2 * i] = logit / double(members);
-        out[2 * i + 1] = local / double(members * (to - from));
-    }
-}
 
 }  // namespace TARGET

@@ -154,7 +154,7 @@ class Chain(CentralityModel):
     def features(self) -> Features | None:
         """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
         origins = self.representation_.origins()
-        return None if origins is None or self.fitted_.typical is None else Features(*origins)
+        return None if origins is None else Features(*origins)
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return what the representation's numbers stand for, feature by feature."""

@@ -36,14 +36,14 @@ from centrality.network.network import Layout, Network, build
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
-from centrality.scores.folds import Split
+from centrality.scores.folds import Split, split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
 from centrality.training.paper import paper_settings
 from centrality.training.plan import Plan, members_for
-from centrality.training.rows import Rows, split_for
+from centrality.training.rows import Rows, held_at_once
 from centrality.training.schedules import train
 
 if TYPE_CHECKING:
@@ -219,23 +219,30 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         settings = self.get_params(deep=False)
-        plan, members = Plan.of(settings), members_for(settings, *X.shape)
         room = HELD_VALUES if self.epochs is None else 1 << 62  # the paper's schedule passes over all rows
-        split = (
-            None if self.epochs is not None else split_for(X, scaling, members, rng, room=room, one_prior=self.novelty)
-        )
-        most, own = plan.rows_used() if members == 1 else None, None if split is None else split.own
+        members = members_for(settings, *X.shape)
+        plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
+        most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         rows = Rows(X, scaling, rng, room=room, most=most, folds=own)
-        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
+        plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
         if self.novelty and self.epochs is None:
-            learned = rows.without(None if plan.left_out is None else 0)
+            learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
-        history = train(network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint)
-        seen, names = Memory(None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, split)
+        network, history = train(
+            network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
+        )
+        seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, parted)
+
+    def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
+        """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
+        if self.epochs is not None:
+            return None  # the paper's schedule learns from all rows
+        n, width = X.shape
+        return split(n, members, rng, alike=self.novelty or held_at_once(n, width, room) < n)
 
     def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
@@ -245,7 +252,7 @@ class FUSE(CentralityModel):
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
         if held is not None:
             fitted = measured_by(held, fitted)
-        return replace(fitted, replay=Memory.of(X, rng))
+        return replace(fitted, replay=Memory.of(X, None if trained.split is None else trained.split.own, rng))
 
     def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
         fitted = settled(
@@ -254,7 +261,7 @@ class FUSE(CentralityModel):
             judged,
             calibration=self.calibration,
             t=self.t,
-            share_of_outliers=self.share_of_outliers(),
+            share_of_outliers=None if self.contamination == "auto" else self.share_of_outliers(),
             clean=self.novelty,
             level_is_open=self.epochs is None,
         )
@@ -279,28 +286,31 @@ class FUSE(CentralityModel):
         before = self.fitted_
         seed = int(check_random_state(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
-        replay = before.replay.with_new(X, rng)
+        members, parted = before.network.members, None
+        if self.epochs is None:
+            parted = split(X.shape[0], members, rng, alike=not before.halves)
+        replay = before.replay.with_new(X, None if parted is None else parted.own, rng)
         assert replay.rows is not None  # it remembers some of X at least
         if replay.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        split = None if before.folds is None else Split.of(before.scaling.blocks(replay.rows), before.folds)
-        network, history = self._taught(replay.rows, split, X.shape[0] / replay.seen, rng, seed)
+        known = None if parted is None or replay.folds is None else Split(replay.folds, parted.left_out)
+        network, history = self._taught(replay.rows, known, X.shape[0] / replay.seen, rng, seed)
         trained = Trained(
-            network, before.device, before.scaling, before.noise_scale, history, replay, before.names, split
+            network, before.device, before.scaling, before.noise_scale, history, replay, before.names, known
         )
         self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
         return self
 
     def _taught(
-        self, X: CheckedRows, split: Split | None, share: float, rng: np.random.Generator, seed: int
+        self, X: CheckedRows, known: Split | None, share: float, rng: np.random.Generator, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         before = self.fitted_
-        plan = Plan.of(self.get_params(deep=False)).gentle(before.noise_scale, share)
-        plan = replace(plan, left_out=None if split is None else split.folds.left_out)
-        network, device = before.network.copy(), before.device
-        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=None if split is None else split.own)
-        went_on = train(network, rows, compare(rows, self.metric, None), plan, rng=rng, seed=seed, device=device)
+        plan = Plan.of(self.get_params(deep=False), before.network.members).gentle(before.noise_scale, share)
+        plan = replace(plan, left_out=None if known is None else known.left_out)
+        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=None if known is None else known.own)
+        comparison = compare(rows, self.metric, None)
+        network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
@@ -333,10 +343,6 @@ class FUSE(CentralityModel):
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         return work(rows_to_score(self, X))  # every row has its numbers: none is left out
 
-    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
-        there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        return self._of(X, work) if there is None else work(there)
-
     def reading(self) -> Reading:
         """Say how the model reads a table: columns of numbers, by their names if the training rows had any."""
         names = self.fitted_.names
@@ -345,7 +351,7 @@ class FUSE(CentralityModel):
 
     def features(self) -> Features | None:
         """Say what explanations speak of: the columns."""
-        return None if self.fitted_.typical is None else Features(self.fitted_.features)
+        return Features(self.fitted_.features)
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
         """Return what the rows hold, column by column."""  # (p, n)
@@ -390,7 +396,7 @@ class FUSE(CentralityModel):
                 "pass one to hold its weights, load(path, encoder=...)."
             )
         model = cls(**(parameters | {"encoder": encoder}))
-        shape = model.layout(int(header["features"]), len(header["noise_scale"]), saving.members_of(header))
+        shape = model.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
         model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
         model.n_features_in_ = model.fitted_.width
         if model.fitted_.names is not None:

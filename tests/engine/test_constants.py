@@ -36,7 +36,7 @@ def test_no_gaussian_of_the_prior_is_lower_than_what_comes_in(build):
     parts, far = prior_of(3, 2), np.full((4, 3), 1e15, dtype=np.float32)
     for lowest in (-1e20, -1e25):
         members = [[EngineScorer(network_of(layout), head)._trunk(0, 0)]]
-        found, _ = head.Model(members, head.Mixture(*parts.values(), lowest)).outputs(far, None, 0.0)
+        found = head.Model(members, head.Mixture(*parts.values(), lowest)).outputs(far, None)
         np.testing.assert_allclose(found[:, :, 1:], lowest, rtol=1e-4)
 
 
@@ -46,10 +46,10 @@ def test_knee_and_limit_of_the_scaling_are_those_that_come_in():
     none, heavy = np.empty(0), np.empty(0, dtype=np.int64)
 
     def outputs(x: float, knee: float, limit: float) -> np.ndarray:
-        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, heavy, none, none, one, knee, limit), 0.0)[0]
+        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, heavy, none, none, one, knee, limit))
 
     def scaled(z: float) -> np.ndarray:
-        return model.outputs(np.array([[z]], dtype=np.float32), None, 0.0)[0]
+        return model.outputs(np.array([[z]], dtype=np.float32), None)
 
     for knee in (KNEE, 2.0):
         np.testing.assert_allclose(outputs(100.0, knee, LIMIT), scaled(knee + np.log1p(100 - knee)), rtol=1e-6)

@@ -44,13 +44,3 @@ def test_weights_that_do_not_fit_are_named(change, message):
     change(weights)
     with pytest.raises(InputError, match=f"the weights do not fit the network: .*{message}"):
         restore(layout, weights)
-
-
-def test_a_copy_has_weights_of_its_own_and_shifts_move_every_member_by_its_own():
-    network = build(Layout(width=3, hidden=(8,), members=2, potentials=2), np.random.default_rng(0))
-    copy = network.copy()
-    copy.shift_logit(np.array([1.0, 2.0]))
-    copy.shift_potentials(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    moved = {name: copy.weights[name] - network.weights[name] for name in ("global_head.bias", "local_head.bias")}
-    np.testing.assert_allclose(moved["global_head.bias"], [[1], [2]], rtol=1e-6)
-    np.testing.assert_allclose(moved["local_head.bias"], [[1, 2], [3, 4]], rtol=1e-6)

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scores.conformal import Rule
-    from centrality.scoring.bulk import dial, heads_of, mixed
+    from centrality.scoring.bulk import dial, units_of
 
     rule = _rule(arguments)
     chosen = Rule.chosen(**rule)
@@ -61,29 +61,30 @@ def run(arguments: argparse.Namespace) -> Result:
     t = dial(model, arguments.t)
     inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
-        heads, unreadable = heads_of(model, source, progress=shows_progress(arguments))
-    scores = mixed(model, heads, t)
+        units, unreadable = units_of(model, source, progress=shows_progress(arguments))
+    mixing = model.mixing_
+    scores = mixing.mixed(units, t)
     threshold = chosen.threshold(scores, inliers)
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
-    p_values = _p_values(inliers, scores[odd])
+    p_values, shown = _p_values(inliers, scores[odd]), mixing.squeeze(scores[odd])
     result: Result = {
         "rows": len(scores),
         "outliers": len(odd),
         "t": t,
         "rule": " ".join(f"{name}={value:g}" for name, value in rule.items()),
-        "threshold": float(threshold),
+        "threshold": float(mixing.squeeze(np.array(threshold))),
         "calibration_rows": 0 if inliers is None else len(inliers),
         "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
         "found": [
-            {"row": int(row), "centrality": float(scores[row]), **({"p_value": float(p)} if p == p else {})}
-            for row, p in zip(odd, p_values, strict=True)
+            {"row": int(row), "centrality": float(score), **({"p_value": float(p)} if p == p else {})}
+            for row, score, p in zip(odd, shown, p_values, strict=True)
         ],
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.output is not None:
-        _write(arguments, odd, scores[odd], t)
+        _write(arguments, odd, shown, t)
         result["file"] = str(arguments.output)
     return result
 

@@ -101,13 +101,13 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable
 def _against_model(arguments: argparse.Namespace) -> "Compared":
     """Return what the model remembers of its training rows, the heads of the new rows, and what is not readable."""
     from centrality import tables
-    from centrality.scoring.bulk import heads_of
+    from centrality.scoring.bulk import units_of
 
     arguments.model = Path(arguments.old)
     model = load_model(arguments)
     with tables.open_rows(arguments.new) as source:
-        heads, unreadable = heads_of(model, source, progress=shows_progress(arguments), comparable=True)
-    return model.fitted_.known_training_scores(), heads, unreadable
+        units, unreadable = units_of(model, source, progress=shows_progress(arguments))
+    return model.fitted_.training_scores, model.mixing_.squeeze(units), unreadable
 
 
 def _against_data(arguments: argparse.Namespace) -> "Compared":

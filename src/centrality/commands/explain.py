@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scoring.adapter import Adapter
-    from centrality.scoring.bulk import dial, mixed
+    from centrality.scoring.bulk import dial
     from centrality.tables.unreadable import DataNote
 
     model = load_model(arguments)
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Result:
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
         )
     if arguments.rows is None:
-        scores = mixed(model, adapter.heads(adapter.vectors(table), table.num_rows), t)
+        scores = model.mixing_.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
         adapter.report()
         rows = np.argsort(scores, kind="stable")[:5].tolist()
     else:
@@ -55,12 +55,13 @@ def run(arguments: argparse.Namespace) -> Result:
             raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {max(rows)}.")
     chosen = table.take(rows)
     vectors = adapter.vectors(chosen)
-    heads = adapter.heads(vectors, len(rows))
-    found = adapter.reasons(chosen, vectors, heads, [t], top=arguments.top)[0]
+    units = adapter.units(vectors, len(rows))
+    heads = model.mixing_.squeeze(units)
+    found = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
     if arguments.rows is not None:
         for note in adapter.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)
-    at_points = model.fitted_.centrality(model.fitted_.typical_points(), t)
+    at_points = model.fitted_.centrality(model.fitted_.typical, t)
     points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
     return {
         "t": t,

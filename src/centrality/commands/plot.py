@@ -123,7 +123,7 @@ def _heads_to_draw(
     """Return the heads of all rows; raise if one of these numbers has none."""
     import numpy as np
 
-    heads = adapter.heads(vectors, rows)
+    heads = adapter.model.mixing_.squeeze(adapter.units(vectors, rows))
     adapter.report()
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:

@@ -25,14 +25,27 @@ Doubles = NDArray[np.float64]
 class EngineModel(Protocol):
     """A network packed for scoring."""
 
-    def outputs(self, rows: NDArray[Any], scaling: object | None, grain: float) -> tuple[Doubles, NDArray[np.uint64]]:
-        """Return (members, n, 1 + k) outputs, and hashes of the scaled rows where there is a grain."""
+    def outputs(self, rows: NDArray[Any], scaling: object | None) -> Doubles:
+        """Return (members, n, 1 + k) outputs."""
 
     def along(self, start: Floats, step: Floats, at: Floats) -> Doubles:
         """Return outputs at points on lines."""  # (members, lines, points, 1 + k)
 
     def back(self, start: Floats, step: Floats, at: Floats, by: Floats) -> Floats:
         """Return derivatives by the points, summed over each line, from those by the outputs."""  # (lines, p)
+
+
+class EngineCalibration(Protocol):
+    """Says how outputs become a pair of raw scores."""
+
+    def of_members(self, outputs: Doubles) -> Doubles:
+        """Return each member's global and local score."""  # (members, n, 2)
+
+    def raw(self, outputs: Doubles) -> Doubles:
+        """Return the raw scores."""  # (n, 2)
+
+    def raw_back(self, outputs: Doubles, by_raw: Doubles) -> Doubles:
+        """Return derivatives by the outputs from those by the raw scores."""  # (members, n, 1 + k)
 
 
 class Engine(Protocol):
@@ -47,8 +60,8 @@ class Engine(Protocol):
     def Scaling(self, *parts: object) -> object:  # noqa: N802
         """Hold how columns are scaled."""
 
-    def raw(self, outputs: Doubles, low: Doubles, per_unit: Doubles, bend: float) -> Doubles:
-        """Return the raw scores that outputs amount to."""  # (n, 2)
+    def Calibration(self, *parts: object) -> EngineCalibration:  # noqa: N802
+        """Hold how outputs are calibrated; engine/interface.h says by which numbers."""
 
     def train(self, **job: object) -> None:
         """Take some steps of training."""

@@ -11,33 +11,15 @@ from centrality._estimator import CheckedRows
 from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Outputs, Scorer
-from centrality.scores.folds import Folds
 
 
 def in_blocks(
-    scorer: Scorer,
-    scaling: Scaling,
-    X: CheckedRows,
-    finish: Callable[[Outputs], Outputs],
-    *,
-    folds: Folds | None = None,
-    as_if_trained_on: bool = False,
+    scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]
 ) -> Outputs:
-    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row.
-
-    With `folds`, rows that were trained on are judged by members that have not seen them; `as_if_trained_on`, all are.
-    """
-
-    grain = 0.0 if folds is None or not len(folds.known) else folds.grain
+    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
     def score(rows: CheckedRows) -> Outputs:
-        outputs, hashed = scorer.of_rows(dense(rows), scaling, grain)
-        if folds is not None and grain:
-            if as_if_trained_on:
-                folds.one_each(outputs, hashed)
-            else:
-                folds.honest(outputs, *folds.recognised(hashed))
-        return finish(outputs)
+        return finish(scorer.of_rows(dense(rows), scaling))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 

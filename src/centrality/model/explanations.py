@@ -1,75 +1,73 @@
 """Explain why a row is peripheral, and what would make it typical.
 
 Contributions are integrated gradients: walk straight, in scaled units, from a typical point to the row and credit each
-feature with what its own movement changes f by on the way. Of the ways to share a score among features it is one that
-adds up: the contributions of a row sum to f(row, t) - f(typical point, t). That point is the deepest of the typical
-region next to the row: against another one, features that tell the regions apart would be blamed, not those that are
-odd (`model/typical.py`).
+feature with what its own movement changes a unit by on the way. Of the ways to share a score among features it is one
+that adds up: a row's contributions to a unit sum to unit(row) - unit(typical point). That point is the deepest of the
+typical region next to the row: against another one, features that tell the regions apart would be blamed, not those
+that are odd (`model/typical.py`). What a feature contributes to the centrality at t follows from the two units
+(`Mixing.contributions`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.network.scorer import Outputs, Scorer
-from centrality.scores.calibration import Calibration, chord
+from centrality.network.scorer import Scorer
+from centrality.scores.calibration import Calibration
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
-TOLERANCE = 5e-4  # how far contributions may be from adding up before a row's way is cut finer
+TOLERANCE = 1e-3  # how far contributions may be from adding up, in units, before a row's way is cut finer
 POINTS = 8192  # points on the ways of a block of rows
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
 ROWS_EXPLAINED, ROWS_WALKED = POINTS // (STEPS[0] + 1), POINTS // HALVINGS  # rows in a block
-PROFILE = tuple(np.linspace(0, 1, 11).tolist())
-LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Field:
-    """Evaluate f over the scaled rows at one t, and its slopes."""
+    """Evaluate the units over scaled rows, and their slopes."""
 
     scorer: Scorer
     calibration: Calibration
-    reach: float  # the distance, in scaled units, within which f does most of what it does
-    t: float
+    reach: float  # the distance, in scaled units, within which units do most of what they do
 
-    def contributions(self, start: NDArray[np.float32], rows: NDArray[np.float32]) -> Matrix:  # (n, p), (n, p)
-        """Return the contributions of these scaled rows; where f is rugged, a row's way is cut into smaller steps."""
+    def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
+        """Return what each column contributes to both units; where they are rugged, a row's way is cut finer."""
         parts, change = self._walk(start, rows, STEPS[0])
         for steps in STEPS[1:]:
-            poor = np.flatnonzero(np.abs(parts.sum(1) - change) > TOLERANCE)
+            off = np.abs(parts.sum(2) - change) > TOLERANCE * (1 + np.abs(change))
+            poor = np.flatnonzero(off.any(1))
             if not len(poor):
-                return parts
+                break
             size = max(1, POINTS // (steps + 1))
             for some in np.split(poor, range(size, len(poor), size)):
                 parts[some], change[some] = self._walk(start[some], rows[some], steps)
-        return evened(parts, change)
+        return adding_up(parts, change)
 
-    def _walk(self, start: NDArray[np.float32], rows: NDArray[np.float32], steps: int) -> tuple[Matrix, Matrix]:
-        """Return contributions, and the change of f they should add up to, by so many steps.
-
-        The network is smooth, so the trapezoid rule serves; the calibration may have kinks, so chords do.
-        """
+    def _walk(self, start: Floats, rows: Floats, steps: int) -> tuple[Matrix, Matrix]:
+        """Return contributions, and the change of the units they should add up to, by the trapezoid rule."""
         step = rows - start
         at = _positions(step, self.reach, steps)  # (n, steps + 1)
-        outputs, back = self._along(start, step, at)
-        members, n, _, k = outputs.shape
-        before, after = (ends.reshape(members, -1, k) for ends in (outputs[:, :, :-1], outputs[:, :, 1:]))
-        slopes = self.calibration.slopes(before, after, self.t).reshape(members, n, steps, k)
-        slopes *= 0.5 * np.diff(at, axis=1)[None, :, :, None]
-        weights = np.zeros(outputs.shape, dtype=np.float32)
-        weights[:, :, :-1] += slopes
-        weights[:, :, 1:] += slopes
-        # What each feature moves, in the units in which heads are mixed, is a share of what f changes by.
-        first, last = (self.in_units(outputs[:, :, [end]])[:, 0] for end in (0, -1))
-        parts = (step * back(weights)).astype(np.float64) * chord(self.calibration.mixing.heads, first, last)[:, None]
-        return parts, self.calibration.mixing.heads(last) - self.calibration.mixing.heads(first)
+        outputs, back = self.scorer.along(start, step, at)
+        members, n, s, k = outputs.shape
+        flat = outputs.reshape(members, n * s, k)
+        raw = self.calibration.raw(flat)
+        units, slopes = self.calibration.units(raw).reshape(n, s, 2), self.calibration.unit_slopes(raw)
+        gaps = np.diff(at, axis=1)
+        lengths = np.zeros(at.shape)  # of the way that each point stands for
+        lengths[:, :-1] += 0.5 * gaps
+        lengths[:, 1:] += 0.5 * gaps
+        parts = np.empty((n, 2, rows.shape[1]))
+        for unit in (0, 1):
+            by = self.calibration.raw_back(flat, slopes[:, unit]).reshape(outputs.shape) * lengths[None, :, :, None]
+            parts[:, unit] = step * back(by.astype(np.float32)).astype(np.float64)
+        return parts, units[:, -1] - units[:, 0]
 
-    def uphill(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_]) -> Matrix:
-        """Return scaled points, each at least as central as the one before; only `free` columns move.
+    def uphill(self, rows: Matrix, centre: Matrix, steps: int, free: NDArray[np.bool_], t: float) -> Matrix:
+        """Return scaled points, each at least as central at t as the one before; only `free` columns move.
 
         Each step goes along the slope or straight for the centre (far outside, slopes lead astray), whichever raises f
         more; as far as is best, but no farther than keeps the pace of a walk that ends at the centre, and never far
@@ -82,58 +80,47 @@ class Field:
             here = points[-1]
             home = (centre - here) * free
             pace = np.linalg.norm(home, axis=1, keepdims=True) / left
-            along = _of_length(self.slope(here) * free, 1.5 * pace)  # a way that winds is longer
+            along = _of_length(self.slope(here, t) * free, 1.5 * pace)  # a way that winds is longer
             along = (np.clip(here + along, low, high) - here) * free
-            tried = [self._best(here, ahead) for ahead in (along, home / left)]
+            tried = [self._best(here, ahead, t) for ahead in (along, home / left)]
             gains, found = (np.stack(both) for both in zip(*tried, strict=True))
             points.append(found[gains.argmax(0), np.arange(len(here))])
         return np.stack(points, axis=1)
 
-    def _best(self, here: Matrix, ahead: Matrix) -> tuple[Matrix, Matrix]:
+    def _best(self, here: Matrix, ahead: Matrix, t: float) -> tuple[Matrix, Matrix]:
         """Return how much f can rise along these ways, and where it does: at their start if nowhere else."""
         lengths = np.array([0.0, *0.5 ** np.arange(HALVINGS)[::-1]], dtype=np.float32)
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
-        outputs, _ = self._along(here.astype(np.float32), ahead.astype(np.float32), at)
-        f = self.of_outputs(outputs)
-        gain = self._softened().in_units(outputs)
+        raw = self.raw_on_lines(here.astype(np.float32), ahead.astype(np.float32), at)
+        f = _mixed(self.calibration, raw, t)
+        gain = _mixed(self.calibration.softened(), raw, t)  # what "clip" cuts off has no slope to follow
         gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
 
-    def _softened(self) -> "Field":
-        """Return the same field with soft calibration: what "clip" cuts off has no slope to follow."""
-        return replace(self, calibration=self.calibration.softened())
-
-    def slope(self, rows: Matrix) -> Matrix:  # (n, p)
-        """Return the derivative of f, with soft calibration, by the scaled rows."""
+    def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)
+        """Return the derivative of the mixture at t, with soft calibration, by the scaled rows."""
         z = rows.astype(np.float32)
-        outputs, back = self._along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
-        soft, here = self._softened(), outputs[:, :, 0]
-        units = soft.in_units(outputs)[:, 0]
-        steep = chord(soft.calibration.mixing.heads, units, units)
-        slopes = soft.calibration.slopes(here, here, self.t) * steep[:, None]
+        outputs, back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
+        soft, here = self.calibration.softened(), outputs[:, :, 0]
+        share = float(soft.mixing.share(t))
+        slopes = soft.unit_slopes(soft.raw(here))
+        by = soft.raw_back(here, (1 - share) * slopes[:, 0] + share * slopes[:, 1])
         # A far row's slope may be too small for float32: only its direction is needed.
-        largest = np.abs(slopes).max((0, 2), keepdims=True)
-        slopes = np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > 0)
-        return np.asarray(back(slopes[:, :, None].astype(np.float32)) * largest[0])
+        largest = np.abs(by).max((0, 2), keepdims=True)
+        by = np.divide(by, largest, out=np.zeros_like(by), where=largest > 0)
+        return np.asarray(back(by[:, :, None].astype(np.float32)).astype(np.float64) * largest[0])
 
-    def _along(self, *line: NDArray[np.float32]) -> tuple[Outputs, Callable[[Outputs], Matrix]]:
-        outputs, back = self.scorer.along(*line)
-        return outputs, lambda by: back(by).astype(np.float64)
-
-    def on_line(self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]) -> Matrix:
-        """Return f at the scaled points start + at * step, before it is squeezed into [0, 1]."""  # (n, s)
-        return self.in_units(self._along(start, step, at)[0])
-
-    def of_outputs(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
-        """Return f where the networks' outputs are these."""
-        return self.calibration.mixing.heads(self.in_units(outputs))
-
-    def in_units(self, outputs: Outputs) -> Matrix:  # (members, n, s, 1 + k) -> (n, s)
-        """Return the same before it is squeezed into [0, 1]."""
+    def raw_on_lines(self, start: Floats, step: Floats, at: Floats) -> Matrix:  # (n, s, 2)
+        """Return the raw scores at the scaled points start + at * step."""
+        outputs, _ = self.scorer.along(start, step, at)
         members, n, s, k = outputs.shape
-        units = self.calibration.units(self.calibration.raw(outputs.reshape(members, n * s, k)))
-        return self.calibration.mixing.in_units(units, self.t).reshape(n, s)
+        return self.calibration.raw(outputs.reshape(members, n * s, k)).reshape(n, s, 2)
+
+
+def _mixed(calibration: Calibration, raw: Matrix, t: float) -> Matrix:  # (n, s, 2) -> (n, s)
+    n, s, _ = raw.shape
+    return calibration.mixing.mixed(calibration.units(raw.reshape(n * s, 2)), t).reshape(n, s)
 
 
 def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
@@ -143,20 +130,20 @@ def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
     return np.where(np.isnan(heads).any(1), "", named)
 
 
-def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (n, q) -> (n, groups)
+def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (..., q) -> (..., groups)
     """Add up the contributions of those numbers that stand for the same thing."""
-    sums = np.zeros((len(parts), groups))
-    np.add.at(sums.T, owner, parts.T)
+    sums = np.zeros((*parts.shape[:-1], groups))
+    np.add.at(np.moveaxis(sums, -1, 0), owner, np.moveaxis(parts, -1, 0))
     return sums
 
 
-def evened(parts: Matrix, change: Matrix) -> Matrix:
-    """Share out what is missing to the change, where it is too much, in proportion to the contributions' sizes."""
-    left = change - parts.sum(1)
+def adding_up(parts: Matrix, change: Matrix) -> Matrix:  # (n, 2, p), (n, 2)
+    """Share out what is missing to the change among the contributions, in proportion to their sizes."""
+    left = change - parts.sum(2)
     size = np.abs(parts)
-    total = size.sum(1)
-    share = np.divide(left, total, out=np.zeros_like(left), where=(np.abs(left) > TOLERANCE) & (total > 0))
-    return np.asarray(parts + size * share[:, None])
+    total = size.sum(2)
+    share = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
+    return np.asarray(parts + size * share[:, :, None])
 
 
 def _of_length(ways: Matrix, length: Matrix) -> Matrix:  # (n, p), (n, 1)
@@ -165,7 +152,7 @@ def _of_length(ways: Matrix, length: Matrix) -> Matrix:  # (n, p), (n, 1)
     return np.asarray(np.divide(ways, norm, out=np.zeros_like(ways), where=norm > 0) * length)
 
 
-def _positions(step: NDArray[np.float32], reach: float, steps: int) -> NDArray[np.float32]:
+def _positions(step: Floats, reach: float, steps: int) -> Floats:
     """Return (n, steps + 1) positions from 0 to 1 on each way, for far rows closer together near the centre.
 
     They are evenly spaced up to about `reach` and geometrically beyond, where f does not change much.

@@ -125,7 +125,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     @property
     def offset_(self) -> float:  # type: ignore[override]
         """The score below which `predict` says outlier, at the model's own t."""
-        return self.fitted_.offset_for(float(checked_t(self.t)))
+        return self.fitted_.offset_for(one_t(self.t))
 
     # Scores.
 
@@ -156,7 +156,8 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
         It ranks rows as `centrality` does, and tells far outliers apart to which `centrality` gives numbers near 0.
         """
-        return self._scored(X, lambda rows: self.fitted_.scores(rows, self._dial(None)))
+        t = one_t(self._dial(None))
+        return self._scored(X, lambda rows: self.fitted_.scores(rows, t))
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
@@ -182,17 +183,17 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate only if those left out
         are the outliers. Otherwise it calls, on average, up to that share of the inliers more.
         """
-        heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
+        units = None if X is None else self._units(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)
-        self.fitted_ = self.fitted_.calibrated(heads, contamination)
-        if heads is not None and not contamination and self.fitted_.training_scores is not None:
-            self.fitted_.training_scores.warn_of_odd(heads)
+        self.fitted_ = self.fitted_.calibrated(units, contamination)
+        if units is not None and not contamination:
+            self.fitted_.training_scores.warn_of_odd(self.mixing_.squeeze(units))
         return self
 
     def calibration_heads(self) -> Matrix:
         """Return the heads, (m, 2), of the calibration rows; an error if there are none."""
         check_is_fitted(self)
-        return self.fitted_.calibration_rows().heads
+        return self.mixing_.squeeze(self.fitted_.calibration_rows().units)
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
@@ -209,10 +210,10 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         check_is_fitted(self)
         dial = checked_t(self._dial(t))
         inliers = [self.fitted_.inlier_scores(float(at)) for at in np.atleast_1d(dial)]
-        heads = self.heads(X)
+        units = self._units(X)
         rng = None if random_state is None else np.random.default_rng(random_state)
         columns = [
-            conformal.p_values(known, self.mixing_(heads, float(at)), rng)
+            conformal.p_values(known, self.mixing_.mixed(units, float(at)), rng)
             for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
         ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
@@ -233,7 +234,8 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        return self._threshold(self.heads(X), rule, one_t(self._dial(t)))
+        found = self._threshold(self._units(X), rule, one_t(self._dial(t)))
+        return float(self.mixing_.squeeze(np.array(found))) if np.isfinite(found) else found
 
     def detect(
         self,
@@ -248,23 +250,24 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         if fdr is None and false_positives is None and contamination is None:
             fdr = 0.05
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        heads, t = self.heads(X), one_t(self._dial(t))
-        return np.asarray(self.mixing_(heads, t) < self._threshold(heads, rule, t))
+        units, t = self._units(X), one_t(self._dial(t))
+        return np.asarray(self.mixing_.mixed(units, t) < self._threshold(units, rule, t))
 
-    def _threshold(self, heads: Matrix, rule: conformal.Rule, t: float) -> float:
+    def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
-        return rule.threshold(self.mixing_(heads, t), inliers)
+        return rule.threshold(self.mixing_.mixed(units, t), inliers)
+
+    def _units(self, X: ModelRows) -> Matrix:
+        return self._scored(X, lambda rows: self.fitted_.units(rows))
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
-        return self.fitted_.known_training_scores().compare(heads)
+        return self.fitted_.training_scores.compare(self.heads(X))
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
         window = None if window is None else whole_number("window", window)
-        heads = self._of(X, lambda rows: self.fitted_.comparable_heads(rows))
-        return compare_windows(self.fitted_.known_training_scores(), heads, window)
+        return compare_windows(self.fitted_.training_scores, self.heads(X), window)
 
     # Why.
 
@@ -326,13 +329,12 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=[self.values_of(point) for point in self.fitted_.typical_points()],
+            typical=[self.values_of(point) for point in self.fitted_.typical],
             against=points,
             top=whole_number("top", top),
         )
 
     def _features_with_names(self) -> Features:
-        self.fitted_.known_center()  # an old file has none, and says so
         if (features := self.features()) is None:
             raise InputError(
                 f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
@@ -366,8 +368,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         Print it, or show it in a notebook; its `warnings` say what to do.
         """
         check_is_fitted(self)
-        if self.fitted_.report is None:
-            raise InputError("This model's file was written before there were reports: fit it again to have one.")
+        assert self.fitted_.report is not None  # every fit makes one
         return self.fitted_.report
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:

@@ -30,6 +30,4 @@ class Learned:
     @property
     def center_(self) -> NDArray[np.float64]:
         """The deepest point, at the model's own t, among the vectors."""
-        if self.fitted_.typical is None:
-            raise AttributeError("This model's file was written before centres were kept: fit it again to have one.")
-        return self.fitted_.known_center()
+        return np.asarray(self.fitted_.typical[0])

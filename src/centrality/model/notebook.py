@@ -45,8 +45,6 @@ def _facts(model: Any, fitted: Any) -> str:
 
 def _picture(fitted: Any) -> str:
     """Draw how the training rows' scores are distributed, a small histogram for each head."""
-    if fitted.training_scores is None:
-        return ""
     heads = zip(COLOURS, fitted.training_scores.quantiles, strict=True)
     return "<div>" + "".join(_histogram(name, values) for name, values in heads) + "</div>"
 

@@ -216,9 +216,10 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
             highest = graph("TopK", potentials, np.array([k - 1]), axis=2)
             potentials = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
         potentials = graph("ReduceMean", _bend_top(graph, potentials), [2], keepdims=0)
-    limits = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (members, 2, 2)))
-    pair = [_rescaled(graph, each, limits[:, head]) for head, each in enumerate((logits, potentials))]  # (n, members)
-    share, doubt = float(calibration.mixing.share(0.5)), float(getattr(calibration, "doubt", 0.0))
+    pair = [
+        _rescaled(graph, each, calibration.members[:, head]) for head, each in enumerate((logits, potentials))
+    ]  # (n, members)
+    share, doubt = float(calibration.mixing.share(0.5)), calibration.doubt
     doubted = [graph("Mul", each, -doubt * part) for each, part in zip(pair, (1 - share, share), strict=True)]
     weights = graph("Softmax", graph("Add", *doubted), axis=1)
     logit, local = (graph("ReduceSum", graph("Mul", weights, each), [1], keepdims=1) for each in pair)

@@ -3,9 +3,10 @@
 It never goes into a file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._estimator import CheckedRows
@@ -20,31 +21,35 @@ class Memory:
     """Hold some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
 
     rows: CheckedRows | None  # in the user's units
+    folds: NDArray[np.int64] | None  # of those rows: which networks have not seen them, nor may learn from them later
     seen: int  # how many rows it stands for
 
     @classmethod
-    def of(cls, X: CheckedRows, rng: np.random.Generator) -> "Memory":
+    def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "Memory":
         """Remember rows of X, which are all that was seen."""
         n, room = X.shape[0], _room(X)
-        return cls(X.copy() if n <= room else _sample(X, room, rng), n)
+        kept = np.arange(n) if n <= room else _some(n, room, rng)
+        return cls(X[kept], None if folds is None else folds[kept], n)
 
-    def with_new(self, X: CheckedRows, rng: np.random.Generator) -> "Memory":
+    def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "Memory":
         """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
         n = X.shape[0]
         seen = self.seen + n
         if self.rows is None:
-            return Memory(Memory.of(X, rng).rows, seen)
+            return replace(Memory.of(X, folds, rng), seen=seen)
         remembered = self.rows.shape[0]
         size = min(_room(X), remembered + n)
         # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
-        parts = [_sample(self.rows, size - new, rng), _sample(X, new, rng)]
+        old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
+        parts = [self.rows[old], X[fresh]]
         together = (
             sparse.vstack(parts, format="csr")
             if sparse.issparse(X)
             else np.concatenate([np.asarray(part) for part in parts])
         )
-        return Memory(together, seen)
+        both = None if self.folds is None or folds is None else np.concatenate([self.folds[old], folds[fresh]])
+        return Memory(together, both, seen)
 
 
 def _room(X: CheckedRows) -> int:
@@ -60,6 +65,6 @@ def _new_among(size: int, *, new: int, old: int, rng: np.random.Generator) -> in
     return min(new, int(rng.binomial(size, new / (new + old))))
 
 
-def _sample(rows: CheckedRows, count: int, rng: np.random.Generator) -> CheckedRows:
-    """Return a copy of so many rows, chosen at random without repetition, in their order."""
-    return rows[np.sort(rng.choice(rows.shape[0], count, replace=False))]
+def _some(n: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return so many of n row numbers, chosen at random without repetition, in their order."""
+    return np.sort(rng.choice(n, count, replace=False))

@@ -49,52 +49,47 @@ def settled(
     *,
     calibration: str,
     t: float,
-    share_of_outliers: float,
+    share_of_outliers: float | None,
     clean: bool,
     level_is_open: bool,
 ) -> Fitted:
     """Return the fitted model, its quantiles set by what members say of rows that they have not seen.
 
-    These are the rows `judged` of X.
-
-    `level_is_open`: comparisons say nothing about the level of g, nor scores about that of a potential. So members are
-    put on one level, and the median row is given g = 0. The paper's schedule leaves both where training ended.
+    These are the rows `judged` of X. `share_of_outliers` is that of these rows which `predict` calls outliers; None
+    means a tenth, or a hundredth of `clean` ones, of new rows like them. `level_is_open`: comparisons say nothing about
+    the level of g, which is then 0 at the median row; the paper's schedule leaves it where training ended.
     """
-    seen = X if len(judged) == X.shape[0] else X[judged]
-    by_row = in_blocks(
-        scorer_for(trained.network, trained.device), trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1)
-    )
+    seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
+    by_row = in_blocks(scorer, trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     _require_finite(outputs)
-    if level_is_open:
-        _level(trained.network, outputs, np.median(outputs, axis=1))
-    if trained.split is not None:
-        trained.split.folds.honest(outputs, np.arange(outputs.shape[1]), trained.split.own[judged])
-    if level_is_open:
-        common = np.zeros((len(outputs), outputs.shape[2]))
-        common[:, 0] = np.median(outputs[:, :, 0].mean(0))
-        _level(trained.network, outputs, common)
-    fixed = Calibration.fit(calibration, outputs, clean=clean)
+    unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
+    apart = trained.split is not None and trained.split.apart
+    fixed, as_new = Calibration.fit(calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open)
     raw = fixed.raw(outputs)
-    heads, scores = fixed.heads(raw), fixed.scores(raw, t)
-    by_t = (fixed.scores(raw, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
-    field = Field(scorer_for(trained.network, trained.device), fixed.softened(), reach=1.0, t=1.0)
+    own, new = fixed.units(raw), fixed.units(as_new)
+    measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
+    by_t = (fixed.mixing.mixed(measure, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
+    field = Field(scorer, fixed.softened(), reach=1.0)
     return Fitted(
         network=trained.network,
+        scorer=scorer,
         device=trained.device,
         scaling=trained.scaling,
         calibration=fixed,
         noise_scale=trained.noise_scale,
-        offset=_quantile(scores, share_of_outliers),
+        halves=apart,
+        offset=_quantile(fixed.mixing.mixed(measure, float(t)), share),
         offset_at_t=float(t),
-        offsets=np.array([_quantile(each, share_of_outliers) for each in by_t]),
+        offsets=np.array([_quantile(each, share) for each in by_t]),
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        folds=None if trained.split is None else trained.split.folds,
-        inliers=None if trained.split is None else Inliers.of(heads),
-        training_scores=TrainingScores.of(heads),
-        typical=typical_points(seen, scores, fixed.units(raw)[:, 1], field, trained.scaling),
+        inliers=None if trained.split is None else Inliers.of(new),
+        training_scores=TrainingScores.of(fixed.mixing.squeeze(new)),
+        typical=typical_points(
+            seen, fixed.mixing.mixed(own, float(t)), fixed.unlimited(raw)[:, 1], field, trained.scaling
+        ),
     )
 
 
@@ -112,13 +107,6 @@ def _require_finite(outputs: Matrix) -> None:
 def _quantile(scores: Matrix, share: float) -> float:
     """Return the score below which this share of new rows lies, so far as these tell."""
     return float(np.quantile(scores, share, method="weibull"))
-
-
-def _level(network: Network, outputs: Matrix, level: Matrix) -> None:
-    """Take these levels, (members, 1 + k), from what the networks say, now and ever after."""
-    outputs -= level[:, None]
-    network.shift_logit(-level[:, 0])
-    network.shift_potentials(-level[:, 1:])
 
 
 def examined(
@@ -152,20 +140,23 @@ def examined(
 
 def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
     """Return the model with the rows held aside as its measure; warn if it knows the rows it learned from by heart."""
-    found = fitted.known_training_scores().compare(fitted.comparable_heads(held))
+    found = fitted.training_scores.compare(fitted.heads(held))
     if found.detected() and found.effect < 0:
         tell(
             f"Rows held aside score lower than those learned from (effect {found.effect:+.2f}): the network knows the "
             "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
             "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
         )
-    return fitted.calibrated(fitted.heads(held))
+    return fitted.calibrated(fitted.units(held))
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
-    """Say how much more typical members find rows that they have seen than those that have not, by the local head."""
-    if fitted.folds is None or not len(fitted.folds.known):
+    """Say how much more typical networks find rows that they have seen than those that have not, by the local score."""
+    if not fitted.halves:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
-    units = [fitted.calibration.units(raw)[:, 1] for raw in (fitted.raw_of_all(some), fitted.raw(some))]
-    return float(np.median(units[0] - units[1]))
+    alike = replace(fitted.calibration, doubt=0.0)  # all members together, whether they have seen the rows or not
+    units = [
+        each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)
+    ]
+    return float(np.median(units[0][:, 1] - units[1][:, 1]))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._values import Value
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 PRIOR = "prior."  # how the names of a prior's weights begin
 PRIOR_PARTS = ("mean", "centres", "precision", "level")
 
-Weights = dict[str, NDArray[Any]]
+Weights = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +68,9 @@ class Layout:
         return shapes
 
 
-@dataclass(frozen=True)
-class Network:
-    """Hold a network's weights by the names that a model file gives them; training changes them in place."""
+@dataclass(frozen=True, eq=False)
+class Network(Value):
+    """Hold a network's weights by the names that a model file gives them; training makes a new one."""
 
     layout: Layout
     weights: Weights
@@ -82,19 +83,7 @@ class Network:
 
     def arrays(self) -> Weights:
         """Return everything that a file holds of the network."""
-        return self.weights | {f"{PRIOR}{name}": part for name, part in self.prior.items()}
-
-    def copy(self) -> "Network":
-        """Return a network with weights of its own."""
-        return Network(self.layout, {name: array.copy() for name, array in self.weights.items()}, self.prior)
-
-    def shift_logit(self, by: NDArray[np.float64]) -> None:
-        """Move every member's g by a constant of its own, which no comparison can notice."""  # (members,)
-        self.weights["global_head.bias"] += by[:, None].astype(np.float32)
-
-    def shift_potentials(self, by: NDArray[np.float64]) -> None:
-        """Move every member's potentials by constants, which no score can tell."""  # (members, k)
-        self.weights["local_head.bias"] += by.astype(np.float32)
+        return {**self.weights, **{f"{PRIOR}{name}": part for name, part in self.prior.items()}}
 
     def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return weight and bias of one of a member's linear layers."""  # (out, in), (out,)
@@ -103,13 +92,13 @@ class Network:
 
 def build(layout: Layout, rng: np.random.Generator) -> Network:
     """Return one of our own networks, with random weights, to be trained."""
-    weights: Weights = {}
+    weights: dict[str, NDArray[Any]] = {}
     for name, inputs, outputs in layout.layers():
         weights |= uniform(rng, name, layout.members, inputs, outputs)
     return Network(layout, weights)
 
 
-def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int) -> Weights:
+def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int) -> dict[str, NDArray[Any]]:
     """Draw a linear layer's weights and biases as PyTorch does by default: uniform within ±1/√inputs."""
     bound = inputs**-0.5
     weight = np.empty((members, outputs, inputs), dtype=np.float32)

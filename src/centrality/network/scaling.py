@@ -20,6 +20,7 @@ from scipy import sparse
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
+from centrality._values import Value
 
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
@@ -39,8 +40,8 @@ LIMIT = 1e15  # no scaled number is larger
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
-@dataclass(frozen=True)
-class Scaling:
+@dataclass(frozen=True, eq=False)
+class Scaling(Value):
     """Scale the columns: z = u = (x - center) * weight; where tails are heavy, z = (asinh(u) - shift) * gain.
 
     With `shrink`, z = shrink * u up to the knee, and beyond it a logarithm goes on from there. A constant column has

@@ -10,10 +10,8 @@ from centrality.engine import Engine, engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
-from centrality.scores.folds import hashes
 
 Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
-Hashes = NDArray[np.uint64]  # (n,)
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
@@ -26,8 +24,8 @@ class Scorer(Protocol):
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
-        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
@@ -74,16 +72,16 @@ class EngineScorer:
 
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
-        return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None, 0.0)[0]
+        return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
-        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
         if rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
             rows = np.ascontiguousarray(rows, dtype=np.float64)
         if (known := self._scaling) is None or known[0] is not scaling:
             parts = (scaling.center, scaling.weight, scaling.heavy, scaling.shift, scaling.gain, scaling.shrink)
             self._scaling = known = scaling, self._engine.Scaling(*parts, KNEE, LIMIT)
-        return self._model.outputs(rows, known[1], grain)
+        return self._model.outputs(rows, known[1])
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
@@ -112,9 +110,3 @@ def folded_head(
     with np.errstate(over="ignore"):
         found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
     return found[0].astype(np.float64), found[1].astype(np.float64)
-
-
-def hashes_of(rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[NDArray[np.float32], Hashes]:
-    """Return rows scaled, and where grain > 0 what their content hashes to: what a scorer without the engine needs."""
-    z = scaling.scaled(rows)
-    return z.astype(np.float32), hashes(z, grain) if grain > 0 else np.empty(0, dtype=np.uint64)

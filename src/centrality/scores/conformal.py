@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from centrality._checks import InputError, positive
 from centrality._estimator import CheckedRows
+from centrality._values import Value
 from centrality.scores.mixing import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
@@ -32,28 +33,28 @@ Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
 
 
-@dataclass(frozen=True)
-class Inliers:
-    """Hold the heads of calibration rows, at most a share `contamination` of which are outliers."""
+@dataclass(frozen=True, eq=False)
+class Inliers(Value):
+    """Hold the units of calibration rows, at most a share `contamination` of which are outliers."""
 
-    heads: NDArray[np.float64]  # (m, 2)
+    units: NDArray[np.float64]  # (m, 2)
     contamination: float = 0.0
 
     @classmethod
-    def of(cls, heads: NDArray[np.float64], contamination: float = 0.0) -> Self:
-        """Keep evenly spaced ones of these heads; rows without any are left out."""
+    def of(cls, units: NDArray[np.float64], contamination: float = 0.0) -> Self:
+        """Keep evenly spaced ones of these units; rows without any are left out."""
         if contamination:
             _share("contamination", contamination)
-        return cls(evenly_spaced(heads[~np.isnan(heads).any(1)]), contamination)
+        return cls(evenly_spaced(units[~np.isnan(units).any(1)]), contamination)
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
-        """Return the centralities at t of those rows that count as inliers: all but the least central."""
-        scores = np.sort(mixing(self.heads, t))
+        """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
+        scores = np.sort(mixing.mixed(self.units, t))
         return scores[int(self.contamination * len(scores)) :]
 
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
-        """Return a quantile of each head of the inliers among them."""
-        return np.asarray(np.quantile(self.heads, self.contamination + level * (1 - self.contamination), axis=0))
+        """Return a quantile of each unit of the inliers among them."""
+        return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:
@@ -157,9 +158,9 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 }
 
 
-def evenly_spaced(heads: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
+def evenly_spaced(units: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
     """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
-    return heads if len(heads) <= limit else heads[np.linspace(0, len(heads) - 1, limit).astype(np.intp)]
+    return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
 
 
 def split_off_holdout(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._values import Value
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
@@ -79,8 +80,8 @@ class Drift:
         )
 
 
-@dataclass(frozen=True)
-class TrainingScores:
+@dataclass(frozen=True, eq=False)
+class TrainingScores(Value):
     """Hold what a model remembers of its training rows' heads."""
 
     quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
@@ -88,6 +89,7 @@ class TrainingScores:
 
     def __post_init__(self) -> None:
         """Refuse quantiles that are out of order."""
+        super().__post_init__()
         if not (np.diff(self.quantiles) >= 0).all():
             raise InputError("training.quantiles must rise, got them in another order.")
 

@@ -1,14 +1,15 @@
 """Mix the two heads into one centrality, by the dial t.
 
-The paper's mixture is linear, f = (1 - t) * global + t * local, and so is that of clipped heads. In [0, 1] there is
-little room below the oddest training rows, though: among points beyond them a linear mixture follows the head that has
-more of that room. So soft heads are stretched first to scales without ends, mixed there, and squeezed again. A row's
-centrality and its unbounded score are then two ways to write one number, and rank rows alike.
+What travels is a pair of units: the global and the local score of a row on scales without ends, 0 at the median of the
+training rows. Mixing is linear in the pair, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t; the
+centrality is m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to
+write one number, and rank rows alike. The paper's own mixture is the same with heads in [0, 1] for units, s = t, and
+nothing to squeeze.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,65 +19,63 @@ from centrality._checks import InputError
 
 LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
 LOCAL_WEIGHT_IF_CLEAN = 9.0  # of clean rows the local head knows more: they were learned for longer, from a prior
-ROOM = 0.5  # at t = 1/2 the local head may exceed the global one by one unit, the upper half of the training rows
+ROOM = 1.0  # units by which the local score may exceed the global one: a far group, however dense, is not typical
+ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Mixing:
-    """Hold how heads in [0, 1] are mixed.
+    """Hold how units are mixed and squeezed.
 
-    `local_weight` None: linearly. Else in units of the upper half of the training rows, where the local head counts so
-    many times as much as the global one. With `veto`, it may exceed the global head by ROOM / (1 - t) of these units: a
-    far group of rows, however dense, is not typical then, unless t = 1 asks for the local head alone.
+    `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
+    the global one. `veto` says that the local unit was held within ROOM of the global one (`Calibration.units`).
     """
 
     local_weight: float | None
     veto: bool = False
 
-    def __call__(self, heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-        """Return the centrality at t: (n,) for one t, (n, len(t)) for several."""
-        if self.local_weight is None:
-            return _linear(heads, t)
-        return squeezed(self.in_units(stretched(heads), t))
-
-    def of_units(self, units: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-        """Return the centrality where the heads have not been squeezed yet."""
-        mixed = self.in_units(units, t)
-        return mixed if self.local_weight is None else squeezed(mixed)
-
-    def in_units(self, units: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-        """Mix heads in units; the result, in the same units, has no ends unless the mixture is linear."""
-        if self.local_weight is None:
-            return _linear(units, t)
-        if type(t) is float and 0 <= t < 1:  # a request loop asks for one row at a time: plain numbers are quicker
-            share_of_local = float(self.share(t))
-            of_global, of_local = units[:, 0], units[:, 1]
-            if self.veto:
-                of_local = np.minimum(of_local, of_global + ROOM / (1 - t))
-            return np.asarray((1 - share_of_local) * of_global + share_of_local * of_local)
-        dial = checked_t(t)
-        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        share = self.share(dial)
-        if self.veto:
-            of_local = np.minimum(of_local, of_global + self.room(dial))
-        return np.asarray((1 - share) * of_global + share * of_local)
-
-    def share(self, t: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
-        """Return how much the local head counts at t, from 0 to 1."""
+    def share(self, t: Matrix | float) -> Matrix | float:
+        """Return how much the local unit counts at t, from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def room(self, t: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return by how many units the local head may exceed the global one at t."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(ROOM / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+    def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
+        if type(t) is float and 0 <= t <= 1:  # a request loop asks for one row at a time: plain numbers are quicker
+            share = self.share(t)
+            return np.asarray((1 - share) * units[:, 0] + share * units[:, 1])
+        dial = checked_t(t)
+        of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
+        shares = self.share(dial)
+        return np.asarray((1 - shares) * of_global + shares * of_local)
 
-    def units(self, heads: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return heads in the units in which they are mixed."""
-        return heads if self.local_weight is None else stretched(heads)
+    def squeeze(self, values: Matrix) -> Matrix:
+        """Bring units, or mixtures of them, into [0, 1]."""
+        return values if self.local_weight is None else squeezed(values)
 
-    def heads(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is in these units as heads in [0, 1]."""
-        return units if self.local_weight is None else squeezed(units)
+    def centrality(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Return the centrality at t of rows with these units: (n,), or (n, len(t)) for several."""
+        return self.squeeze(self.mixed(units, t))
+
+    def contributions(self, parts: Matrix, units: Matrix, origin: Matrix, t: float) -> Matrix:
+        """Return what each feature adds to the centrality at t, from what it adds to each unit.
+
+        `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2). The result, (n, p), adds up to the difference of
+        centralities: mixing is linear, and squeezing is a factor for each row, the slope of the chord.
+        """
+        share = float(self.share(t))
+        before, after = self.mixed(origin, t), self.mixed(units, t)
+        mixed = (1 - share) * parts[:, 0] + share * parts[:, 1]
+        return np.asarray(mixed * chord(self.squeeze, before, after)[:, None])
+
+    def __call__(self, heads: Matrix, t: float | Sequence[float]) -> Matrix:
+        """Return the centrality at t of rows with these heads in [0, 1]: (n,), or (n, len(t)) for several.
+
+        Heads so near to 0 or 1 that rounding cannot tell them apart are taken to be equal: code that has units mixes
+        those.
+        """
+        return self.centrality(heads if self.local_weight is None else stretched(heads), t)
 
 
 LINEAR = Mixing(local_weight=None)
@@ -84,7 +83,7 @@ SOFT = Mixing(LOCAL_WEIGHT, veto=True)
 SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
 
 
-def blend(heads: NDArray[np.float64], t: float | Sequence[float], mixing: Mixing = SOFT) -> NDArray[np.float64]:
+def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:
     """Mix heads as a model with default settings does; `model.mixing_` says how another one does.
 
     >>> import numpy as np
@@ -98,27 +97,28 @@ def blend(heads: NDArray[np.float64], t: float | Sequence[float], mixing: Mixing
     return mixing(np.asarray(heads, dtype=np.float64), t)
 
 
-def squeezed(units: NDArray[np.float64]) -> NDArray[np.float64]:
+def squeezed(units: Matrix) -> Matrix:
     """Map the real line onto (0, 1), smoothly and strictly increasing: 0 becomes 1/2; the lower tail is 1/distance."""
     size = np.minimum(np.abs(units), 1e100)  # the cube of more would overflow
     return np.asarray(np.where(units <= 0, 0.5 / (1 + size), 0.5 + 0.5 * size / np.cbrt(1 + size**3)))
 
 
-def stretched(heads: NDArray[np.float64]) -> NDArray[np.float64]:
+def stretched(heads: Matrix) -> Matrix:
     """Undo `squeezed`; the ends 0 and 1, which it does not reach, become very far."""
     heads = np.clip(heads, 1e-18, np.nextafter(1.0, 0.0))
     above = np.maximum(2 * heads - 1, 0.0)
     return np.asarray(np.where(heads <= 0.5, 1 - 0.5 / heads, above / np.cbrt(1 - above**3)))
 
 
-def _linear(heads: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
-    dial = checked_t(t)
-    if dial.ndim == 1:
-        return heads[:, :1] * (1 - dial) + heads[:, 1:] * dial
-    return np.asarray((1 - dial) * heads[:, 0] + dial * heads[:, 1])
+def chord(function: Callable[[Matrix], Matrix], a: Matrix, b: Matrix) -> Matrix:
+    """Return (f(b) - f(a)) / (b - a), element by element; where a and b hardly differ, the derivative."""
+    least = 1e-6 * (1 + np.abs(a))
+    equal = np.abs(b - a) < ALIKE * (1 + np.abs(a))
+    a, b = np.where(equal, a - least, a), np.where(equal, a + least, b)
+    return np.asarray((function(b) - function(a)) / (b - a))
 
 
-def checked_t(t: object) -> NDArray[np.float64]:
+def checked_t(t: object) -> Matrix:
     """Return `t` as a float array of no or one dimension; an error unless every value is in [0, 1]."""
     if type(t) is float and 0 <= t <= 1:
         return np.array(t)

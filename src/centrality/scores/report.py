@@ -14,7 +14,6 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
-from centrality.scores.folds import hashes_of_bits
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
@@ -298,8 +297,7 @@ def _distinct_rows(X: Any) -> int:
         X = X.sorted_indices()
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in ends})
-    blocks = (np.ascontiguousarray(X[start : start + 4096], dtype=np.float64) for start in range(0, len(X), 4096))
-    return len(np.unique(np.concatenate([hashes_of_bits(block.view(np.uint64)) for block in blocks])))
+    return len({row.tobytes() for row in X})
 
 
 def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ Matrix = NDArray[np.float64]
 class Adapter:
     """Gives a model what it wants of tables with columns of these names, and returns what it says of their rows.
 
-    An error names the columns that are missing. `vectors` turns rows into vectors, once; heads, raw scores and reasons
+    An error names the columns that are missing. `vectors` turns rows into vectors, once; units, raw scores and reasons
     are then computed from those.
     """
 
@@ -61,31 +60,24 @@ class Adapter:
             warnings.warn(note, DataNote, stacklevel=2)
         return self.unreadable
 
-    def heads(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return global and local centrality of the table's rows, whose vectors these are."""
-        return self.model.by_moment(over_vectors(vectors, self.fitted.heads), rows)
-
-    def comparable_heads(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the heads as those of the training rows were found, to be compared with these."""
-        return self.model.by_moment(over_vectors(vectors, self.fitted.comparable_heads), rows)
+    def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
+        """Return the pair from which all scores of the table's rows follow, whose vectors these are."""
+        return self.model.by_moment(over_vectors(vectors, self.fitted.units), rows)
 
     def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
         return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
     def reasons(
-        self, table: pa.Table, vectors: CheckedRows, heads: Matrix, ts: Sequence[float], *, top: int = 3
+        self, table: pa.Table, vectors: CheckedRows, units: Matrix, ts: Sequence[float], *, top: int = 3
     ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
         values = self.model.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
+        parts, points = over_vectors(vectors, self.fitted.contributions), self.fitted.nearest_typical(vectors)
+        own, origin, mixing = over_vectors(vectors, self.fitted.units), self.fitted.typical_units()[points], self.model.mixing_
         found = []
         for t in ts:
-            parts, points = over_vectors(vectors, partial(self._explain, t)), self.fitted.nearest_typical(vectors)
-            scores = self.model.mixing_(heads, t)
-            found.append(self.model.in_words(t, scores, parts, values, points, top=top, names=names))
+            of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
+            found.append(self.model.in_words(t, scores, of_t, values, points, top=top, names=names))
         return found
-
-    def _explain(self, t: float, vectors: CheckedRows) -> Matrix:  # (n, p)
-        """Return what each number of a vector contributes to its row's centrality."""
-        return self.fitted.explain(vectors, t)

@@ -23,30 +23,23 @@ def dial(model: CentralityModel, t: float | None) -> float:
     return one_t(model.t if t is None else t)
 
 
-def mixed(model: CentralityModel, heads: NDArray[np.float64], t: float) -> NDArray[np.float64]:  # (n,)
-    """Return the centrality at t of rows with these heads, as the model mixes them."""
-    return model.mixing_(heads, t)
-
-
-def heads_of(
-    model: CentralityModel, source: tables.Source, *, progress: bool = False, comparable: bool = False
+def units_of(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False
 ) -> tuple[NDArray[np.float64], Unreadable]:  # (rows, 2)
-    """Return the heads of all rows, and which cells could not be read; the rows themselves are not kept.
+    """Return the units of all rows, and which cells could not be read; the rows themselves are not kept.
 
-    Rows that cannot be represented have NaN. `comparable` heads are judged as those of the training rows were, to be
-    compared with them.
+    Rows that cannot be represented have NaN.
     """
     from tqdm import tqdm
 
     adapter = Adapter(model, source.schema.names)
-    judged = adapter.comparable_heads if comparable else adapter.heads
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
     if adapter.one_series:
         batches = [pa.concat_tables(batches)]
     parts = []
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring") as bar:
         for table in read_ahead(batches):
-            parts.append(judged(adapter.vectors(table), table.num_rows))
+            parts.append(adapter.units(adapter.vectors(table), table.num_rows))
             adapter.require_readable(after=ENOUGH_ROWS)
             bar.update(table.num_rows)
     if not parts:

@@ -18,7 +18,7 @@ from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
 from centrality.tables import locations
 
-Heads = NDArray[np.float64]
+Pairs = NDArray[np.float64]  # (n, 2) units
 Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in words
 
 
@@ -48,24 +48,25 @@ class Job:
     def _digest(self) -> str:
         return _digest(self.model)
 
-    def score_columns(self, heads: Heads) -> dict[str, Column]:
-        """Return the columns of numbers that it adds to rows of these heads."""
+    def score_columns(self, pairs: Pairs) -> dict[str, Column]:
+        """Return the columns of numbers that it adds to rows with these units."""
         mixing = self.model.mixing_
-        scores = [mixing(heads, t) for t in self.ts]
+        mixed = [mixing.mixed(pairs, t) for t in self.ts]
+        scores = [mixing.squeeze(each) for each in mixed]
         if self.p_values:
             known = (self.model.fitted_.inlier_scores(t) for t in self.ts)
-            scores += [p_values(inliers, scored) for inliers, scored in zip(known, scores, strict=True)]
+            scores += [p_values(inliers, scored) for inliers, scored in zip(known, mixed, strict=True)]
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
         """Return all that it adds to these rows, column by column."""
         vectors = adapter.vectors(table)
-        heads = adapter.heads(vectors, table.num_rows)
-        columns = self.score_columns(heads)
+        pairs = adapter.units(vectors, table.num_rows)
+        columns = self.score_columns(pairs)
         if self.watch is not None:
-            self.watch.add(adapter.comparable_heads(vectors, table.num_rows))
+            self.watch.add(self.model.mixing_.squeeze(pairs))
         if self.explain and adapter.explains:
-            for t, reasons in zip(self.ts, adapter.reasons(table, vectors, heads, self.ts), strict=True):
+            for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
                 columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)
         return columns
 

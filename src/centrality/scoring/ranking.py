@@ -43,7 +43,7 @@ RankedRow = TypedDict(
 class Ranked:
     """Holds some rows in order, with where they stood in the file."""
 
-    table: pa.Table  # with columns _row, _score, _global, _local at its end
+    table: pa.Table  # with columns _row, _score, _global, _local at its end: scores and heads in units
     reasons: Reasons | None  # None: what the model reads has no features with names
     mixing: Mixing
 
@@ -51,16 +51,18 @@ class Ranked:
         """Return the rows in plain values."""
         contents = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
+        pairs = np.array([[n["_global"], n["_local"]] for n in numbers]).reshape(-1, 2)
+        shown = zip(
+            numbers,
+            self.mixing.squeeze(np.array([n["_score"] for n in numbers])).tolist(),
+            self.mixing.squeeze(pairs).tolist(),
+            self.mixing.centrality(pairs, PROFILE).tolist(),
+            contents,
+            strict=True,
+        )
         rows: list[RankedRow] = [
-            {
-                "row": n["_row"],
-                "centrality": n["_score"],
-                "global": n["_global"],
-                "local": n["_local"],
-                "profile": self.mixing(np.array([[n["_global"], n["_local"]]]), PROFILE)[0].tolist(),
-                "holds": h,
-            }
-            for n, h in zip(numbers, contents, strict=True)
+            {"row": n["_row"], "centrality": score, "global": g, "local": l, "profile": profile, "holds": holds}
+            for n, score, (g, l), profile, holds in shown
         ]
         if self.reasons is not None:
             for row, reasons in zip(rows, self.reasons.as_plain(), strict=True):
@@ -96,11 +98,12 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
     count = 0
     bar = tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring")
     for table in read_ahead(batches):
-        heads = adapter.heads(adapter.vectors(table), table.num_rows)
+        pairs = adapter.units(adapter.vectors(table), table.num_rows)
         adapter.require_readable(after=ENOUGH_ROWS)
         order = np.arange(count, count + table.num_rows)
         count += table.num_rows
-        columns = {"_row": order, "_score": model.mixing_(heads, t), "_global": heads[:, 0], "_local": heads[:, 1]}
+        scores = model.mixing_.mixed(pairs, t)
+        columns = {"_row": order, "_score": scores, "_global": pairs[:, 0], "_local": pairs[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
         apart = event_length(model, table.num_rows) if adapter.one_series else 1
@@ -118,8 +121,8 @@ def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
     """Add to ranked rows what lowers their centrality, if the model can say."""
     if not adapter.explains or table.num_rows == 0:
         return Ranked(table, None, adapter.model.mixing_)
-    heads = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
-    return Ranked(table, adapter.reasons(table, adapter.vectors(table), heads, [t])[0], adapter.model.mixing_)
+    pairs = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
+    return Ranked(table, adapter.reasons(table, adapter.vectors(table), pairs, [t])[0], adapter.model.mixing_)
 
 
 def event_length(model: CentralityModel, moments: int) -> int:

@@ -89,7 +89,8 @@ def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:
     """Return what is sketched; rows without a score, such as images that cannot be read, are left out."""
     raw = adapter.raw(adapter.vectors(table), table.num_rows)
     raw = raw[np.isfinite(raw).all(1)]
-    return np.column_stack([raw, adapter.fitted.calibration.scores(raw, t)])
+    calibration = adapter.fitted.calibration
+    return np.column_stack([raw, calibration.mixing.mixed(calibration.units(raw), t)])
 
 
 def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
@@ -115,7 +116,7 @@ def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: flo
         # Clipped heads change with their ends, so that those of calibration rows no longer fit.
         inliers=None if calibration.kind == "clip" else fitted.inliers,
         # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
-        training_scores=TrainingScores(calibration.heads(raw).T.copy(), of_scores.n),
+        training_scores=TrainingScores(calibration.mixing.squeeze(calibration.units(raw)).T.copy(), of_scores.n),
         offset=float(of_scores.get_quantile(share_of_outliers)),
         offsets=None,  # only scores at the model's own t were sketched
     )

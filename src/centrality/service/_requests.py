@@ -85,15 +85,15 @@ def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Lim
 def answer(
     request: ScoreRequest,
     served: ServedModel,
-    heads: NDArray[np.float64],
+    units: NDArray[np.float64],
     contributions: NDArray[np.float64] | None,
     unreadable: Unreadable,
 ) -> bytes:
     """Return the scores as columns, named as `centrality score` names them; in JSON, what could not be read too."""
     if request.p_values:
-        columns = Job(served.model, request.ts, p_values=True).score_columns(heads)
+        columns = Job(served.model, request.ts, p_values=True).score_columns(units)
     else:
-        columns = {f"centrality_{t:g}": served.model.mixing_(heads, t) for t in request.ts}
+        columns = {f"centrality_{t:g}": served.model.mixing_.centrality(units, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}

@@ -43,9 +43,9 @@ class Scorer:
             served.fitted.calibration_rows()  # if there are none, say so before the work
         unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
         explanation = served.explanation(request.ts[0]) if request.explain else None
-        heads = await self.queue.score(served.heads(), rows)
+        units = await self.queue.score(served.units(), rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
-        scored = request, served, heads, contributions, unreadable
+        scored = request, served, units, contributions, unreadable
         answer = await self._in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)
         kind = _requests.ARROW if request.arrow else JSON
         headers = [(b"centrality-model", served.version.encode())]

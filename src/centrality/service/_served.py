@@ -59,8 +59,8 @@ class ServedModel:
         """Return the rows as the fitted model takes them."""
         raise NotImplementedError
 
-    def heads(self) -> Scoring:
-        """Say how rows become heads."""
+    def units(self) -> Scoring:
+        """Say how rows become units."""
         raise NotImplementedError
 
     def explanation(self, t: float) -> Scoring:
@@ -100,10 +100,10 @@ class ModelOfNumbers(ServedModel):
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         super().__init__(model, version, content)
-        self._heads = Scoring(self.fitted.heads, ("heads", id(self.model)), quick=True)
+        self._units = Scoring(self.fitted.units, ("units", id(self.model)), quick=True)
 
-    def heads(self) -> Scoring:
-        return self._heads
+    def units(self) -> Scoring:
+        return self._units
 
     def vectors(self, rows: Rows) -> Vectors:
         return rows
@@ -162,12 +162,12 @@ class ModelWithRepresentation(ServedModel):
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         super().__init__(model, version, content)
         reading = self.reading
-        self._heads = Scoring(
-            self._heads_of, ("heads", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
+        self._units = Scoring(
+            self._units_of, ("units", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
         )
 
-    def heads(self) -> Scoring:
-        return self._heads
+    def units(self) -> Scoring:
+        return self._units
 
     def unreadable(self, rows: Rows) -> Unreadable:
         """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
@@ -182,8 +182,8 @@ class ModelWithRepresentation(ServedModel):
             return Adapter(self.model, rows.column_names).vectors(rows)
         return self.model.vectors(rows)
 
-    def _heads_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.model.by_moment(over_vectors(self.vectors(rows), self.fitted.heads), count(rows))
+    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
+        return self.model.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
 
     def from_json(self, rows: JsonRows) -> Rows:
         if self.reading.kind == "images":

@@ -47,10 +47,9 @@ class Centrality(nn.Module):
         super().__init__()
         self.networks, self.t = to_score(network, device), t
         self.kind, self.mixing = calibration.kind, calibration.mixing
-        self.doubt = float(getattr(calibration, "doubt", 0.0))  # how much more a doubtful member counts
+        self.doubt = calibration.doubt  # how much more a doubtful member counts
         low, high = np.moveaxis(calibration.potentials, 2, 0)[:, :, None]  # (members, 1, k) each
-        members = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (network.members, 2, 2)))
-        zero, one = np.moveaxis(members, 2, 0)[:, :, None]  # (members, 1, 2) each
+        zero, one = np.moveaxis(calibration.members, 2, 0)[:, :, None]  # (members, 1, 2) each
         parts = {
             **vars(scaling),
             "low": low,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import Back, Hashes, Outputs, hashes_of
+from centrality.network.scorer import Back, Outputs
 from centrality.torch.module import Centrality
 from centrality.torch.networks import to_score
 
@@ -40,10 +40,9 @@ class TorchScorer:
         with self._one_at_a_time, torch.no_grad(), exact_products():
             return np.asarray(self._networks(self._there(z)).cpu().numpy())
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling, grain: float) -> tuple[Outputs, Hashes]:
-        """Return the outputs for rows in the user's units; and where grain > 0, what their content hashes to."""
-        z, hashed = hashes_of(rows, scaling, grain)
-        return self(z), hashed
+    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+        """Return the outputs for rows in the user's units."""
+        return self(scaling.apply(rows))
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]
@@ -57,7 +56,8 @@ class TorchScorer:
 
         def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
             with self._one_at_a_time, exact_products():
-                (by_points,) = torch.autograd.grad(outputs, places, self._there(by).reshape(outputs.shape))
+                given = self._there(by).reshape(outputs.shape)
+                (by_points,) = torch.autograd.grad(outputs, places, given, retain_graph=True)  # once for each head
             return np.asarray(by_points.view(n, s, -1).sum(1).cpu().numpy())
 
         return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back

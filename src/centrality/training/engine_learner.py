@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from centrality.engine import Engine
 from centrality.network.devices import cores
 from centrality.network.gaussians import LOWEST
-from centrality.network.network import PRIOR_PARTS
+from centrality.network.network import PRIOR_PARTS, Network
 from centrality.training.batches import BatchSizes, DrawnSteps
 from centrality.training.history import Losses
 from centrality.training.learner import Lesson, State
@@ -133,10 +133,11 @@ class EngineLearner:
     def _arrays(self) -> State:
         return {"values": self._values, "mean": self._mean, "square": self._square, "taken": self._taken}
 
-    def finish(self) -> None:
-        """Give the network its weights."""
-        start, weights = 0, self._task.network.weights
+    def finish(self) -> Network:
+        """Return the network with the weights it has now."""
+        start, weights = 0, {}
         for name, shape in self._task.network.layout.shapes().items():
             count = int(np.prod(shape[1:]))
             weights[name] = self._values[:, start : start + count].reshape(shape).copy()
             start += count
+        return replace(self._task.network, weights=weights)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from centrality._optional import optional
 from centrality.engine import engine
 from centrality.network.devices import is_cpu
+from centrality.network.network import Network
 from centrality.training.batches import BatchSizes, DrawnSteps
 from centrality.training.history import Losses
 from centrality.training.noise import Turns
@@ -62,8 +63,8 @@ class Learner(Protocol):
     def restore(self, state: State) -> None:
         """Go on from this state."""
 
-    def finish(self) -> None:
-        """Give the network its weights."""
+    def finish(self) -> Network:
+        """Return the network with the weights it has now."""
 
 
 def learner_for(task: Task, *, balance: float) -> Learner:

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from centrality._checks import positive, whole_number
 from centrality.network.network import Network
-from centrality.scores.folds import FOLDS
+from centrality.scores.folds import LEFT_OUT
 from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
 STEPS, STEPS_WHEN_CLEAN = 500, 1500  # clean data wants longer training, contaminated data shorter
+STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
@@ -34,18 +35,18 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
-    left_out: tuple[int, ...] | None = None  # the fold that each member must not learn from; None: they learn from all
+    left_out: tuple[tuple[int, ...], ...] | None = None  # the folds that each member must not learn from; None: none
 
     def rows_used(self) -> int | None:
         """Return how many rows the budget of steps can look at, None if there is no limit: to hold more is in vain."""
         return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Plan":
-        """Return what these settings of FUSE ask for; noise scales and folds, which depend on the rows, come later."""
+    def of(cls, settings: Mapping[str, Any], members: int) -> "Plan":
+        """Return what these settings ask for; noise scales and folds, which depend on the rows, come later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
-            steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS
+            steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
         return cls(
             noise_scales=(),
             scheme=checked_scheme(settings["scheme"]),
@@ -69,14 +70,14 @@ class Plan:
 def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
     """Return how many networks FUSE trains on n rows of p columns.
 
-    Where rows are few, networks would know them by heart: five, each trained without a fifth of them, can judge all.
+    Where rows are few, networks would know them by heart: several, each trained on another half, can judge all.
     Copies of a user's encoder would be trained one after another, and clean rows are learned for long: one must do.
     """
     if settings["ensemble"] != "auto":
         return whole_number("ensemble", settings["ensemble"])
     if settings["epochs"] is not None or settings["novelty"] or settings["encoder"] is not None:
         return 1
-    return FOLDS if n < ROWS_PER_COLUMN * p or n < FEW_ROWS else 1
+    return len(LEFT_OUT) if n < ROWS_PER_COLUMN * p or n < FEW_ROWS else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ class Task:
 
     def positions(self, member: int) -> NDArray[np.intp]:
         """Return the positions of the rows held that this member may learn from."""
-        return self.rows.without(None if self.plan.left_out is None else self.plan.left_out[member])
+        return self.rows.without(() if self.plan.left_out is None else self.plan.left_out[member])
 
     def fewest_positions(self) -> int:
         """Return how many rows the member with the fewest may learn from."""

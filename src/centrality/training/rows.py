@@ -5,13 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.scores.folds import FOLDS, FOLDS_FOR_ONE, Split, to_be_split
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
-MANY_VALUES = 1 << 22  # so many take a tenth of a second to be hashed
-GRAIN_ROWS, GRAIN_VALUES = 1000, 1 << 22  # rows that say how large scaled numbers are, and values of them
 
 
 class Rows:
@@ -56,11 +52,11 @@ class Rows:
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = self.scaling.apply(self.given(at))
 
-    def without(self, fold: int | None) -> NDArray[np.intp]:
-        """Return the positions of the rows held that do not belong to this fold."""
-        if fold is None or self._folds is None:
+    def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return the positions of the rows held that belong to none of these folds."""
+        if self._folds is None:
             return np.arange(self.size)
-        return np.flatnonzero(self._folds[self.numbers] != fold)
+        return np.flatnonzero(~np.isin(self._folds[self.numbers], folds))
 
     def given(self, numbers: Any) -> NDArray[Any]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
@@ -75,22 +71,3 @@ def held_at_once(n: int, width: int, room: int) -> int:
     """Return how many of n rows fit into room for so many values."""
     return min(n, max(room // width, FEWEST_ROWS_HELD))
 
-
-def split_for(
-    X: CheckedRows, scaling: Scaling, members: int, rng: np.random.Generator, *, room: int, one_prior: bool
-) -> Split | None:
-    """Say which rows each member is to leave out; None if all must be learned from, being few.
-
-    Each leaves out others, unless they share a prior, which must not have seen them either, or do not hold all rows.
-    Rows are left out by their content, except where they are very many: none of those is recognised later, so chance
-    may decide, which does not have to read them all.
-    """
-    n, width = X.shape
-    alike = members == 1 or one_prior or held_at_once(n, width, room) < n
-    count = FOLDS_FOR_ONE if alike else FOLDS
-    left_out = tuple(0 if alike else k % count for k in range(members))
-    sample = scaling.scaled(dense(X[: min(n, GRAIN_ROWS, max(GRAIN_VALUES // width, 20))]))
-    folds = to_be_split(count, left_out, sample)
-    if alike and n * width > MANY_VALUES:
-        return Split(folds, rng.integers(count, size=(n,)))
-    return Split.of(scaling.blocks(X), folds)

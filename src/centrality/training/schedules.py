@@ -26,8 +26,8 @@ def train(
     seed: int,
     device: str,
     checkpoint: Checkpoint | None = None,
-) -> History:
-    """Train the network on the rows as planned, and return the history of its losses.
+) -> tuple[Network, History]:
+    """Train a copy of the network on the rows as planned; return it, and the history of its losses.
 
     `rng` draws rows, `seed` is that of the noise. A `checkpoint` that holds an interrupted run lets it go on.
     """
@@ -42,8 +42,7 @@ def train(
     ):
         for steps in schedule.run(checkpoint):
             bar.update(steps)
-    schedule.learner.finish()
-    return schedule.history
+    return schedule.learner.finish(), schedule.history
 
 
 def _progress_bar(total: int, *, visible: bool) -> Any:

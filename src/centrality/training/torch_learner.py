@@ -5,12 +5,14 @@ Batches, noise and preferences are those that the engine would be given, drawn a
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality.network.network import Network
 from centrality.torch.losses import Noise, global_loss, local_loss
 from centrality.torch.networks import to_train, weights_of
 from centrality.training.batches import BatchSizes, DrawnSteps
@@ -121,6 +123,6 @@ class TorchLearner:
         moments = {place: {name: kept[f"{name}.{place}"] for name in MOMENTS} for place in places}
         self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
 
-    def finish(self) -> None:
-        """Give the network its weights."""
-        self._task.network.weights.update(weights_of(self._module, self._task.network))
+    def finish(self) -> Network:
+        """Return the network with the weights it has now."""
+        return replace(self._task.network, weights=weights_of(self._module, self._task.network))
