@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, Chain
 from centrality.representations import Table
-from centrality.scores.calibration import bend_top
+from centrality.scores.calibration import BEND
 from centrality.scores.mixing import ROOM, squeezed
 from centrality.torch.module import Centrality
 from tests.conftest import quick
@@ -57,7 +57,8 @@ def expected_units(model: FUSE, rows: np.ndarray) -> np.ndarray:
     if (members, width) != (1, 2):
         low, high = calibration.potentials[:, None, :, 0], calibration.potentials[:, None, :, 1]
         local = np.sort((local - low) / (high - low), axis=2)
-        local = bend_top(local[:, :, 1:-1] if width > 3 else local)
+        local = local[:, :, 1:-1] if width > 3 else local
+        local = np.where(local > 1 - BEND, 1 - BEND**2 / (2 * BEND - (1 - local.clip(1 - BEND))), local)
     limits = getattr(calibration, "members", np.broadcast_to([0.0, 1.0], (members, 2, 2)))
     pairs = np.stack([logit, local.mean(2)], axis=2)
     pairs = (pairs - limits[:, None, :, 0]) / (limits[:, None, :, 1] - limits[:, None, :, 0])
