@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE, load
-from centrality.network.network import Layout, build
+from centrality.network.network import Layout, Network, build
 from centrality.torch.networks import Linear, mlp, to_score, to_train
 from tests.conftest import quick
 from tests.engine.cases import network_of
@@ -91,8 +91,8 @@ def test_an_encoder_of_the_wrong_kind_says_what_was_wanted(encoder, error, messa
 
 
 def test_weights_that_do_not_fit_are_an_error_that_says_so():
-    network = build(Layout(width=3, hidden=(8,)), np.random.default_rng(0))
-    del network.weights["global_head.bias"]
+    whole = build(Layout(width=3, hidden=(8,)), np.random.default_rng(0))
+    network = Network(whole.layout, {name: part for name, part in whole.weights.items() if name != "global_head.bias"})
     with pytest.raises(ValueError, match=r'the weights do not fit the network: .*\n.*"global_head\.bias"'):
         to_train(network, "cpu")
 

@@ -57,7 +57,8 @@ class TorchScorer:
 
         def back(by: NDArray[np.float32]) -> NDArray[np.float32]:
             with self._one_at_a_time, exact_products():
-                (by_points,) = torch.autograd.grad(outputs, places, self._there(by).reshape(outputs.shape))
+                given = self._there(by).reshape(outputs.shape)
+                (by_points,) = torch.autograd.grad(outputs, places, given, retain_graph=True)  # once for each head
             return np.asarray(by_points.view(n, s, -1).sum(1).cpu().numpy())
 
         return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back
