@@ -154,11 +154,9 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# The engine is compiled on the way, where there is a compiler; where not, torch computes.
+# The engine is compiled on the way: this needs a C++ compiler.
 .venv/.demo: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[plots]"
-	@$(BIN)/python -c "from centrality.engine import engine_name; print('The engine computes:', engine_name())" || \
-	  { echo "No C++ compiler, so no engine: torch will compute."; $(BIN)/python -m pip install -q -c constraints.txt -e ".[plots,torch]"; }
 	touch $@
 
 .venv/.test: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python

@@ -24,7 +24,6 @@ from scipy.stats import spearmanr
 
 from benchmarks._results import data, save
 from centrality import FUSE
-from centrality.scores.calibration import BEND
 
 MOST_ROWS = 5000
 THROWN = 8.0
@@ -154,27 +153,9 @@ def order_agrees(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]:
-    """f(z, t) of the soft calibration, before it is squeezed into [0, 1], written in torch a second time."""
-    calibration, mixing = model.fitted_.calibration, model.mixing_
-    low, high = (torch.tensor(calibration.potentials[:, None, :, k], dtype=torch.float32) for k in (0, 1))
-    median, top = (torch.tensor(calibration.halves[:, k], dtype=torch.float32) for k in (0, 1))
-    share, room = float(mixing.share(t)), float(mixing.room(t))
-    network = model.network_
-
-    def score(z: torch.Tensor) -> torch.Tensor:
-        outputs = network(z)
-        potentials = ((outputs[:, :, 1:] - low) / (high - low)).sort(2).values
-        middle = potentials[:, :, 1:-1] if potentials.shape[2] > 2 else potentials
-        raw = torch.stack([outputs[:, :, 0].mean(0), bend_top(middle).mean((0, 2))], dim=1)
-        units = (raw - median) / (top - median)
-        local = torch.minimum(units[:, 1], units[:, 0] + room)
-        return (1 - share) * units[:, 0] + share * local
-
-    return score
-
-
-def bend_top(u: torch.Tensor) -> torch.Tensor:
-    return torch.where(u > 1 - BEND, 1 - BEND**2 / (2 * BEND - (1 - u.clamp(min=1 - BEND))), u)
+    """f(z, t) of scaled rows, before it is squeezed into [0, 1]."""
+    module = model.to_torch()
+    return lambda z: module.mixed(module.calibrated(module.raw(module.networks(z))), t)
 
 
 def by_captum(model: FUSE, X: np.ndarray, t: float, steps: int, batch: int = 8192) -> np.ndarray:

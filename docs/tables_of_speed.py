@@ -115,9 +115,8 @@ def speed_memory() -> str:
     )
 
 
-def speed_gpu() -> str:
-    body = [[r["what"], f"{people(r['value'])} {r['unit']}", people(r["bar"]), r["device"]] for r in rows("speed_gpu")]
-    return markdown(["what", "seen", "wanted", "on"], body)
+def gpu() -> str:
+    return markdown(["what", "on", "seen", "GPU"], [list(r.values()) for r in rows("gpu")])
 
 
 def scale() -> str:
@@ -224,7 +223,7 @@ MADE = (
     onnx_runtime,
     speed,
     speed_memory,
-    speed_gpu,
+    gpu,
     scale,
     scale_cuda,
     scale_fit,

@@ -34,7 +34,7 @@ int main() {
     const auto rows = numbers(n * p, 12.0f), mean = numbers(p), middle = numbers(centres * p, 3.0f);
     auto precision = numbers(k * centres), level = numbers(k * centres);
     for (float& each : precision) each = 1.5f + each;
-    const Mixture mixture{centres, mean.data(), middle.data(), precision.data(), level.data()};
+    const Mixture mixture{centres, mean.data(), middle.data(), precision.data(), level.data(), -1e30f};
 
     const auto first = numbers(hidden * p, 0.2f), second = numbers(hidden * hidden, 0.2f), bias = numbers(hidden);
     const auto rough = numbers((1 + k) * (hidden + 1));
@@ -74,6 +74,7 @@ int main() {
             job.steps = steps, job.candidates = 8, job.opponents = 4, job.noised = 20, job.anchors = 30;
             job.positions = positions.data(), job.position_stride = 66, job.noise = noise.data(), job.noise_stride = 20 * p;
             job.eta = eta.data(), job.weight = share.data(), job.balance = 0.3f, job.weight_decay = 0.01f;
+            job.mean_decay = 0.9, job.square_decay = 0.999, job.smallest_root = 1e-8;
             job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2, job.prior = mixture;
             Learner(job).run();
             add(values), add(moments), add(squares);

@@ -1,4 +1,4 @@
-"""Build the engine when the package is installed, where there is a C++ compiler; else say so and go on without it."""
+"""Build the engine when the package is installed; without a C++ compiler, say what to install."""
 
 import os
 import shutil
@@ -12,37 +12,28 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")  # of a compiled module's name: for this Python, on this machine
-REQUIRED = "CENTRALITY_REQUIRE_ENGINE"  # set where a package without an engine would be a mistake: wheels, CI
-
-SKIPPED = "CENTRALITY_SKIP_ENGINE"  # set where none is wanted
+NEEDED = (
+    "centrality is installed from source here, which compiles its engine and needs a C++ compiler: install g++ "
+    "(apt install g++), clang++ (xcode-select --install), or MSVC, or name yours by CXX; or install a wheel instead."
+)
 
 
 class BuildEngine(BuildHookInterface):
     """Compiles the engine into `src/centrality/engine`: a wheel takes it from there, an editable install finds it."""
 
     def dependencies(self) -> list[str]:
-        return ["nanobind>=2.4", "cmake>=3.18", "ninja>=1.10"] if compiler() and not os.environ.get(SKIPPED) else []
+        return ["nanobind>=2.4", "cmake>=3.18", "ninja>=1.10"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if self.target_name != "wheel" or os.environ.get(SKIPPED):
+        if self.target_name != "wheel":
             return
-        if not compiler():
-            self._do_without("there is no C++ compiler (set CXX, or install g++ or clang++)")
-            return
-        try:
-            if not is_built(Path(self.root)):
-                build(Path(self.root))
-        except (OSError, subprocess.CalledProcessError) as error:
-            self._do_without(f"it could not be compiled: {error}")
-            return
+        if not is_built(Path(self.root)):
+            if not compiler():
+                raise SystemExit(NEEDED)
+            build(Path(self.root))
         build_data["artifacts"].append(f"src/centrality/engine/*{SUFFIX}")
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-
-    def _do_without(self, why: str) -> None:
-        if os.environ.get(REQUIRED):
-            raise SystemExit(f"{REQUIRED} asks for the engine, but {why}.")
-        self.app.display_warning(f"centrality is installed without its engine, and computes with torch: {why}.")
 
 
 def compiler() -> str | None:

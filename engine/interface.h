@@ -19,6 +19,7 @@ struct Mixture {
     Size count = 0;  // of centres; 0 means that there is no mixture
     const float *mean = nullptr, *centres = nullptr;     // (p,), (count, p)
     const float *precision = nullptr, *level = nullptr;  // (k, count)
+    float lowest = 0;                                    // no Gaussian's logarithm is lower
 };
 
 struct Scaling {
@@ -81,6 +82,7 @@ struct Training {
     Size preferred_stride;
     const float *eta, *weight;  // (noised,): row i is noised at eta[i], for potential i mod k
     float balance, weight_decay;
+    double mean_decay, square_decay, smallest_root;  // Adam's β₁, β₂ and ε
     const float* rates;  // (steps,) Adam's, corrected
     float* losses;       // (steps, stride) of two
     Size loss_stride;

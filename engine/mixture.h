@@ -10,10 +10,8 @@
 
 namespace TARGET {
 
-constexpr float LOWEST = -1e30f;
 constexpr float NEGLIGIBLE = -20.0f;  // a Gaussian whose logarithm is so far below the highest adds less than rounding
-
-constexpr float CANCELLING = 4.0f;    // times p: see network/gaussians.py
+constexpr float CANCELLING = 4.0f;    // times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
 
 // A tile of sums over k of (a - b)² or |a - b|: nothing cancels, as it does in |a|² + |b|² - 2ab. Where a is rounded, it
 // is a + rest that is meant: a rest, for FINE, is laid out as a is.
@@ -55,7 +53,7 @@ class Gaussians {
     Gaussians() = default;
     Gaussians(const Mixture& given, Size width, Size scales)
         : count_(given.count), columns_((given.count + 2 * WIDTH - 1) / (2 * WIDTH) * 2 * WIDTH), width_(width), padded_(padded(width)),
-          scales_(scales), mean_(padded_), across_(width * columns_), centres_(columns_ * padded_), precision_(scales * columns_),
+          scales_(scales), lowest_(given.lowest), mean_(padded_), across_(width * columns_), centres_(columns_ * padded_), precision_(scales * columns_),
           level_(scales * columns_), squares_(columns_) {
         std::memcpy(mean_.data(), given.mean, width * sizeof(float));
         for (Size c = 0; c < count_; ++c)
@@ -65,7 +63,7 @@ class Gaussians {
         for (Size s = 0; s < scales; ++s)
             for (Size c = 0; c < columns_; ++c) {
                 precision_.data()[s * columns_ + c] = c < count_ ? given.precision[s * count_ + c] : 0.0f;
-                level_.data()[s * columns_ + c] = c < count_ ? given.level[s * count_ + c] : LOWEST;
+                level_.data()[s * columns_ + c] = c < count_ ? given.level[s * count_ + c] : lowest_;
             }
         for (Size c = 0; c < count_; ++c) {
             const float square = dot(centres_.data() + c * padded_, centres_.data() + c * padded_, padded_);
@@ -153,9 +151,9 @@ class Gaussians {
     // Each Gaussian's logarithm, and the highest of them.
     float exponents(const float* distances, Size scale, float* found) const {
         const float *precision = precision_.data() + scale * columns_, *level = level_.data() + scale * columns_;
-        Floats top = all(LOWEST);
+        Floats top = all(lowest_);
         for (Size c = 0; c < columns_; c += WIDTH) {
-            const Floats e = higher(fma(load(distances + c) * all(-0.5f), load(precision + c), load(level + c)), all(LOWEST));
+            const Floats e = higher(fma(load(distances + c) * all(-0.5f), load(precision + c), load(level + c)), all(lowest_));
             store(found + c, e);
             top = higher(top, e);
         }
@@ -163,6 +161,7 @@ class Gaussians {
     }
 
     Size count_ = 0, columns_ = 0, width_ = 0, padded_ = 0, scales_ = 0;
+    float lowest_ = 0;
     bool fine_ = false;
     Buffer<float> mean_, across_, centres_, precision_, level_, squares_;
 };

@@ -39,12 +39,13 @@ static nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> fresh(const std::siz
 struct MixtureArrays {
     In<float, 1> mean;
     In<float, 2> centres, precision, level;
+    double lowest;
     Mixture view(Size width, Size scales) const {
         const auto count = centres.shape(0);
         require(Size(mean.shape(0)) == width && Size(centres.shape(1)) == width, "the mixture's centres must be as wide as the rows");
         require(count > 0 && Size(precision.shape(0)) == scales && precision.shape(1) == count && Size(level.shape(0)) == scales &&
                     level.shape(1) == count, "the mixture must have a precision and a level for each centre and potential");
-        return {Size(count), mean.data(), centres.data(), precision.data(), level.data()};
+        return {Size(count), mean.data(), centres.data(), precision.data(), level.data(), float(lowest)};
     }
 };
 
@@ -195,7 +196,8 @@ struct CalibrationArrays {
 static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
                   In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions,
                   In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
-                  In<float, 1> eta, In<float, 1> weight, double balance, double weight_decay, In<float, 1> rates, Array<float, 2> losses,
+                  In<float, 1> eta, In<float, 1> weight, double balance, double weight_decay, double mean_decay,
+                  double square_decay, double smallest_root, In<float, 1> rates, Array<float, 2> losses,
                   const std::optional<MixtureArrays>& prior) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
@@ -230,6 +232,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.noise = noise.data(), job.noise_stride = job.noised * job.width;
     job.preferred = preferred ? preferred->data() : nullptr, job.preferred_stride = opponents * candidates;
     job.eta = eta.data(), job.weight = weight.data(), job.balance = float(balance), job.weight_decay = float(weight_decay);
+    job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
     if (prior) job.prior = prior->view(job.width, potentials);
     nb::gil_scoped_release released;
@@ -253,7 +256,7 @@ MODULE_(TARGET, m) {
     using namespace TARGET;
     if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
     nb::class_<MixtureArrays>(m, "Mixture")
-        .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>>(), "mean"_a, "centres"_a, "precision"_a, "level"_a);
+        .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>, double>(), "mean"_a, "centres"_a, "precision"_a, "level"_a, "lowest"_a);
     nb::class_<ScalingArrays>(m, "Scaling")
         .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, double, double>(),
              "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "knee"_a, "limit"_a);
@@ -271,5 +274,5 @@ MODULE_(TARGET, m) {
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
           "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "balance"_a,
-          "weight_decay"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
+          "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
 }

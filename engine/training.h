@@ -1,4 +1,4 @@
-// Steps of training with gradients written out; training/gradients.py derives them and says the same in torch.
+// Steps of training with gradients written out. The losses are those of torch/losses.py, where autograd finds the same.
 //
 // With h the inputs and a = φ(h) the outputs of each layer, and u the head folded through the linear projection:
 //     score       m_L = u φ'(h_L),  m_i = (m_{i+1} W_{i+1}) φ'(h_i),  score = m_1 W_1   (a chain down)
@@ -323,14 +323,15 @@ class Learner {
 
     // Adam's update (Kingma and Ba, 2015); the rate is corrected for moments that begin at zero.
     void update(float rate) {
-        const Floats decay = all(job.weight_decay), step = all(-rate);
+        const Floats decay = all(job.weight_decay), step = all(-rate), smallest = all(float(job.smallest_root));
+        const Floats new_mean = all(float(1 - job.mean_decay)), old_square = all(float(job.square_decay)), new_square = all(float(1 - job.square_decay));
         for (Size i = 0; i < values.size(); i += WIDTH) {
             const Floats g = fma(decay, load(values.data() + i), load(gradient.data() + i));
-            const Floats mean = fma(g - load(means.data() + i), all(0.1f), load(means.data() + i));
-            const Floats square = fma(g * all(0.001f), g, load(squares.data() + i) * all(0.999f));
+            const Floats mean = fma(g - load(means.data() + i), new_mean, load(means.data() + i));
+            const Floats square = fma(g * new_square, g, load(squares.data() + i) * old_square);
             store(means.data() + i, mean);
             store(squares.data() + i, square);
-            store(values.data() + i, fma(mean * step, all(1.0f) / (root(square) + all(1e-8f)), load(values.data() + i)));
+            store(values.data() + i, fma(mean * step, all(1.0f) / (root(square) + smallest), load(values.data() + i)));
         }
     }
 

@@ -30,14 +30,12 @@ def quick(**changes) -> "FUSE":
 
 
 @pytest.fixture
-def torch_alone(monkeypatch):
-    """Torch computes, as where there is no engine."""
-    from centrality.engine import VARIABLE, engine
+def torch_teaches(monkeypatch):
+    """Torch trains our own networks too, as it does on a GPU."""
+    from centrality.training.torch_learner import TorchLearner
 
-    monkeypatch.setenv(VARIABLE, "none")
-    engine.cache_clear()
-    yield
-    engine.cache_clear()
+    for schedule in ("steps", "epochs"):
+        monkeypatch.setattr(f"centrality.training.{schedule}.learner_for", TorchLearner)
 
 
 @pytest.fixture(scope="session")

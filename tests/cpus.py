@@ -27,29 +27,24 @@ COMPUTED_BY = {  # name: what the CPU must have, and the variables
     "engine portable": ("sse", {ENGINE: "portable"}),
     "engine AVX2": ("avx2", {ENGINE: "avx2"}),
     "engine AVX512": ("avx512", {ENGINE: "avx512"}),
-    "torch": ("sse", {ENGINE: "none"}),
-    "torch, two threads": ("sse", {ENGINE: "none", "OMP_NUM_THREADS": "2"}),
 }
-OLDER = {  # what only torch and numpy go by
+OLDER = {  # what only numpy and torch go by: scaling, calibration, users' encoders
     "ATen default": ("sse", {"ATEN_CPU_CAPABILITY": "default"}),
-    "ATen AVX2": ("avx2", {"ATEN_CPU_CAPABILITY": "avx2"}),
-    "ATen AVX512": ("avx512", {"ATEN_CPU_CAPABILITY": "avx512"}),
     "oneDNN SSE4.1": ("sse", {"ONEDNN_MAX_CPU_ISA": "SSE41"}),
-    "oneDNN AVX2": ("avx2", {"ONEDNN_MAX_CPU_ISA": "AVX2"}),
-    "oneDNN AVX512": ("avx512", {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}),
-    "MKL SSE4.2": ("sse", {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}),
-    "MKL AVX2": ("avx2", {"MKL_ENABLE_INSTRUCTIONS": "AVX2"}),
     "MKL compatible": ("sse", {"MKL_CBWR": "COMPATIBLE"}),
-    "MKL CBWR AVX2": ("avx2", {"MKL_CBWR": "AVX2"}),
     "OpenBLAS Haswell": ("avx2", {"OPENBLAS_CORETYPE": "Haswell"}),
-    "OpenBLAS Zen": ("avx2", {"OPENBLAS_CORETYPE": "Zen"}),
     "OpenBLAS SkylakeX": ("avx512", {"OPENBLAS_CORETYPE": "SkylakeX"}),
     "all of the oldest": (
         "sse",
-        {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
+        {
+            ENGINE: "portable",
+            "ATEN_CPU_CAPABILITY": "default",
+            "ONEDNN_MAX_CPU_ISA": "SSE41",
+            "MKL_CBWR": "COMPATIBLE",
+        },
     ),
 }
-EMULATIONS = COMPUTED_BY | {name: (needs, {ENGINE: "none"} | set_) for name, (needs, set_) in OLDER.items()}
+EMULATIONS = COMPUTED_BY | OLDER
 SHORT = ("all of the oldest", "engine AVX2")
 SEEN = ("engine", "torch", "OpenBLAS", "threads")
 VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})

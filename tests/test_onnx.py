@@ -48,7 +48,7 @@ KINDS = {
 
 
 def new(rows: np.ndarray) -> np.ndarray:
-    """Rows that were not trained on: to the file all are new, while the model knows those that it has learned from."""
+    """Rows next to those that were trained on."""
     return rows + 0.01 * np.abs(rows).clip(1e-3)
 
 
@@ -71,13 +71,23 @@ def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
     # Rows that are not scaled may be so far away that float32 does not know what is left of them once terms cancel.
     farthest = 2 if model.scaling == "none" else 8
     near, far = new(rows[RNG.integers(400, size=n)]), 10.0 ** RNG.uniform(-2, farthest, size=(n, 1))
-    for Q in (near, near + far * RNG.normal(size=(n, 5)), near.astype(np.float32), np.round(near).astype(int)):
+    for Q in (rows[:n], near, near + far * RNG.normal(size=(n, 5)), near.astype(np.float32), np.round(near).astype(int)):
         assert_same_scores(scorer.heads(Q), model.heads(Q))
         for t in (None, 0, 0.3, [0, 0.25, 1]):
             expected = model.centrality(Q, t)
             found = scorer.centrality(Q, t)
             assert found.shape == expected.shape
             assert_same_scores(found, expected)
+
+
+@pytest.mark.numbers
+def test_the_file_says_what_the_torch_module_says(pair):
+    """Both are made of the same fitted value, the training rows are rows like any others."""
+    model, scorer, rows = pair
+    module, Q = model.to_torch(), np.concatenate([rows, new(rows), 100 * rows])
+    assert_same_scores(scorer.heads(Q), module.heads(torch.from_numpy(Q)))
+    for t in (0, 0.3, 1):
+        assert_same_scores(scorer.centrality(Q, t), module(torch.from_numpy(Q), t))
 
 
 def rounding_of_heads(model: FUSE, rows: np.ndarray) -> np.ndarray:
@@ -125,7 +135,8 @@ def test_unscaled_rows_far_from_zero_agree_as_far_as_float32_lets_them(tmp_path)
 def test_the_prior_of_clean_rows_goes_along(tmp_path):
     rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
     model = quick(novelty=True).fit(rows)
-    assert 85 <= len(model.network_.prior.centres) <= 95  # a centre for three rows of the nine tenths learned from
+    centres = model.fitted_.network.prior["centres"]
+    assert 85 <= len(centres) <= 95  # one for three rows of the nine tenths learned from
     scorer = exported(model, tmp_path)
     for Q in (new(rows), 100 * rows, rows + 1e6):
         assert_same_scores(scorer.heads(Q), model.heads(Q))

@@ -215,10 +215,11 @@ def floor(model: Any, many: np.ndarray) -> Callable[[], None]:
 
     from centrality.network.devices import cores
     from centrality.network.scaling import rows_per_block
-    from centrality.network.torch_scorer import TorchScorer
+    from centrality.torch.networks import to_score
 
     blocks = torch.from_numpy(many.astype(np.float32)).split(rows_per_block(many.shape[1]))
-    score = TorchScorer(model.fitted_.network, "cpu").folded
+    score = to_score(model.fitted_.network, "cpu")
+    score.trunks.float()
     torch.set_num_threads(1)
 
     def run() -> None:

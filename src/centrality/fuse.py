@@ -23,13 +23,14 @@ from centrality._estimator import (
     share_of_outliers,
     unchanged_on_failure,
 )
+from centrality._optional import optional
 from centrality.model import saving
 from centrality.model.fitted import Fitted, History
 from centrality.model.interface import CentralityModel
 from centrality.model.reading import Features, Reading
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
-from centrality.network.devices import find_device, free_memory
+from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
@@ -97,7 +98,7 @@ class FUSE(CentralityModel):
         their average, those of training rows come from networks that have not seen them; `standard_error` is how they
         differ. "auto" is 5 where rows are few (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
-    device : "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1", "mps".
+    device : "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
     random_state : a seed makes fits identical on the same machine and device.
     progress : show a bar while fitting.
     checkpoint : a file where a long fit keeps its state, every half a minute, until it is over: an interrupted `fit` of
@@ -220,7 +221,8 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
         settings = self.get_params(deep=False)
-        members, room = members_for(settings, *X.shape), self._room(device)
+        room = HELD_VALUES if self.epochs is None else 1 << 62  # the paper's schedule passes over all rows
+        members = members_for(settings, *X.shape)
         plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
@@ -228,7 +230,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = build(self.layout(rows.width, len(plan.noise_scales), members), np.random.default_rng(seed + 1))
+        network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
         if self.novelty and self.epochs is None:
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
@@ -324,9 +326,7 @@ class FUSE(CentralityModel):
         own, off = None if known is None else known.own, self._compares_off_support(None)
         rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off)
         comparison = compare(rows, self.metric, None)
-        network, went_on = train(
-            before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device
-        )
+        network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
@@ -341,11 +341,14 @@ class FUSE(CentralityModel):
             members=members,
         )
 
-    def _room(self, device: str) -> int:
-        """Return how many values training may hold at once: on a GPU half of what is free there."""
-        if self.epochs is not None:
-            return 1 << 62  # the paper's schedule passes over all rows
-        return free_memory(device) // 8 if device.startswith("cuda") else HELD_VALUES
+    def _untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
+        layout = self.layout(width, potentials, members)
+        if layout.standard:
+            return build(layout, rng)
+        optional("torch", "torch")
+        from centrality.torch.networks import build_around_encoder  # brings torch
+
+        return build_around_encoder(layout, rng)
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 

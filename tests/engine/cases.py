@@ -1,7 +1,6 @@
 """Networks and tasks of every shape, and the builds of the engine that run here."""
 
 import importlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from centrality.engine import ANYWHERE, FASTEST_FIRST, VARIABLE, Engine, engine
+from centrality.engine import FASTEST_FIRST, VARIABLE, Engine, engine
 from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, Weights, build
 from centrality.network.scaling import Scaling
@@ -25,7 +24,7 @@ ETAS = (0.3, 0.5, 1.0, 2.0, 3.0)
 def builds() -> dict[str, Engine]:
     """Those that are installed and that this CPU can run."""
     found = {}
-    for name in (*FASTEST_FIRST, ANYWHERE):
+    for name in FASTEST_FIRST:
         try:
             found[name] = importlib.import_module(f"centrality.engine.{name}")
         except ImportError:
@@ -34,14 +33,11 @@ def builds() -> dict[str, Engine]:
 
 
 BUILDS = builds()
-needs_engine = pytest.mark.skipif(
-    not BUILDS or os.environ.get(VARIABLE) == "none", reason="the engine is not installed, or must not be used"
-)
 
 
 @contextmanager
 def computed_by(name: str) -> Iterator[None]:
-    """Everything is computed by this build of the engine, or by torch ("none")."""
+    """Everything is computed by this build of the engine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, name)
         engine.cache_clear()

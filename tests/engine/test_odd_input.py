@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from centrality.engine import Engine, engine
+from centrality.engine import engine
+from centrality.network.gaussians import LOWEST
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
-from tests.engine.cases import BUILDS, needs_engine, network_of, prior_of
+from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from tests.engine.cases import BUILDS, network_of, prior_of
 
-pytestmark = needs_engine
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]
 numbers = st.sampled_from(ODD)
 layouts = st.builds(
@@ -25,12 +26,6 @@ layouts = st.builds(
     potentials=st.sampled_from([1, 2, 5]),
 )
 WRONG = (TypeError, ValueError, OverflowError, MemoryError)
-
-
-def the_engine() -> Engine:
-    found = engine()
-    assert found is not None
-    return found
 
 
 def odd_array(draw: Any, *shape: int) -> np.ndarray:
@@ -47,7 +42,7 @@ def odd_array(draw: Any, *shape: int) -> np.ndarray:
 @settings(max_examples=150)
 @given(st.data(), layouts, st.integers(0, 100), st.booleans())
 def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, layout, n, prior):
-    scorer = EngineScorer(network_of(layout, prior=prior), the_engine())
+    scorer = EngineScorer(network_of(layout, prior=prior), engine())
     z = odd_array(data.draw, n, layout.width)
     found = scorer(z)
     assert found.shape == (layout.members, n, 1 + layout.potentials)
@@ -65,7 +60,7 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
 
 def test_minus_zero_scores_as_zero_does():
     layout = Layout(width=3, hidden=(5,), potentials=2)
-    scorer = EngineScorer(network_of(layout, prior=True), the_engine())
+    scorer = EngineScorer(network_of(layout, prior=True), engine())
     np.testing.assert_array_equal(*(scorer(np.full((2, 3), zero, dtype=np.float32)) for zero in (0.0, -0.0)))
 
 
@@ -100,6 +95,9 @@ def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
         "weight": np.ones(R, dtype=np.float32),
         "balance": 1.0,
         "weight_decay": 0.0,
+        "mean_decay": MEAN_DECAY,
+        "square_decay": SQUARE_DECAY,
+        "smallest_root": SMALLEST_ROOT,
         "rates": np.full(STEPS, 1e-3, dtype=np.float32),
         "losses": np.zeros((STEPS, 2), dtype=np.float32),
         "prior": None,
@@ -109,13 +107,13 @@ def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
 def test_the_job_as_it_is_works():
     asked = job()
     before = asked["values"].copy()
-    the_engine().train(**asked)
+    engine().train(**asked)
     assert (asked["losses"] > 0).all()
     assert (asked["values"] != before).mean() > 0.9  # all but the projection's bias, which no loss feels
 
 
 def mixture(width: int, potentials: int) -> object:
-    return the_engine().Mixture(*prior_of(width, potentials).values())
+    return engine().Mixture(*prior_of(width, potentials).values(), LOWEST)
 
 
 def at(place: tuple[int, ...], value: float) -> Any:
@@ -192,7 +190,7 @@ def test_a_job_without_one_of_its_parts_is_an_error():
         asked = job()
         del asked[name]
         with pytest.raises(TypeError):
-            the_engine().train(**asked)
+            engine().train(**asked)
 
 
 @settings(max_examples=150)
@@ -202,7 +200,7 @@ def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, 
     if prior:
         asked["prior"] = mixture(WIDTH, POTENTIALS)
     kept = {name: np.array(asked[name]) for name in ("rows", "vectors", "positions", "noise", "eta", "rates")}
-    the_engine().train(**asked)
+    engine().train(**asked)
     assert (asked["losses"][:, 0] == 0).all() == (candidates == 0)
     for name, array in kept.items():
         np.testing.assert_array_equal(asked[name], array)
@@ -227,7 +225,7 @@ ANYTHING = st.one_of(
 def test_anything_in_place_of_a_part_is_an_error_or_fits(name, value):
     asked = job(**{name: value})
     with suppress(*WRONG):
-        the_engine().train(**asked)
+        engine().train(**asked)
         assert asked["losses"].dtype == asked["values"].dtype == np.float32  # else they were left as they were
 
 
@@ -274,13 +272,13 @@ def test_layers_that_do_not_fit_make_no_network(members):
     ids=range(9),
 )
 def test_rows_that_do_not_fit_are_an_error(rows):
-    model = the_engine().Model([[(LAYERS, HEAD)]], None)
+    model = engine().Model([[(LAYERS, HEAD)]], None)
     with pytest.raises(WRONG):
-        model.outputs(rows, None, 0.0)
+        model.outputs(rows, None)
 
 
 def test_lines_and_derivatives_that_do_not_fit_are_an_error():
-    model: Any = the_engine().Model([[(LAYERS, HEAD)]], None)
+    model: Any = engine().Model([[(LAYERS, HEAD)]], None)
     start, at_, by = (np.zeros(shape, dtype=np.float32) for shape in ((4, 3), (4, 2), (1, 4, 2, 2)))
     assert model.back(start, start, at_, by).shape == (4, 3)
     for wrong in (
@@ -306,10 +304,10 @@ def test_lines_and_derivatives_that_do_not_fit_are_an_error():
 
 
 def test_a_scaling_that_does_not_fit_is_an_error():
-    found = the_engine()
+    found = engine()
     model, rows = found.Model([[(LAYERS, HEAD)]], None), np.zeros((4, 3))
     wide, none, no = np.ones(3), np.zeros(0), np.zeros(0, dtype=np.int64)
-    model.outputs(rows, found.Scaling(wide, wide, no, none, none, None, 10.0, 1e15), 1.0)
+    model.outputs(rows, found.Scaling(wide, wide, no, none, none, None, 10.0, 1e15))
     for parts in (
         (wide[:2], wide, no, none, none, None),
         (wide, wide, no, none, none, wide[:2]),
@@ -318,4 +316,4 @@ def test_a_scaling_that_does_not_fit_is_an_error():
         (wide, wide, np.array([1]), none, wide[:1], None),
     ):
         with pytest.raises(WRONG):
-            model.outputs(rows, found.Scaling(*parts, 10.0, 1e15), 1.0)
+            model.outputs(rows, found.Scaling(*parts, 10.0, 1e15))

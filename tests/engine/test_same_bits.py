@@ -12,10 +12,10 @@ from centrality.training.batches import BatchSampler, BatchSizes
 from centrality.training.engine_learner import EngineLearner
 from centrality.training.noise import Turns
 from tests.conftest import quick
-from tests.engine.cases import BUILDS, computed_by, needs_engine, network_of, rows_of, task_of
+from tests.engine.cases import BUILDS, computed_by, network_of, rows_of, task_of
 from tests.test_promise import KINDS, model_of, places
 
-pytestmark = [needs_engine, pytest.mark.numbers]
+pytestmark = pytest.mark.numbers
 CASES = [
     (Layout(width=1, hidden=(1,), potentials=1), False),
     (Layout(width=17, hidden=(20, 33), shared=False, members=2, potentials=5), True),

@@ -9,9 +9,7 @@ import pytest
 
 from centrality.engine import VARIABLE
 from tests.conftest import quick
-from tests.engine.cases import needs_engine
 
-pytestmark = needs_engine
 NO_TORCH = "assert not [name for name in sys.modules if name.partition('.')[0] == 'torch']"
 
 
@@ -19,7 +17,6 @@ def run(code: str, *arguments: str, cwd: object = None) -> str:
     """Run code in a process of its own, where torch must not have been imported when it ends."""
     whole = f"import sys\n{code}\n{NO_TORCH}"
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    environment["CUDA_VISIBLE_DEVICES"] = ""  # to look for a GPU, torch must be asked
     done = subprocess.run(
         [sys.executable, "-c", whole, *arguments], capture_output=True, text=True, env=environment, cwd=cwd, check=False
     )

@@ -3,17 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy import sparse
 from torch import nn
 
 from centrality import FUSE, Chain, load, model_file
 from centrality.model.explanations import Field, evened, grouped, kinds
 from centrality.model.typical import centre_of
-from centrality.network.modules import as_module
-from centrality.network.network import Layout, build
-from centrality.network.scorer import scorer_for
-from centrality.network.torch_scorer import TorchScorer
 from centrality.representations import Series, Table
 from centrality.scores.calibration import Calibration
 from centrality.scores.mixing import blend
@@ -159,26 +154,6 @@ def test_what_the_finest_steps_leave_is_shared_out_by_size_and_only_where_it_mat
     parts = np.array([[-0.3, 0.1], [-0.3, 0.1], [0.0, 0.0]])
     change = np.array([-0.4, -0.2001, -0.5])
     np.testing.assert_allclose(evened(parts, change), [[-0.45, 0.05], [-0.3, 0.1], [0, 0]])
-
-
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("members", [1, 3])
-@pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 5)])
-@pytest.mark.parametrize("encoder", [None, nn.Sequential(nn.Linear(3, 7), nn.Tanh())])
-def test_outputs_along_lines_and_their_way_back_are_those_of_autograd(shared, members, hidden, encoder):
-    generator = torch.Generator().manual_seed(0)
-    layout = Layout(width=3, hidden=hidden, encoder=encoder, shared=shared, potentials=2, members=members)
-    network = build(layout, np.random.default_rng(0))
-    start, step = torch.randn(2, 5, 3, generator=generator)
-    at = torch.rand(5, 4, generator=generator)
-    places = (start[:, None] + at[:, :, None] * step[:, None]).reshape(20, 3).requires_grad_()
-    expected = as_module(network)(places)
-    by = torch.randn(members, 5, 4, 3, generator=generator)
-    (slopes,) = torch.autograd.grad(expected, places, by.reshape(members, 20, 3))
-    for scorer in (scorer_for(network), TorchScorer(network, "cpu")):
-        outputs, back = scorer.along(start.numpy(), step.numpy(), at.numpy())
-        np.testing.assert_allclose(outputs, expected.detach().view(members, 5, 4, 3), rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(back(by.numpy()), slopes.view(5, 4, 3).sum(1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["soft", "clip"])

@@ -37,7 +37,7 @@ TESTS = {
         "tests/training/test_dissimilarities.py",
     ],
     "training.schemes": ["tests/training/test_comparisons.py", "tests/training/test_schemes.py"],
-    "training.losses": ["tests/training/test_losses.py"],
+    "torch.losses": ["tests/torch/test_losses.py"],
     "model_file": ["tests/test_model_format.py", "tests/test_model_file.py"],
     "regions": ["tests/test_regions_by_hand.py", "tests/test_regions.py"],
     "metrics": ["tests/test_metrics.py"],

@@ -121,7 +121,7 @@ _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
             "Partition.judges: return np.asarray(self.anchors[(np.asarray(start)[..., None] - np.arange(count)) % size])",
         ),
     },
-    "training.losses": {},
+    "torch.losses": {},
     "model_file": {
         "too short for a header either way: refused by the same words": (
             "_sealed_header: length = struct.unpack('<Q', content[:8])[0] if len(content) > 8 else 0",

@@ -8,8 +8,8 @@ from torch import nn
 
 from centrality import FUSE, load
 from centrality.training import checkpoint as saved
-from centrality.training.adam import Adam
 from centrality.training.engine_learner import EngineLearner
+from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
 
 
@@ -38,18 +38,18 @@ class Dropout(nn.Module):
 
 def before_steps(patch, do) -> None:
     """Do something before steps are taken, told how many: by the engine, a member's at once, or by torch, one."""
-    teach, step = EngineLearner._teach, Adam.step
+    teach, by_autograd = EngineLearner._teach, TorchLearner._teach
 
     def by_engine(self, member, lessons, turns, rates):
         do(len(rates))
         return teach(self, member, lessons, turns, rates)
 
-    def by_torch(self, rate):
+    def by_torch(self, lesson, rate):
         do(1)
-        step(self, rate)
+        return by_autograd(self, lesson, rate)
 
     patch.setattr(EngineLearner, "_teach", by_engine)
-    patch.setattr(Adam, "step", by_torch)
+    patch.setattr(TorchLearner, "_teach", by_torch)
 
 
 def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
@@ -69,13 +69,13 @@ def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
         before_steps(patch, stop)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, **options)
-    assert not hasattr(model, "network_")
+    assert not hasattr(model, "fitted_")
 
 
 @pytest.fixture(params=["the engine", "torch"])
 def teacher(request):
     if request.param == "torch":
-        request.getfixturevalue("torch_alone")
+        request.getfixturevalue("torch_teaches")
 
 
 @pytest.mark.usefixtures("teacher")

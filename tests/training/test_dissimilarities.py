@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.metrics import pairwise_distances
 
 from centrality.training.comparisons import Comparison, compare, preference
-from centrality.training.torch_comparison import TorchComparison
 from tests.training.test_comparisons import asked, rows_of
 
 CLOUD = np.random.default_rng(3).normal(size=(40, 5))
@@ -52,12 +50,6 @@ def test_small_whole_numbers_do_not_wrap_around():
     for comparison in brought(GAPS.astype(np.uint8), SQUARES):
         assert asked(comparison, near, far, anchor) == 1
         assert asked(comparison, far, near, anchor) == 0
-
-
-def test_only_named_metrics_are_judged_on_the_device():
-    cpu = torch.device("cpu")
-    assert TorchComparison.of(compare(rows_of(CLOUD), "manhattan", None), cpu) is not None
-    assert [TorchComparison.of(comparison, cpu) for comparison in brought(D, CLOUD)] == [None] * 4
 
 
 def test_one_number_that_is_not_finite_is_one_too_many():

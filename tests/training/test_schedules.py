@@ -4,7 +4,6 @@ import torch
 from torch import nn
 
 from centrality import FUSE
-from centrality.training.losses import Autograd
 from tests.conftest import quick
 
 
@@ -13,7 +12,7 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
     from centrality import load
 
     model = quick(ensemble=3, max_steps=200, **changes).fit(blob)
-    assert model.network_.members == 3
+    assert model.fitted_.network.members == 3
     error = model.standard_error(blob)
     assert error.shape == (len(blob),)
     assert (error > 0).all()
@@ -52,16 +51,6 @@ def test_global_generators_are_left_as_they_were(blob, encoder):
     np.testing.assert_array_equal(quick(encoder=encoder).fit(blob).raw(blob), first)
 
 
-@pytest.mark.usefixtures("torch_alone")
-def test_the_written_out_gradients_learn_step_by_step_what_autograd_learns(blob, monkeypatch):
-    ours = quick().fit(blob)
-    monkeypatch.setattr("centrality.training.torch_learner.ClosedForm", Autograd)
-    theirs = quick().fit(blob)
-    for head in ("global", "local"):
-        # 1e-7, float32's rounding, is what they differ by here; a wrong gradient shows in the second line.
-        np.testing.assert_allclose(ours.history_[head], theirs.history_[head], atol=1e-5)
-
-
 @pytest.mark.parametrize("after", [0, 5])
 def test_ctrl_c_leaves_the_estimator_as_it_was(blob, after):
     calls = 0
@@ -91,24 +80,6 @@ def test_ctrl_c_leaves_the_estimator_as_it_was(blob, after):
 def test_divergence_is_an_error_that_names_the_learning_rate(blob):
     with pytest.raises(FloatingPointError, match=r"loss is (nan|inf) after .* smaller learning_rate than 1e\+30"):
         quick(learning_rate=1e30).fit(blob)
-
-
-@pytest.mark.usefixtures("torch_alone")
-def test_training_leaves_torchs_threads_as_they_were(blob):
-    before = torch.get_num_threads()
-    seen = []
-
-    def metric(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        seen.append(torch.get_num_threads())
-        return np.abs(a[:, None] - b).sum(2)
-
-    torch.set_num_threads(2)
-    try:
-        quick(metric=metric, max_steps=3).fit(blob)
-        assert seen[-1] == 1  # so small a network is quickest on one
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_progress_is_shown_on_request_only(blob, capfd):
@@ -149,12 +120,6 @@ def test_a_setting_out_of_range_says_what_was_wanted_and_what_came(blob, changes
         quick(**changes).fit(blob)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU, so asking for it is no error")
-def test_a_device_that_is_not_there_is_an_error_not_a_fallback(blob):
-    with pytest.raises(ValueError, match="device 'cuda:1' was asked for, but this machine has only: cpu"):
-        quick(device="cuda:1").fit(blob)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(
     "changes",
@@ -166,8 +131,8 @@ def test_training_on_a_gpu_is_repeatable_and_learns_like_the_cpu(changes):
     first, again = (FUSE(device="cuda", **settings).fit(X).raw(X) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     on_cpu = FUSE(device="cpu", **settings).fit(X).raw(X)
-    for head in range(2):  # other noise, the same task
-        assert np.corrcoef(first[:, head], on_cpu[:, head])[0, 1] > 0.9
+    for head in range(2):  # the same batches and noise; what rounding differs by grows from step to step
+        assert np.corrcoef(first[:, head], on_cpu[:, head])[0, 1] > 0.99
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

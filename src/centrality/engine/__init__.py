@@ -1,21 +1,21 @@
 """Load the compiled engine, in the build for the best instructions that this CPU has.
 
-The engine (C++, in the repository's folder `engine`) trains and scores our own networks on a CPU, with the same bits on
-every CPU. Without it, and for all it does not do, torch computes. The environment variable CENTRALITY_ENGINE names a
-build to take, or "none".
+The engine (C++, in the repository's folder `engine`) is what trains and scores our own networks on a CPU, with the same
+bits on every CPU. It is part of every installation. The environment variable CENTRALITY_ENGINE names a build to take
+instead of the best one.
 """
 
 import importlib
 import os
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-FASTEST_FIRST = ("avx512", "avx2", "neon")
-ANYWHERE = "portable"  # many times slower: only where there is no torch either
+from centrality._checks import InputError
+
+FASTEST_FIRST = ("avx512", "avx2", "neon", "portable")  # the last one runs anywhere, many times slower
 VARIABLE = "CENTRALITY_ENGINE"
 
 Floats = NDArray[np.float32]
@@ -54,7 +54,7 @@ class Engine(Protocol):
     def Model(self, members: object, prior: object | None) -> EngineModel:  # noqa: N802
         """Pack a network."""
 
-    def Mixture(self, mean: Floats, centres: Floats, precision: Floats, level: Floats) -> object:  # noqa: N802
+    def Mixture(self, *parts: object) -> object:  # noqa: N802
         """Hold the prior of clean rows."""
 
     def Scaling(self, *parts: object) -> object:  # noqa: N802
@@ -67,26 +67,32 @@ class Engine(Protocol):
         """Take some steps of training."""
 
 
+class EngineError(InputError, ImportError):
+    """Says that there is no build of the engine to compute with: what was asked for, and which builds there are."""
+
+
 @cache
-def engine() -> Engine | None:
-    """Return the engine; None if this installation has none that runs here, or the environment forbids it."""
+def engine() -> Engine:
+    """Return the engine: the build that the environment names, else the fastest one that runs here."""
     wanted = os.environ.get(VARIABLE)
-    if wanted == "none":
-        return None
-    names = (wanted,) if wanted else FASTEST_FIRST if find_spec("torch") else (*FASTEST_FIRST, ANYWHERE)
-    for name in names:
+    if wanted and wanted not in FASTEST_FIRST:
+        raise EngineError(f"{VARIABLE} must name a build of the engine, {', '.join(FASTEST_FIRST)}, got {wanted!r}.")
+    for name in (wanted,) if wanted else FASTEST_FIRST:
         try:
             return importlib.import_module(f"{__name__}.{name}")
         except ImportError:
             continue
     if wanted:
-        raise ImportError(f"{VARIABLE} asks for the engine {wanted!r}, which this installation lacks, or this CPU.")
-    return None
+        raise EngineError(
+            f"{VARIABLE} asks for the build {wanted!r} of the engine, which this CPU cannot run, or which this "
+            f"installation lacks: leave {VARIABLE} unset to take the best of {', '.join(FASTEST_FIRST)} that works."
+        )
+    raise EngineError(
+        "This installation of centrality has no compiled engine: install a wheel, or install from source where there "
+        "is a C++ compiler (g++ or clang++)."
+    )
 
 
 def engine_name() -> str:
-    """Return which build computes, or "torch"; an error if there is neither."""
-    found = engine()
-    if found is None and find_spec("torch") is None:
-        raise ImportError("There is no engine for this machine, and no torch: pip install 'centrality[torch]'.")
-    return "torch" if found is None else str(getattr(found, "__name__", "")).rpartition(".")[2]
+    """Return which build computes."""
+    return str(getattr(engine(), "__name__", "")).rpartition(".")[2]

@@ -9,24 +9,33 @@ from __future__ import annotations  # else Python would evaluate the annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
+from centrality._optional import optional
 from centrality._values import Value
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
 from centrality.model.replay import Memory
+from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Outputs, Scorer, scorer_for
+from centrality.network.scorer import Outputs, Scorer
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.report import Report
+
+if TYPE_CHECKING:
+    from centrality.torch.module import Centrality
+    from centrality.torch.scoring import DeviceScorer
 
 OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
 History = dict[str, list[float]]
@@ -66,6 +75,38 @@ class Fitted(Value):
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
+    def to_torch(self, t: float, device: str = "cpu") -> Centrality:
+        """Return the whole way from rows to scores as a torch module; t is its dial where none is given."""
+        optional("torch", "torch")
+        from centrality.torch.module import Centrality  # brings torch
+
+        return Centrality(self.network, self.scaling, self.calibration, t=t, device=device)
+
+    @cached_property
+    def _by_device(self) -> dict[str, DeviceScorer]:
+        return {}
+
+    def _on_gpu(self, rows: Any) -> DeviceScorer | None:
+        """Return what scores these rows on the GPU where they or the model lie; None where the CPU has a part in it."""
+        device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
+        if not device.startswith("cuda") or sparse.issparse(rows):
+            return None
+        from centrality.torch.scoring import DeviceScorer  # brings torch
+
+        if device not in self._by_device:
+            self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
+        return self._by_device[device]
+
+    def tensor_on_gpu(self, X: Any) -> Any | None:
+        """Return X if it is a tensor on a GPU that can be scored where it lies; None if the host must look at it."""
+        if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
+            return None
+        fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
+        return X.detach() if fits and bool(X.isfinite().all()) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_by_device"}  # made again
+
     @property
     def width(self) -> int:
         """Return the number of columns."""
@@ -90,6 +131,8 @@ class Fitted(Value):
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
+        if (there := self._on_gpu(rows)) is not None:
+            return there.units(rows)
         return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
 
     def heads(self, rows: CheckedRows) -> Matrix:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from importlib import import_module
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
 from centrality.tables.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from centrality.torch.module import Centrality
 
 PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
@@ -382,6 +385,24 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
         check_is_fitted(self)
         write(self.fitted_, path, t=self.t)
+
+    def to_torch(self) -> "Centrality":
+        """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by rows.
+
+        Of a model that represents its rows first, the module scores the vectors: `vectors(X)`, not X itself.
+
+        >>> import numpy as np, pytest
+        >>> from centrality import FUSE
+        >>> torch = pytest.importorskip("torch")
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> module = FUSE(random_state=0, max_steps=50).fit(X).to_torch()
+        >>> q = torch.tensor([[3.0, 0.0]], requires_grad=True)
+        >>> module(q, t=0.5).sum().backward()
+        >>> bool(q.grad[0, 0] < 0)  # farther out is less typical
+        True
+        """
+        check_is_fitted(self)
+        return self.fitted_.to_torch(float(checked_t(self.t)))
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""

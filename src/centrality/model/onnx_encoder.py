@@ -10,13 +10,13 @@ from torch import nn
 
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.network.modules import Copies, as_module
 from centrality.network.network import Network
+from centrality.torch.networks import Copies, to_train
 
 
 def encoder_of(network: Network, trunk: int, member: int) -> nn.Module:
     """Return a member's copy of the user's encoder, as it was trained."""
-    copies = as_module(network).trunks[trunk]
+    copies = to_train(network, "cpu").trunks[trunk]
     assert isinstance(copies, Copies)
     return copies.members[member]
 

@@ -1,7 +1,8 @@
 """Write a fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
-What scores in numpy and torch is written again in ONNX operators, with the same folded weights. Scaling and
-calibration compute in float64 as they do there, the network in float32 but for its heads (see `network/scorer.py`).
+What `torch/module.py` says is written again in ONNX operators, with the same folded weights: torch's own exporter would
+do without these lines, but it needs torch and onnxscript, and this way a model is exported without either. Scaling and
+calibration compute in float64 as they do there, the network in float32 but for its heads and its prior.
 """
 
 import json
@@ -16,12 +17,12 @@ from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
-from centrality.network.gaussians import CANCELLING, LOWEST
+from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.network.scorer import folded_head
 from centrality.onnx import KEY, SEALED, sealed
-from centrality.scores.calibration import BEND, LOGIT_BEND, Calibration
+from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ROOM
 
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
@@ -190,65 +191,57 @@ def _linear(graph: Graph, x: str, weight: NDArray[Any], bias: NDArray[Any]) -> s
 
 
 def _mixture(graph: Graph, prior: Weights, z: str) -> str:
-    """Write the mixture's potentials, (n, p) -> (n, k), in float64.
-
-    |z - c|² is found as |z|² + |c|² - 2 z·c, where float32 loses about 2⁻²⁴ |c|² of it, and a potential that times
-    half the precision; among the rows a potential changes by about p/2. Where that is too much, float64 computes it.
-    """
-    precision, level = prior["precision"], prior["level"]
-    lost = (precision * np.square(prior["centres"]).sum(1)).max()
-    kind: type[np.float32 | np.float64] = np.float64 if lost > CANCELLING * len(prior["mean"]) else np.float32
-    mean, centres = prior["mean"].astype(kind), prior["centres"].astype(kind)
-    off = graph("Sub", graph.as_float64(z) if kind is np.float64 else z, mean)
+    """Write the mixture's potentials, (n, p) -> (n, k), in float64: squares that cancel are in it."""
+    mean, centres = prior["mean"].astype(np.float64), prior["centres"].astype(np.float64)
+    off = graph("Sub", graph.as_float64(z), mean)
     own = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
     lengths = graph("Add", own, np.square(centres).sum(1))
-    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), kind(0))
-    distances = graph.as_float32(distances)
+    distances = graph("Max", graph("Add", lengths, graph("MatMul", off, -2 * centres.T)), 0.0)
     potentials = []
-    for of_level, of_precision in zip(level, precision, strict=True):
-        exponents = graph("Add", graph("Mul", distances, np.float32(-0.5) * of_precision), of_level)
-        exponents = graph("Max", exponents, np.float32(LOWEST))
+    for level, precision in zip(*(prior[name].astype(np.float64) for name in ("level", "precision")), strict=True):
+        exponents = graph("Max", graph("Add", graph("Mul", distances, -0.5 * precision), level), LOWEST)
         highest = graph("ReduceMax", exponents, [1], keepdims=1)
         total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
         potentials.append(graph("Add", highest, graph("Log", total)))
-    return graph.as_float64(graph("Concat", *potentials, axis=1))
+    return graph("Concat", *potentials, axis=1)
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
-    """Write `Calibration.raw`: (n, 1) the mean global logit, and (n, 1) the local score."""
-    limits = calibration.potentials.reshape(-1, 2)  # members one after another, as the potentials are
-    if len(limits) > 1:
-        potentials = _rescaled(graph, potentials, limits)
-        members, k, _ = calibration.potentials.shape
+    """Write `Calibration.raw`: (n, 1) the global and (n, 1) the local score, the members' mean by their doubt."""
+    members, k, _ = calibration.potentials.shape
+    if members * k > 1:
+        potentials = _rescaled(graph, potentials, calibration.potentials.reshape(-1, 2))
+        potentials = graph("Reshape", potentials, np.array([-1, members, k]))
         if k > 2:  # without each member's lowest and highest: the k - 1 highest, but for the first of them
-            by_member = graph("Reshape", potentials, np.array([-1, members, k]))
-            highest = graph("TopK", by_member, np.array([k - 1]), axis=2)
-            middle = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
-            potentials = graph("Reshape", middle, np.array([-1, members * (k - 2)]))
-        potentials = _bend_top(graph, potentials)
-    return graph("ReduceMean", logits, [1], keepdims=1), graph("ReduceMean", potentials, [1], keepdims=1)
+            highest = graph("TopK", potentials, np.array([k - 1]), axis=2)
+            potentials = graph("Slice", highest, np.array([1]), np.array([k - 1]), np.array([2]))
+        potentials = graph("ReduceMean", _bend_top(graph, potentials), [2], keepdims=0)
+    pair = [
+        _rescaled(graph, each, calibration.members[:, head]) for head, each in enumerate((logits, potentials))
+    ]  # (n, members)
+    share, doubt = float(calibration.mixing.share(0.5)), calibration.doubt
+    doubted = [graph("Mul", each, -doubt * part) for each, part in zip(pair, (1 - share, share), strict=True)]
+    weights = graph("Softmax", graph("Add", *doubted), axis=1)
+    logit, local = (graph("ReduceSum", graph("Mul", weights, each), [1], keepdims=1) for each in pair)
+    return logit, local
 
 
 def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str) -> tuple[str, str]:
     """Write the heads, (n, 2), and their mixture, (n, m), at each t."""
-    mixing = calibration.mixing
-    if mixing.local_weight is None:
-        linear = [_global(graph, calibration.kind, logit), _local(graph, calibration, local)]
-        shares = graph("Sub", 1.0, "t"), "t"  # (m,) each
-        mixed = graph("Add", *(graph("Mul", head, share) for head, share in zip(linear, shares, strict=True)))
-        return graph("Concat", *linear, axis=1), mixed
-    of_global, of_local = (
-        _rescaled(graph, raw, half[None]) for raw, half in zip((logit, local), calibration.halves, strict=True)
-    )
-    heads = _squeezed(graph, graph("Concat", of_global, of_local, axis=1))
-    weighed = graph("Mul", "t", mixing.local_weight)
-    rest = graph("Sub", 1.0, "t")
-    share = graph("Div", weighed, graph("Add", rest, weighed))
-    if mixing.veto:
-        room = graph("Div", ROOM, graph("Max", rest, 1e-300))
-        of_local = graph("Min", of_local, graph("Add", of_global, room))
+    weight = calibration.mixing.local_weight
+    if weight is None:
+        local = graph("Min", graph("Max", _rescaled(graph, local, calibration.ends[1:]), 0.0), 1.0)
+        of_global, of_local, share = graph("Sigmoid", logit), local, "t"
+    else:
+        of_global, of_local = (
+            _rescaled(graph, raw, half[None]) for raw, half in zip((logit, local), calibration.halves, strict=True)
+        )
+        share = graph("Div", graph("Mul", "t", weight), graph("Add", 1.0, graph("Mul", "t", weight - 1)))
+    heads = graph("Concat", of_global, of_local, axis=1)
+    if calibration.mixing.veto:  # ROOM / 0 is infinite at t = 1: no veto
+        of_local = graph("Min", of_local, graph("Add", of_global, graph("Div", ROOM, graph("Sub", 1.0, "t"))))
     mixed = graph("Add", graph("Mul", graph("Sub", 1.0, share), of_global), graph("Mul", share, of_local))
-    return heads, _squeezed(graph, mixed)
+    return (heads, mixed) if weight is None else (_squeezed(graph, heads), _squeezed(graph, mixed))
 
 
 def _squeezed(graph: Graph, units: str) -> str:
@@ -259,27 +252,6 @@ def _squeezed(graph: Graph, units: str) -> str:
     root = graph("Pow", graph("Add", 1.0, cubes), 1 / 3)
     above = graph("Add", 0.5, graph("Mul", 0.5, graph("Div", size, root)))
     return graph("Where", graph("Greater", units, 0.0), above, below)
-
-
-def _global(graph: Graph, kind: str, logit: str) -> str:
-    """Write the global head: the sigmoid; if soft, with tails that never round to 0 or 1."""
-    if kind == "clip":
-        return graph("Sigmoid", logit)
-    edge = 1 / (1 + np.exp(LOGIT_BEND))
-    beyond = graph("Max", graph("Sub", graph("Abs", logit), LOGIT_BEND), 0.0)
-    tail = graph("Div", edge, graph("Add", 1.0, graph("Mul", 1 - edge, beyond)))
-    bulk = graph("Sigmoid", graph("Min", graph("Max", logit, -LOGIT_BEND), LOGIT_BEND))
-    upper = graph("Where", graph("Greater", logit, LOGIT_BEND), graph("Sub", 1.0, tail), bulk)
-    return graph("Where", graph("Less", logit, -LOGIT_BEND), tail, upper)
-
-
-def _local(graph: Graph, calibration: Calibration, local: str) -> str:
-    """Write the local head: rescaled by its percentiles on the training rows, then clipped or softly bent."""
-    local = _rescaled(graph, local, calibration.ends[1:])
-    if calibration.kind == "clip":
-        return graph("Min", graph("Max", local, 0.0), 1.0)
-    tail = graph("Div", BEND**2, graph("Sub", 2 * BEND, graph("Min", local, BEND)))
-    return graph("Where", graph("Less", local, BEND), tail, _bend_top(graph, local))
 
 
 def _bend_top(graph: Graph, u: str) -> str:

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality.model.fitted import OFFSET_STEPS, Fitted
 from centrality.model.replay import Memory
+from centrality.model.scorers import scorer_for
 from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
 from centrality.network.scaling import Scaling
-from centrality.network.scorer import scorer_for
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
@@ -87,7 +87,12 @@ def _network(arrays: Arrays, layout: Layout) -> Network:
     unusable = [name for name, weight in weights.items() if not np.isfinite(weight).all()]
     if unusable:
         raise InputError(f"the weights must be finite numbers, those of {unusable[0]} are not.")
-    return restore(layout, weights)
+    network = restore(layout, weights)
+    if not layout.standard:
+        from centrality.torch.networks import to_train  # brings torch
+
+        to_train(network, "cpu")  # the user's encoder says whether the weights fit it
+    return network
 
 
 def _calibration(header: Header, arrays: Arrays, kind: str, layout: Layout) -> Calibration:

@@ -1,34 +1,23 @@
-"""Choose where to compute, and on how many cores. Devices have torch's names; torch is asked only if need be.
-
-No GPU, no need: a machine without one, or a user who says "cpu", never waits for torch to be imported.
-"""
+"""Choose where to compute, and on how many cores. Devices have torch's names; torch is asked only for a GPU."""
 
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from centrality._checks import InputError
 from centrality._optional import optional
 
-NVIDIA = (Path("/proc/driver/nvidia/version"), Path("/dev/nvidiactl"), Path("/dev/dxg"))  # dxg: Windows' Linux
 NAMES = "auto, cpu, cuda, cuda:<number> or mps"
 
 
 def find_device(name: str) -> str:
     """Return the device of this name; an error if this machine lacks it, never another device instead."""
-    if name == "cpu" or (name == "auto" and not may_have_cuda()):
-        return "cpu"
-    kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if name != "auto" and (
-        kind not in ("cpu", "cuda", "mps") or (number and not number.isdecimal()) or name.endswith(":")
-    ):
+    kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind not in ("auto", "cpu", "cuda", "mps") or (colon and (kind == "auto" or not number.isdecimal())):
         raise InputError(f"device must be {NAMES}, got {name!r}.")
-    if kind == "cpu":
+    if kind in ("auto", "cpu"):
         return "cpu"
     torch = optional("torch", "torch")
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
     has_mps = torch.backends.mps.is_available()
     there = torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count() if kind == "cuda" else has_mps
     if not there:
@@ -37,29 +26,16 @@ def find_device(name: str) -> str:
     return name
 
 
+def find_encoder_device(name: str) -> str:
+    """Return where a large encoder of texts or images computes: by "auto" on a GPU if there is one, where it pays."""
+    if name != "auto":
+        return find_device(name)
+    return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
+
+
 def is_cpu(device: str) -> bool:
     """Say whether a device is the CPU."""
     return device == "cpu"
-
-
-def may_have_cuda() -> bool:
-    """Say whether it is worth asking torch for a GPU: there is a driver, and torch is installed."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return False
-    driver = any(path.exists() for path in NVIDIA) or sys.platform == "win32"
-    return driver and has_torch()
-
-
-def has_torch() -> bool:
-    """Say whether torch is installed, without importing it."""
-    from importlib.util import find_spec
-
-    return find_spec("torch") is not None
-
-
-def free_memory(device: str) -> int:
-    """Return how many bytes are free on a GPU."""
-    return int(optional("torch", "torch").cuda.mem_get_info(device)[0])
 
 
 def cores() -> int:

@@ -19,8 +19,7 @@ CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for ea
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
 ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
-CANCELLING = 4.0  # times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
-LOWEST = -1e30  # float32 holds no more than -3e38, and what follows must be able to add and to subtract
+LOWEST = -1e30  # of a Gaussian's logarithm: float32 holds no less than -3e38, and what follows must be able to add
 
 
 def fit_mixture(z: NDArray[np.float32], scales: Sequence[float], rng: np.random.Generator) -> Weights:

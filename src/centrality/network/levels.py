@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from centrality.network.network import Network
-from centrality.network.scorer import features_of, scorer_for
+from centrality.engine import engine
+from centrality.network.scorer import EngineScorer, features_of
 
 LEARNED, JUDGED = 4000, 2000  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
@@ -60,7 +61,7 @@ def _change(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what is to be added to a member's local head: (k, q), (k,)."""
-    off = density(seen, unseen, scales) - scorer_for(network)(unseen)[member, :, 1:]  # (n, k)
+    off = density(seen, unseen, scales) - EngineScorer(network, engine())(unseen)[member, :, 1:]  # (n, k)
     region = _regions(seen, unseen, regions, rng)
     medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
     wanted = medians[region] - np.median(off, axis=0)

@@ -2,7 +2,7 @@
 
 An encoder (or one for each head) with linear heads on top. Every weight has a leading dimension of members: an
 ensemble's networks lie side by side. One network is an ensemble of one. The engine (`network/scorer.py`) or torch
-(`network/modules.py`) compute with it.
+(`torch/networks.py`) compute with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -91,20 +91,14 @@ class Network(Value):
 
 
 def build(layout: Layout, rng: np.random.Generator) -> Network:
-    """Return a network of this layout with random weights, to be trained."""
-    if not layout.standard:
-        from centrality.network.modules import initial_weights  # brings torch
-
-        return Network(layout, initial_weights(layout, rng))
+    """Return one of our own networks, with random weights, to be trained."""
     weights: dict[str, NDArray[Any]] = {}
     for name, inputs, outputs in layout.layers():
         weights |= uniform(rng, name, layout.members, inputs, outputs)
     return Network(layout, weights)
 
 
-def uniform(
-    rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int
-) -> dict[str, NDArray[Any]]:
+def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outputs: int) -> dict[str, NDArray[Any]]:
     """Draw a linear layer's weights and biases as PyTorch does by default: uniform within ±1/√inputs."""
     bound = inputs**-0.5
     weight = np.empty((members, outputs, inputs), dtype=np.float32)
@@ -116,7 +110,10 @@ def uniform(
 
 
 def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
-    """Return the network of this layout with these weights, or raise a ValueError if they do not fit it."""
+    """Return the network of this layout with these weights, or raise a ValueError if they do not fit it.
+
+    Whether they fit a user's encoder, only that can say: `torch/networks.py`.
+    """
     prior = {name.removeprefix(PRIOR): array for name, array in arrays.items() if name.startswith(PRIOR)}
     weights = {name: array for name, array in arrays.items() if not name.startswith(PRIOR)}
     if layout.standard:
@@ -126,12 +123,7 @@ def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
         each = (layout.potentials, *count)
         shapes = {"mean": (layout.width,), "centres": (*count, layout.width), "precision": each, "level": each}
         _require(prior, shapes)
-    network = Network(layout, weights, prior)
-    if not layout.standard:
-        from centrality.network.modules import as_module  # brings torch
-
-        as_module(network)  # the user's encoder says whether the weights fit it
-    return network
+    return Network(layout, weights, prior)
 
 
 def _require(found: Mapping[str, NDArray[Any]], wanted: Mapping[str, tuple[int, ...]]) -> None:

@@ -6,9 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._optional import optional
 from centrality.engine import Engine, engine
-from centrality.network.devices import is_cpu
+from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 
@@ -38,16 +37,6 @@ class Scorer(Protocol):
         """
 
 
-def scorer_for(network: Network, device: str = "cpu") -> Scorer:
-    """Return what scores with this network on this device: the engine where it can, else torch."""
-    if network.layout.standard and is_cpu(device) and (found := engine()) is not None:
-        return EngineScorer(network, found)
-    optional("torch", "torch")
-    from centrality.network.torch_scorer import TorchScorer  # brings torch
-
-    return TorchScorer(network, device)
-
-
 class EngineScorer:
     """Scores on a CPU with the compiled engine.
 
@@ -62,12 +51,12 @@ class EngineScorer:
         members = [
             [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
         ]
-        prior = engine.Mixture(*(network.prior[name] for name in PRIOR_PARTS)) if network.prior else None
+        prior = engine.Mixture(*(network.prior[name] for name in PRIOR_PARTS), LOWEST) if network.prior else None
         self._model = engine.Model(members, prior)
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
 
-    def __reduce__(self) -> tuple[Callable[[Network], Scorer], tuple[Network]]:
-        return scorer_for, (self._network,)  # the rest is made of it
+    def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
+        return _packed_again, (self._network,)  # the rest is made of it
 
     def _trunk(self, member: int, number: int) -> tuple[object, object]:
         """Return a trunk's layers, and the head above it, which is zero where the other trunk answers."""
@@ -116,6 +105,10 @@ def features_of(network: Network, member: int) -> Callable[[NDArray[np.float32]]
     return lambda z: model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)[0]
 
 
+def _packed_again(network: Network) -> EngineScorer:
+    return EngineScorer(network, engine())
+
+
 def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -126,4 +119,3 @@ def folded_head(
     with np.errstate(over="ignore"):
         found = (own @ weight).astype(np.float32), (own_bias + own @ bias).astype(np.float32)
     return found[0].astype(np.float64), found[1].astype(np.float64)
-

@@ -120,9 +120,9 @@ class VisionEncoder:
         download: bool,
         device: str,
     ) -> None:
-        from centrality.network.devices import find_device  # brings torch
+        from centrality.network.devices import find_encoder_device
 
-        self.device = find_device(device)
+        self.device = find_encoder_device(device)
         self.size, self.mean, self.std = size, mean, std
         self.processor: Any = None  # that of transformers, which prepares the images for its models
         if not isinstance(model, str):

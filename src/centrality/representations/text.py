@@ -33,7 +33,7 @@ class Text(Embedding):
     batch_size : texts encoded together.
     max_length : tokens after which a text is cut; None means as many as the model can take.
     download : fetch weights that are not on disk.
-    device : "auto", "cpu", "cuda", ...
+    device : "auto" (a GPU if there is one), "cpu", "cuda", ...
     progress : show a bar.
 
     Examples
@@ -116,9 +116,9 @@ class _Encoder:
     def __init__(self, name: str, pooling: str, *, max_length: int | None, download: bool, device: str) -> None:
         if pooling not in POOLINGS:
             raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
-        from centrality.network.devices import find_device  # brings torch
+        from centrality.network.devices import find_encoder_device
 
-        self.device = find_device(device)
+        self.device = find_encoder_device(device)
         self.pooling = "mean" if pooling == "auto" else pooling
         self.sentences: SentenceTransformer | None = None
         if pooling == "auto" and (name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.network.devices import is_cpu
 from centrality.training.comparisons import preference
 from centrality.training.named_metrics import NamedMetric
 from centrality.training.off_support import SHARE
@@ -17,7 +16,7 @@ from centrality.training.schemes import Partition
 Arrays = tuple[NDArray[Any], ...]
 OPPONENTS_PER_CANDIDATE = 4  # labels are cheaper than rows: each first candidate is compared with so many second ones
 BATCHES_CUT_AT_ONCE = 32  # from a partition, which draws anchors for them in one call
-NOISE_DRAWN_AHEAD, NOISE_DRAWN_AHEAD_ON_GPU = 1 << 20, 1 << 26  # values: 4 MiB; more where each copy costs a wait
+NOISE_DRAWN_AHEAD = 1 << 20  # values: 4 MiB
 SHARE_DRAWN_AHEAD = 10  # of the steps, no more than the tenth part: their losses are looked at in between
 
 
@@ -70,9 +69,8 @@ class BatchSampler:
     def steps_at_once(self, budget: int) -> int:
         """Return for how many of the budget's steps to draw at once."""
         rows, sizes = self._task.rows, self._sizes
-        room = NOISE_DRAWN_AHEAD if is_cpu(self._task.device) else NOISE_DRAWN_AHEAD_ON_GPU
         until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
-        by_room = room // (sizes.members * sizes.noised * rows.width)
+        by_room = NOISE_DRAWN_AHEAD // (sizes.members * sizes.noised * rows.width)
         return max(1, min(by_room, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
     def skip(self, steps: int) -> None:

@@ -55,8 +55,7 @@ class TrainingState:
     ) -> "TrainingState":
         """Gather the state of a schedule: what the learner knows, losses not yet in the history, and generators."""
         return cls(
-            # On a GPU, as many rows are held as it has room for.
-            place=f"{task.device.partition(':')[0]} by {type(learner).__name__} with {len(task.rows)} rows held",
+            place=f"{task.device.partition(':')[0]} by {type(learner).__name__}",
             learner=learner,
             losses=losses,
             history=history,

@@ -1,6 +1,6 @@
 """Teach with the compiled engine. Members are taught apart, so threads change no bit of the result."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from centrality.engine import Engine
 from centrality.network.devices import cores
+from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, Network
 from centrality.training.batches import BatchSizes, DrawnSteps
 from centrality.training.history import Losses
@@ -17,8 +18,7 @@ from centrality.training.learner import Lesson, State
 from centrality.training.named_metrics import NamedMetric
 from centrality.training.noise import Turns
 from centrality.training.plan import Task
-
-Teach = Callable[[int], Losses]
+from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, corrected
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class EngineLearner:
         layout, weights = task.network.layout, task.network.weights
         self._values = np.concatenate([weights[name].reshape(layout.members, -1) for name in layout.shapes()], axis=1)
         self._mean, self._square = np.zeros_like(self._values), np.zeros_like(self._values)  # Adam's moments
+        self._taken = np.zeros(1, dtype=np.int64)  # steps so far
         prior = task.network.prior
-        self._prior = engine.Mixture(*(prior[name] for name in PRIOR_PARTS)) if prior else None
+        self._prior = engine.Mixture(*(prior[name] for name in PRIOR_PARTS), LOWEST) if prior else None
         self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
 
     def running(self) -> AbstractContextManager[object]:
@@ -49,17 +50,17 @@ class EngineLearner:
         return nullcontext()
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float32]
+        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
     ) -> Iterator[int]:
         """Take the steps of our schedule, and yield their number."""
         noise = self._task.standard_normal(len(drawn), sizes.members, sizes.noised, self._task.rows.width)
         lessons = _Lessons(drawn.positions, noise, drawn.preferred, sizes.candidates, sizes.opponents)
-        self.losses = self._by_all(lambda member: self._teach(member, lessons, turns, rates))
+        self.losses = self._by_all(lessons, turns, rates)
         yield len(drawn)
 
     def learn(self, lesson: Lesson, rate: float) -> Losses:
         """Take one step, and return the losses before it."""
-        rates, preferred, noise = np.array([rate], dtype=np.float32), lesson.preferred, lesson.drawn
+        preferred, noise = lesson.preferred, lesson.drawn
         if noise is None:
             noise = np.empty((self._task.network.members, 0, self._task.rows.width), dtype=np.float32)
         lessons = _Lessons(
@@ -70,11 +71,16 @@ class EngineLearner:
             opponents=0 if preferred is None else preferred.shape[1],
         )
         turns = lesson.turns or Turns.over(np.ones(self._task.network.layout.potentials), 0, balanced=False)
-        return np.asarray(self._by_all(lambda member: self._teach(member, lessons, turns, rates))[0])
+        return np.asarray(self._by_all(lessons, turns, np.array([rate]))[0])
 
-    def _by_all(self, teach: Teach) -> Losses:
+    def _by_all(self, lessons: _Lessons, turns: Turns, rates: NDArray[np.float64]) -> Losses:
         """Let every member learn, and return the mean of their losses."""
-        members = range(self._task.network.members)
+        members, each = range(self._task.network.members), corrected(rates, int(self._taken[0]) + 1)
+        self._taken += len(rates)
+
+        def teach(member: int) -> Losses:
+            return self._teach(member, lessons, turns, each)
+
         if len(members) == 1:
             return teach(0)
         with ThreadPoolExecutor(min(cores(), len(members))) as pool:
@@ -103,6 +109,9 @@ class EngineLearner:
             weight=turns.weight,
             balance=self._balance,
             weight_decay=task.plan.weight_decay,
+            mean_decay=MEAN_DECAY,
+            square_decay=SQUARE_DECAY,
+            smallest_root=SMALLEST_ROOT,
             rates=rates,
             losses=losses,
             prior=self._prior,
@@ -114,12 +123,15 @@ class EngineLearner:
 
     def state(self) -> State:
         """Return a copy of everything that a step changes, by name."""
-        return {"values": self._values.copy(), "mean": self._mean.copy(), "square": self._square.copy()}
+        return {name: array.copy() for name, array in self._arrays().items()}
 
     def restore(self, state: State) -> None:
         """Go on from this state."""
-        for own, name in ((self._values, "values"), (self._mean, "mean"), (self._square, "square")):
-            own[:] = state[name]
+        for name, array in self._arrays().items():
+            array[:] = state[name]
+
+    def _arrays(self) -> State:
+        return {"values": self._values, "mean": self._mean, "square": self._square, "taken": self._taken}
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""

@@ -14,7 +14,6 @@ from centrality.training.history import empty_history, record, require_finite
 from centrality.training.learner import Lesson, learner_for
 from centrality.training.noise import Turns
 from centrality.training.plan import Task
-from centrality.training.rates import corrected
 from centrality.training.schemes import Index, Partition
 
 
@@ -48,8 +47,7 @@ class Epochs:
         plan, seen = self._task.plan, []
         for lesson in self._lessons():
             self._steps += 1
-            rate = float(corrected(np.array([plan.learning_rate]), self._steps)[0])
-            losses = self.learner.learn(lesson, rate)
+            losses = self.learner.learn(lesson, plan.learning_rate)
             seen.append([*losses, lesson.preferred is not None, lesson.turns is not None])
             yield 1
             if self._steps == self.planned_steps:

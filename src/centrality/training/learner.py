@@ -1,4 +1,4 @@
-"""Say what teaches a network: the engine where it can, else torch. Both change the network's weights step by step."""
+"""Choose what teaches a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -44,9 +44,12 @@ class Learner(Protocol):
         """Prepare for training, and clean up after it."""
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float32]
+        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
     ) -> Iterator[int]:
-        """Take the steps of our schedule, both heads in each, and yield how many were taken since the last time."""
+        """Take the steps of our schedule, both heads in each, and yield how many were taken since the last time.
+
+        `rates` are the learning rates of these steps.
+        """
 
     def learn(self, lesson: Lesson, rate: float) -> Losses:
         """Take one step, and return the losses before it: 0 for a head that has no rows."""  # (2,)
@@ -66,10 +69,10 @@ class Learner(Protocol):
 
 def learner_for(task: Task, *, balance: float) -> Learner:
     """Return what teaches this task's network; `balance` weighs the global loss against the local one."""
-    if task.network.layout.standard and is_cpu(task.device) and (found := engine()) is not None:
+    if task.network.layout.standard and is_cpu(task.device):
         from centrality.training.engine_learner import EngineLearner
 
-        return EngineLearner(task, found, balance=balance)
+        return EngineLearner(task, engine(), balance=balance)
     optional("torch", "torch")
     from centrality.training.torch_learner import TorchLearner  # brings torch
 

@@ -1,4 +1,4 @@
-"""Metrics that are called by name. A new one is an entry in METRICS, here and in `torch_comparison`."""
+"""Metrics that are called by name. A new one is an entry in METRICS, and a kernel in the engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Metric:
 
     distances: Callable[[Vectors, Vectors], Vectors]  # from rows to anchors, up to what depends on the anchor alone
     size: Callable[[Vectors], NDArray[np.floating]]  # (n, p) -> (n,) of rows, in units of `distances`
-    kernel: str  # what the engine and torch call these distances
+    kernel: str  # what the engine calls these distances
     directions_only: bool = False  # of rows as they were given; else scaled rows are compared, as the network sees them
 
 

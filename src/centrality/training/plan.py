@@ -90,7 +90,7 @@ class Task:
     plan: Plan
     rng: np.random.Generator  # draws rows
     noise: np.random.Generator  # draws noise
-    seed: int  # of what a device draws by itself
+    seed: int  # of what a user's encoder draws by itself
     device: str
 
     def positions(self, member: int) -> NDArray[np.intp]:

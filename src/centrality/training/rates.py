@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε; the engine has them too
+MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
 
 
 def corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:

@@ -14,7 +14,6 @@ from centrality.training.history import Losses, empty_history, record_stretches,
 from centrality.training.learner import learner_for
 from centrality.training.noise import Turns
 from centrality.training.plan import Task
-from centrality.training.rates import corrected
 
 
 class Steps:
@@ -31,7 +30,7 @@ class Steps:
         self._sampler = BatchSampler(task, self._sizes)
         self._steps_at_once = self._sampler.steps_at_once(budget)
         self._turns = Turns.over(task.plan.noise_scales, self._sizes.noised, balanced=True)
-        self._rates = corrected(falling(task.plan.learning_rate, budget))
+        self._rates = falling(task.plan.learning_rate, budget)
         self._losses: Losses = np.zeros((budget, 2), dtype=np.float32)
         self._rows_used = 0  # since other rows were held
 

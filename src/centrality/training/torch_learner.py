@@ -1,8 +1,10 @@
-"""Teach with torch: on a GPU, with a user's encoder, and where there is no engine."""
+"""Teach with torch: users' encoders anywhere, our own networks on a GPU. Autograd and torch's Adam do the work.
+
+Batches, noise and preferences are those that the engine would be given, drawn and found on the host.
+"""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -10,191 +12,117 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from centrality.network.devices import is_cpu
-from centrality.network.modules import as_module, weights_of
 from centrality.network.network import Network
-from centrality.network.threads import threads
-from centrality.training.adam import Adam
+from centrality.torch.losses import Noise, global_loss, local_loss
+from centrality.torch.networks import to_train, weights_of
 from centrality.training.batches import BatchSizes, DrawnSteps
-from centrality.training.gradients import ClosedForm
+from centrality.training.comparisons import preference
 from centrality.training.history import Losses
 from centrality.training.learner import Lesson, State
-from centrality.training.losses import Autograd, Batch, Noise
 from centrality.training.noise import Turns
 from centrality.training.plan import Task
-from centrality.training.recorded import Recorded
-from centrality.training.torch_comparison import TorchComparison, take
+from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 
-WEIGHTS_PER_THREAD = 40_000  # below this, threads wait for each other longer than they work (measured on 16 cores)
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what torch's Adam remembers of each parameter
 
 
 class TorchLearner:
     """Teaches any network on any device."""
 
     def __init__(self, task: Task, *, balance: float) -> None:
-        self._task, self._device = task, torch.device(task.device)
-        self._module = as_module(task.network, task.device)
-        self._gradients: ClosedForm | Autograd = (
-            ClosedForm(self._module, balance) if self._module.standard else Autograd(self._module, balance)
+        self._task, self._balance = task, balance
+        self._module = to_train(task.network, task.device)
+        self._parameters = [parameter for parameter in self._module.parameters() if parameter.requires_grad]
+        for parameter in self._parameters:
+            parameter.grad = torch.zeros_like(parameter)  # a batch for one head is a step of both, as in the engine
+        self._optimizer = torch.optim.Adam(
+            self._parameters,
+            betas=(MEAN_DECAY, SQUARE_DECAY),
+            weight_decay=task.plan.weight_decay,
         )
-        self._optimizer = Adam(self._gradients.parameters, task.plan.weight_decay)
-        self._generator = torch.Generator(self._device).manual_seed(task.seed)  # draws noise, where not the host does
-        self._rows = torch.empty(task.rows.all.shape, device=self._device)
-        self._comparison = TorchComparison.of(task.comparison, self._device)
-        self._steps: _Steps | None = None
+        self._taken = 0  # steps so far
         self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
         self.renew()
 
-    @property
-    def width(self) -> int:
-        """Return how many columns rows have."""
-        return self._task.rows.width
-
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Use as many threads as pay. A user's encoder may hold dropout, which draws from torch's global generator."""
-        own = not self._module.standard
-        weights = sum(parameter.numel() for parameter in self._module.parameters()) // self._module.members
-        with ExitStack() as stack:
-            stack.enter_context(threads(weights // WEIGHTS_PER_THREAD))
-            stack.enter_context(torch.random.fork_rng(enabled=own))
-            if own:
-                torch.manual_seed(self._task.seed)
+        """Train with a generator of our own: a user's encoder may hold dropout, which draws from torch's global one."""
+        devices = [self._task.device] if self._task.device.startswith("cuda") else []
+        with torch.random.fork_rng(devices):
+            torch.manual_seed(self._task.seed)
             self._module.train()
             yield
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float32]
+        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
     ) -> Iterator[int]:
         """Take the steps of our schedule, one at a time."""
-        if self._steps is None:
-            self._steps = _Steps(self, sizes, turns)
-        yield from self._steps.take(drawn, rates)
-        self.losses = self._steps.losses(len(drawn))
+        task, losses = self._task, []
+        noise = task.standard_normal(len(drawn), sizes.members, sizes.noised, task.rows.width)
+        compared, anchors_from = 2 * sizes.candidates, 2 * sizes.candidates + sizes.noised
+        for step, (positions, rate) in enumerate(zip(drawn.positions, rates, strict=True)):
+            candidates, anchors = positions[:, :compared], positions[:, anchors_from:]
+            preferred = (
+                preference(task.comparison, candidates, anchors, sizes.opponents)
+                if drawn.preferred is None
+                else drawn.preferred[step]
+            )
+            losses.append(self._teach(Lesson(positions[:, :anchors_from], preferred, noise[step], turns), rate))
+            yield 1
+        self.losses = torch.stack(losses).cpu().numpy()
 
     def learn(self, lesson: Lesson, rate: float) -> Losses:
         """Take one step, and return the losses before it."""
-        rows, drawn, noise = take(self._rows, self.there(lesson.positions)), None, None
+        return np.asarray(self._teach(lesson, rate).cpu().numpy())
+
+    def _teach(self, lesson: Lesson, rate: float) -> Tensor:  # -> (2,) the members' mean global and local loss
+        rows = self._rows[self._there(lesson.positions)]  # (members, 2b + r, p)
+        compared, losses = 2 * lesson.candidates, rows.new_zeros(2, len(rows))
+        self._optimizer.zero_grad(set_to_none=False)
+        if lesson.preferred is not None:
+            losses[0] = global_loss(self._module, rows[:, :compared], self._there(lesson.preferred))
         if lesson.drawn is not None and lesson.turns is not None:
-            drawn, noise = self.there(lesson.drawn), as_noise(lesson.turns, self._device)
-            rows[:, 2 * lesson.candidates :].addcmul_(noise.eta, drawn)
-        preferred = None if lesson.preferred is None else self.there(lesson.preferred)
-        losses = self.teach(Batch(rows, preferred, drawn, noise), torch.tensor([rate], device=self._device))
-        return np.asarray(losses.cpu().numpy())
+            noise = self._noise(lesson.turns, self._there(lesson.drawn))
+            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * noise.drawn, noise)
+        (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
+        self._taken += 1
+        # Torch adds ε to the corrected root of the squares, the engine to the root as it is.
+        smallest = SMALLEST_ROOT / (1 - SQUARE_DECAY**self._taken) ** 0.5
+        self._optimizer.param_groups[0] |= {"lr": float(rate), "eps": smallest}
+        self._optimizer.step()
+        return losses.detach().mean(1)
 
-    def teach(self, batch: Batch, rate: Tensor) -> Tensor:
-        """Take one step at this rate, and return the losses before it."""  # -> (2,) global, local
-        losses = self._gradients.losses(batch)
-        self._optimizer.step(rate)
-        return losses
+    def _noise(self, turns: Turns, drawn: Tensor) -> Noise:
+        eta, weight = (self._there(part)[:, None] for part in (turns.eta, turns.weight))
+        owner = np.eye(turns.potentials, dtype=np.float32)[np.arange(len(turns.eta)) % turns.potentials]
+        return Noise(drawn, eta, weight, self._there(owner))
 
-    def batch(
-        self, positions: Tensor, noise: Tensor, preferred: Tensor | None, sizes: BatchSizes, turns: Noise
-    ) -> Batch:
-        """Put a step's rows together; nothing is asked of the host."""
-        noised_from = 2 * sizes.candidates
-        anchors_from = noised_from + sizes.noised
-        if preferred is None:
-            assert self._comparison is not None  # else the host has found it
-            candidates, anchors = positions[:, :noised_from], positions[:, anchors_from:]
-            preferred = self._comparison.preference(candidates, anchors, sizes.opponents)
-        rows = take(self._rows, positions[:, :anchors_from])  # (members, 2b + r, p)
-        rows[:, noised_from:].addcmul_(turns.eta, noise)
-        return Batch(rows, preferred, noise, turns)
-
-    def noise(self, *shape: int) -> Tensor:
-        """Draw noise: on a CPU as the engine does, to the same result; elsewhere on the device."""
-        if is_cpu(self._task.device):
-            return torch.from_numpy(self._task.standard_normal(*shape))
-        return torch.randn(shape, generator=self._generator, device=self._device)
-
-    def there(self, array: NDArray[np.generic]) -> Tensor:
+    def _there(self, array: NDArray[np.generic]) -> Tensor:
         """Bring an array to the device."""
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
-
-    def recorded(self, step: "_Steps") -> Recorded:
-        """Return a step that a GPU records once and replays."""
-        return Recorded(step.one, self._device, able=self._module.standard)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._task.device)
 
     def renew(self) -> None:
-        """Take over the rows that training holds now, where a recorded step looks for them."""
-        self._rows.copy_(torch.from_numpy(self._task.rows.all))
-        if self._comparison is not None:
-            self._comparison.renew()
+        """Take over the rows that training holds now."""
+        self._rows = self._there(self._task.rows.all)
 
     def state(self) -> State:
         """Return a copy of everything that a step changes, by name."""
-        found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors().items()}
-        found["generator"] = self._generator.get_state().numpy().copy()
-        if not self._module.standard:
-            found["global_generator"] = torch.random.get_rng_state().numpy().copy()
-        return found
+        kept = dict(self._module.state_dict())
+        for place, moments in self._optimizer.state_dict()["state"].items():
+            kept |= {f"{name}.{place}": moments[name] for name in MOMENTS}
+        found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in kept.items()}
+        return found | {"generator": torch.random.get_rng_state().numpy().copy()}
 
     def restore(self, state: State) -> None:
         """Go on from this state."""
-        with torch.no_grad():
-            for name, tensor in self._tensors().items():
-                tensor.copy_(torch.from_numpy(state[name]).view_as(tensor))
-        self._generator.set_state(torch.from_numpy(state["generator"]))
-        if not self._module.standard:
-            torch.random.set_rng_state(torch.from_numpy(state["global_generator"]))
-
-    def _tensors(self) -> dict[str, Tensor]:
-        lists: dict[str, list[Tensor]] = {"parameter": list(self._gradients.parameters), **self._optimizer.moments()}
-        found = {f"{kind}.{place}": tensor for kind, tensors in lists.items() for place, tensor in enumerate(tensors)}
-        return found | {f"buffer.{name}": buffer for name, buffer in self._module.named_buffers()}
+        kept = {name: torch.from_numpy(array.copy()) for name, array in state.items()}
+        torch.random.set_rng_state(kept.pop("generator"))
+        self._module.load_state_dict({name: kept[name] for name in self._module.state_dict()})
+        places = range(len(self._parameters))
+        self._taken = int(kept["step.0"])
+        moments = {place: {name: kept[f"{name}.{place}"] for name in MOMENTS} for place in places}
+        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""
-        self._gradients.finish()
-        return replace(self._task.network, weights=weights_of(self._module.eval(), self._task.network))
-
-
-class _Steps:
-    """Takes steps that were drawn ahead: all they need lies on the device, in memory that stays where it is."""
-
-    def __init__(self, learner: TorchLearner, sizes: BatchSizes, turns: Turns) -> None:
-        self._learner, self._sizes = learner, sizes
-        self._turns = as_noise(turns, learner.there(turns.eta).device)
-        self._memory: list[Tensor] = []  # positions, noise, rates, losses, perhaps preferences
-        self._position = learner.there(np.zeros(1, dtype=np.int64))  # of the step, among those drawn
-        self._next = learner.recorded(self)
-
-    def take(self, drawn: DrawnSteps, rates: NDArray[np.float32]) -> Iterator[int]:
-        """Take these steps, and yield 1 for each."""
-        learner, sizes = self._learner, self._sizes
-        noise = learner.noise(len(drawn), *drawn.positions.shape[1:2], sizes.noised, learner.width)
-        losses = torch.zeros(len(drawn), 2, device=noise.device)
-        given = [learner.there(drawn.positions), noise, learner.there(rates), losses]
-        given += [] if drawn.preferred is None else [learner.there(drawn.preferred)]
-        if self._memory:
-            for own, new in zip(self._memory, given, strict=True):
-                own[: len(new)].copy_(new, non_blocking=True)
-            self._position.zero_()
-        else:  # the first ones' memory holds all that follow, no more of them at once
-            self._memory = given
-        for _ in range(len(drawn)):
-            self._next()
-            yield 1
-
-    def one(self) -> None:
-        """Learn from the next batch."""
-        at = self._position
-        positions, noise, rates, losses, *rest = self._memory
-        preferred = rest[0].index_select(0, at)[0] if rest else None
-        batch = self._learner.batch(
-            positions.index_select(0, at)[0], noise.index_select(0, at)[0], preferred, self._sizes, self._turns
-        )
-        losses.index_copy_(0, at, self._learner.teach(batch, rates.index_select(0, at))[None])
-        at.add_(1)
-
-    def losses(self, steps: int) -> Losses:
-        """Return the losses of the steps taken last."""
-        return np.asarray(self._memory[3][:steps].cpu().numpy())
-
-
-def as_noise(turns: Turns, device: torch.device) -> Noise:
-    """Return the turns that noised rows take as tensors."""
-    owner = torch.eye(turns.potentials, device=device).repeat(-(-len(turns.eta) // turns.potentials), 1)
-    eta, weight = (torch.from_numpy(part).to(device)[:, None] for part in (turns.eta, turns.weight))
-    return Noise(eta, owner[: len(turns.eta)], weight)
+        return replace(self._task.network, weights=weights_of(self._module, self._task.network))

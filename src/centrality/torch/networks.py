@@ -1,0 +1,202 @@
+"""The networks as a torch module: scaled rows in, a global logit and local potentials out.
+
+Everything has a leading dimension of members, so that one batched product trains or scores them all.
+"""
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from centrality._checks import InputError, InputTypeError
+from centrality.network.gaussians import LOWEST
+from centrality.network.network import Layout, Network, Weights, uniform
+from centrality.network.scorer import folded_head
+
+
+class Linear(nn.Module):
+    """Apply one linear layer of every member."""
+
+    def __init__(self, members: int, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
+        self.bias = nn.Parameter(torch.empty(members, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:  # (members, n, inputs) -> (members, n, outputs)
+        return torch.baddbmm(self.bias[:, None], x, self.weight.mT)
+
+
+class Copies(nn.Module):
+    """Apply the user's encoder, copied once for every member: the original is never trained."""
+
+    def __init__(self, encoder: nn.Module, members: int) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(copy.deepcopy(encoder) for _ in range(members))
+
+    def forward(self, x: Tensor) -> Tensor:  # (members, n, p) -> (members, n, q)
+        return torch.stack([encoder(rows) for encoder, rows in zip(self.members, x, strict=True)])
+
+
+class Prior(nn.Module):
+    """Compute log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant (`network/gaussians.py`)."""
+
+    mean: Tensor  # (p,)
+    centres: Tensor  # (m, p) as seen from the mean
+    precision: Tensor  # (k, m) 1 / (vᵢ + η²)
+    level: Tensor  # (k, m) each Gaussian's logarithm at its centre
+
+    def __init__(self, width: int, centres: int, scales: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.empty(width))
+        self.register_buffer("centres", torch.empty(centres, width))
+        self.register_buffer("precision", torch.empty(scales, centres))
+        self.register_buffer("level", torch.empty(scales, centres))
+
+    def forward(self, z: Tensor) -> Tensor:  # (..., n, p) -> (..., n, k)
+        off = z.to(self.mean.dtype) - self.mean  # in float64: squares that cancel follow
+        squares = off.square().sum(-1, keepdim=True) + self.centres.square().sum(1)
+        distances = (squares - 2 * off @ self.centres.T).clamp(min=0)  # (..., n, m)
+        each = zip(self.level, self.precision, strict=True)  # one scale after another: all at once would fill memory
+        exponents = ((level - 0.5 * precision * distances).clamp(min=LOWEST) for level, precision in each)
+        return torch.stack([of_one.logsumexp(-1) for of_one in exponents], -1)
+
+
+class Networks(nn.Module):
+    """Map scaled rows to one global logit and k potentials for each member.
+
+    One trunk serves both heads as in the paper; two trunks give each its own. Where there is a prior, the local head
+    learns the difference from it.
+    """
+
+    prior: Prior | None
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__()
+        self.members = layout.members
+        if layout.encoder is None:
+            features = layout.hidden[-1]
+            trunks: list[nn.Module] = [mlp(layout.width, layout.hidden, self.members) for _ in range(layout.trunks)]
+        else:
+            features = encoder_features(layout.encoder, layout.width)
+            trunks = [Copies(layout.encoder, self.members) for _ in range(layout.trunks)]
+        self.trunks = nn.ModuleList(trunks)
+        self.global_head = Linear(self.members, features, 1)
+        self.local_head = Linear(self.members, features, layout.potentials)
+        self.prior = None
+
+    def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, 1 + k)
+        """Return the global logit and the potentials side by side."""
+        features = [self._features(trunk, z) for trunk in self.trunks]
+        learned = torch.cat([self.global_head(features[0]), self.local_head(features[-1])], dim=2)
+        return learned if self.prior is None else learned + nn.functional.pad(self.prior(z), (1, 0))
+
+    def logit(self, z: Tensor) -> Tensor:  # -> (members, n)
+        """Return g, the global head's Bradley-Terry logit."""
+        logit: Tensor = self.global_head(self._features(self.trunks[0], z))
+        return logit.squeeze(2)
+
+    def potentials(self, z: Tensor) -> Tensor:  # -> (members, n, k)
+        """Return l, the smoothed log-density up to a constant, at every noise scale."""
+        learned: Tensor = self.local_head(self._features(self.trunks[-1], z))
+        return learned if self.prior is None else learned + self.prior(z)
+
+    def _features(self, trunk: nn.Module, z: Tensor) -> Tensor:  # -> (members, n, q)
+        """Let the trunk compute in its own precision, and hand its features over in that of the heads."""
+        rows = z.expand(self.members, *z.shape) if z.dim() == 2 else z
+        own = next((parameter.dtype for parameter in trunk.parameters()), torch.float32)
+        features: Tensor = trunk(rows.to(own))
+        return features.to(self.global_head.weight.dtype)
+
+
+def mlp(width: int, hidden: Sequence[int], members: int) -> nn.Sequential:
+    """Return GELU layers of the given widths and a linear projection as wide as the last, not yet initialised."""
+    layers: list[nn.Module] = []
+    inputs = width
+    for outputs in hidden:
+        layers += [Linear(members, inputs, outputs), nn.GELU()]
+        inputs = outputs
+    return nn.Sequential(*layers, Linear(members, inputs, inputs))
+
+
+def encoder_features(encoder: nn.Module, width: int) -> int:
+    """Return how many features the user's encoder makes of `width` columns, or raise if it is no such encoder."""
+    if not isinstance(encoder, nn.Module):
+        raise InputTypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
+    probe = copy.deepcopy(encoder).eval()
+    at = next((parameter.device for parameter in probe.parameters()), torch.device("cpu"))
+    try:
+        with torch.no_grad():
+            out = probe(torch.zeros(2, width, device=at))
+    except RuntimeError as error:
+        raise InputError(f"encoder must map (n, {width}) to (n, q), but failed on (2, {width}): {error}") from error
+    if not isinstance(out, Tensor) or out.dim() != 2 or out.shape[0] != 2:
+        came = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        raise InputError(f"encoder must map (n, {width}) to (n, q), but (2, {width}) became {came}.")
+    return out.shape[1]
+
+
+def build_around_encoder(layout: Layout, rng: np.random.Generator) -> Network:
+    """Return a network around copies of the user's encoder, with random heads, to be trained."""
+    module = Networks(layout)
+    weights = {name: value.detach().cpu().numpy().copy() for name, value in module.state_dict().items()}
+    for name, head in (("global_head", module.global_head), ("local_head", module.local_head)):
+        members, outputs, inputs = head.weight.shape
+        weights |= uniform(rng, name, members, inputs, outputs)
+    return Network(layout, weights)
+
+
+def to_train(network: Network, device: str) -> Networks:
+    """Return the networks with weights of their own, in float32; or raise an error if the weights do not fit them."""
+    with torch.device("meta"):  # laid out without memory first, so that a file cannot ask for more than it brings
+        module = Networks(network.layout)
+        if network.prior:
+            scales, centres = network.prior["precision"].shape
+            module.prior = Prior(network.layout.width, centres, scales)
+    weights = {name: torch.from_numpy(array.copy()) for name, array in network.arrays().items()}
+    try:
+        module.load_state_dict(weights, strict=True, assign=True)
+    except RuntimeError as error:
+        raise InputError(f"the weights do not fit the network: {str(error)[:400]}") from None
+    if module.prior is not None:
+        module.prior.to(finest(device))
+    return module.to(device)
+
+
+def weights_of(module: Networks, network: Network) -> Weights:
+    """Return the module's weights, and the buffers of a user's encoder, by the names that the network has for them."""
+    state = module.state_dict()
+    return {name: state[name].detach().cpu().numpy().copy() for name in network.weights}
+
+
+def to_score(network: Network, device: str) -> Networks:
+    """Return the networks as scoring uses them, as close to exact arithmetic as the engine is.
+
+    Each of our projections is folded into the head above it, as in the engine. Heads compute in float64, where large
+    terms cancel; our trunks too on a CPU, in float32 on a GPU. A user's encoder computes as it was made.
+    """
+    module = to_train(network, "cpu")
+    if network.layout.standard:
+        for trunk in module.trunks:
+            assert isinstance(trunk, nn.Sequential)
+            del trunk[-1]
+        for name, trunk_number in (("global_head", 0), ("local_head", network.layout.trunks - 1)):
+            folded = [folded_head(network, member, name, trunk_number) for member in range(network.members)]
+            _set(getattr(module, name), *(np.stack(parts) for parts in zip(*folded, strict=True)))
+        module.trunks.to(torch.float64 if device == "cpu" else torch.float32)
+    module.global_head.to(finest(device))
+    module.local_head.to(finest(device))
+    if module.prior is not None:
+        module.prior.to(finest(device))
+    return module.to(device).eval().requires_grad_(requires_grad=False)
+
+
+def _set(layer: Linear, weight: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
+    layer.weight, layer.bias = (nn.Parameter(torch.from_numpy(part)) for part in (weight, bias))
+
+
+def finest(device: str) -> torch.dtype:
+    """Return the finest numbers that a device computes with: Apple's GPUs have no float64."""
+    return torch.float32 if device == "mps" else torch.float64

@@ -1,0 +1,60 @@
+"""Teaching with torch; that its steps are the engine's is compared in tests/engine/test_equals_torch.py."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from centrality.network.network import Layout
+from centrality.training.batches import BatchSampler, BatchSizes
+from centrality.training.noise import Turns
+from centrality.training.torch_learner import TorchLearner
+from tests.conftest import quick
+from tests.engine.cases import task_of
+
+LAYOUT = Layout(width=3, hidden=(8,), potentials=2, members=2)
+
+
+def take(learner: TorchLearner, sampler: BatchSampler, sizes: BatchSizes, steps: int) -> None:
+    turns = Turns.over((0.5, 1.0), sizes.noised, balanced=True)
+    with learner.running():
+        assert list(learner.take_steps(sampler.draw(steps), sizes, turns, np.full(steps, 1e-2))) == [1] * steps
+
+
+def test_what_is_restored_goes_on_to_the_same_bits():
+    """Of two learners, one takes four steps, the other takes over after two and is given the next two batches."""
+    task = task_of(LAYOUT)
+    sizes, first = BatchSizes.of(task), TorchLearner(task, balance=0.5)
+    sampler = BatchSampler(task, sizes)
+    take(first, sampler, sizes, 2)
+    kept, noise = first.state(), task.noise.bit_generator.state
+    second, other = TorchLearner(again := task_of(LAYOUT), balance=0.5), BatchSampler(again, sizes)
+    with second.running():
+        second.restore(kept)
+    other.skip(2)
+    again.noise.bit_generator.state = noise
+    take(first, sampler, sizes, 2)
+    take(second, other, sizes, 2)
+    for name, array in first.state().items():
+        np.testing.assert_array_equal(second.state()[name], array, err_msg=name)
+
+
+def test_what_a_user_has_frozen_stays_as_it_was(blob):
+    encoder = nn.Sequential(nn.Linear(2, 8), nn.GELU(), nn.Linear(8, 4))
+    encoder[0].requires_grad_(requires_grad=False)
+    weights = quick(encoder=encoder, max_steps=20).fit(blob).fitted_.network.weights
+    names = {name.partition("members.0.")[2]: name for name in weights if "members.0." in name}
+    for name, parameter in encoder.named_parameters():
+        same = np.array_equal(weights[names[name]][...], parameter.detach().numpy())
+        assert same == name.startswith("0."), name
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_dropout_follows_the_models_seed_and_leaves_torchs_generator_alone(blob, seed):
+    encoder = nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Linear(8, 4))
+    torch.manual_seed(seed)
+    before = torch.get_rng_state()
+    found = quick(encoder=encoder, random_state=5, max_steps=5).fit(blob).history_["local"]
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(seed + 10)
+    assert quick(encoder=encoder, random_state=5, max_steps=5).fit(blob).history_["local"] == found
