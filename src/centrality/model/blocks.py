@@ -13,9 +13,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Outputs, Scorer
 
 
-def in_blocks(
-    scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]
-) -> Outputs:
+def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
     """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
     def score(rows: CheckedRows) -> Outputs:

@@ -1,8 +1,8 @@
 """Hold a fitted model as one value: whoever needs to score takes it, not the estimator.
 
-Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks, whose
-outputs become two raw scores (`raw`) and then a pair of units (`units`). Everything else follows from that pair: the
-score at t is its mixture, the centrality is the mixture squeezed into [0, 1].
+Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks,
+whose outputs become two raw scores (`raw`) and then a pair of units (`units`). Everything else follows from that pair:
+the score at t is its mixture, the centrality is the mixture squeezed into [0, 1].
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from centrality.network.network import Network
 from centrality.engine import engine
+from centrality.network.network import Network
 from centrality.network.scorer import EngineScorer, features_of
 
 LEARNED, JUDGED = 4000, 2000  # rows that make up the density, and rows that it is compared on, at most
@@ -41,7 +41,10 @@ def closed(
         if regions < 2:
             return network
         some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
-        change, shift = _change(network, member, z[some], z[other], np.asarray(scales), regions, rng)
+        off = density(z[some], z[other], np.asarray(scales)) - _potentials(network, member, z[other])  # (n, k)
+        region = _regions(z[some], z[other], regions, rng)
+        medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
+        change, shift = _smallest_change(features_of(network, member)(z[other]), medians[region] - np.median(off, 0))
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
@@ -51,21 +54,12 @@ def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Genera
     return np.sort(rng.permutation(rows)[: min(most, max(VALUES // width, 200))])
 
 
-def _change(
-    network: Network,
-    member: int,
-    seen: NDArray[np.float32],
-    unseen: NDArray[np.float32],
-    scales: Matrix,
-    regions: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is to be added to a member's local head: (k, q), (k,)."""
-    off = density(seen, unseen, scales) - EngineScorer(network, engine())(unseen)[member, :, 1:]  # (n, k)
-    region = _regions(seen, unseen, regions, rng)
-    medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
-    wanted = medians[region] - np.median(off, axis=0)
-    features = features_of(network, member)(unseen)  # (n, q)
+def _potentials(network: Network, member: int, z: NDArray[np.float32]) -> Matrix:  # (n, k)
+    return np.asarray(EngineScorer(network, engine())(z)[member, :, 1:])
+
+
+def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return what is to be added to a linear head, (k, q) and (k,), to move what it says of the features by so much."""
     mean = features.mean(0)
     centred = features - mean
     square = centred.T @ centred / len(centred)

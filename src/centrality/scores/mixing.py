@@ -4,8 +4,8 @@ What travels is a pair of units: the global and the local score of a row on scal
 training rows. They are mixed, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t, and the centrality is
 m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to write one
 number, and rank rows alike. The global score has a veto: the local one counts for no more than ROOM / (1 - t) above it.
-A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone, which is a density.
-The paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
+A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone: a density. The
+paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call

@@ -75,7 +75,11 @@ class Adapter:
         values = self.model.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
         parts, points = over_vectors(vectors, self.fitted.contributions), self.fitted.nearest_typical(vectors)
-        own, origin, mixing = over_vectors(vectors, self.fitted.units), self.fitted.typical_units()[points], self.model.mixing_
+        own, origin, mixing = (
+            over_vectors(vectors, self.fitted.units),
+            self.fitted.typical_units()[points],
+            self.model.mixing_,
+        )
         found = []
         for t in ts:
             of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)

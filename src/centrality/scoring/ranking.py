@@ -61,8 +61,15 @@ class Ranked:
             strict=True,
         )
         rows: list[RankedRow] = [
-            {"row": n["_row"], "centrality": score, "global": g, "local": l, "profile": profile, "holds": holds}
-            for n, score, (g, l), profile, holds in shown
+            {
+                "row": n["_row"],
+                "centrality": score,
+                "global": heads[0],
+                "local": heads[1],
+                "profile": profile,
+                "holds": holds,
+            }
+            for n, score, heads, profile, holds in shown
         ]
         if self.reasons is not None:
             for row, reasons in zip(rows, self.reasons.as_plain(), strict=True):

@@ -77,4 +77,3 @@ class Rows:
 def held_at_once(n: int, width: int, room: int) -> int:
     """Return how many of n rows fit into room for so many values."""
     return min(n, max(room // width, FEWEST_ROWS_HELD))
-
