@@ -78,7 +78,7 @@ export class App {
     const { gone: signal } = this;
     matchMedia(DARK).addEventListener("change", () => this.set({ theme: this.state.theme }), { signal });
     this.set({ ...this.state });
-    void this.marks.load();
+    void this.marks.begin(this.gone);
     if (this.host.linked) {
       addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)), { signal });
     }

@@ -1,6 +1,6 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray } from "./header";
+import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray, Texts } from "./header";
 import { type Summary, summaryOf } from "./summary";
 import { day, number } from "./words";
 
@@ -28,6 +28,8 @@ export interface Data {
   l: Uint16Array;
   id: (row: number) => number; // where the row stands in the user's data
   row: (id: number) => number; // and back; -1 if it is not shown
+  key: (row: number) => string; // under which its marks are kept; "" if that is its number
+  cells: Record<string, (row: number) => string>; // by column, as they came, where its values do not tell
   columns: Column[];
   kind: Header["items"]["kind"];
   itemColumn: string;
@@ -113,6 +115,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     l: heads[1],
     id: rows ? (row) => rows[row] : (row) => row,
     row: rows ? (id) => find(rows, id) : (id) => (id >= 0 && id < n ? id : -1),
+    key: header.keys ? texts(header.keys, get) : () => "",
+    cells: Object.fromEntries(Object.entries(header.cells ?? {}).map(([name, places]) => [name, texts(places, get)])),
     columns: header.columns.map((c) => column(c, get)),
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
@@ -158,18 +162,19 @@ function planes<T extends Float32Array | Uint16Array>(bytes: Uint8Array, n: numb
   return [line(0), line(count)];
 }
 
+/** The text of each row, decoded when the first of them is asked for. */
+function texts(places: Texts, get: Get): (row: number) => string {
+  const ends = get<Uint32Array>(places.ends);
+  let all: string | undefined;
+  return (row) => {
+    all ??= new TextDecoder().decode(get<Uint8Array>(places.text));
+    return all.slice(row ? ends[row - 1] : 0, ends[row]);
+  };
+}
+
 function column(header: Header["columns"][number], get: Get): Column {
   const { name, kind } = header;
-  if (kind === "text") {
-    const ends = get<Uint32Array>(header.ends);
-    const place = header.text;
-    let all: string | undefined; // decoded when the first of them is asked for
-    const text = (row: number) => {
-      all ??= new TextDecoder().decode(get<Uint8Array>(place));
-      return all.slice(row ? ends[row - 1] : 0, ends[row]);
-    };
-    return { name, kind, text };
-  }
+  if (kind === "text") return { name, kind, text: texts(header, get) };
   const values = get<Numbers>(header.values);
   if (kind === "category") {
     const { levels } = header;

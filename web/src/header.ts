@@ -13,6 +13,11 @@ export interface Axes {
   reach: [number, number];
 }
 
+export interface Texts {
+  ends: StoredArray;
+  text: StoredArray;
+}
+
 export interface TextColumn {
   name: string;
   kind: "text";
@@ -108,6 +113,8 @@ export interface Header {
   what_if?: string[];
   way?: boolean;
   words?: boolean;
+  cells?: Record<string, Texts>;
+  keys?: Texts;
   whole?: boolean;
   against?: Against;
 }
@@ -142,7 +149,23 @@ export interface Word {
 }
 
 export interface Mark {
+  key: string;
   row: number;
   mark: "" | "outlier" | "fine" | "later";
   note: string;
+  version: number;
+}
+
+export interface Change {
+  key: string;
+  row: number;
+  mark?: "" | "outlier" | "fine" | "later";
+  note?: string;
+  was?: string;
+}
+
+export interface KeptMarks {
+  marks: Mark[];
+  where: string;
+  trouble: string;
 }

@@ -18,7 +18,7 @@ export class Queue implements Part {
   readonly #progress = h("span.said", { role: "status" });
   readonly #bar = h("progress", { max: 1, value: 0, label: "Reviewed" });
   readonly #row = h("div.reviewed");
-  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row", maxlength: 1000 });
+  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
   readonly #verdicts: HTMLButtonElement[];
   readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
   readonly #kept = h("span.said");
@@ -71,7 +71,8 @@ export class Queue implements Part {
     this.#progress.textContent = all ? `${place === undefined ? "" : `row ${many(place + 1)}, `}${many(done)} of ${many(all)} done: ${said}` : "no row to review";
     this.#bar.value = all ? done / all : 0;
     this.#undo.disabled = !marks.canUndo;
-    this.#kept.textContent = this.app.host.marks.where;
+    const elsewhere = marks.missing ? `; ${plural(marks.missing, "mark")} of rows that are not here, kept as well` : "";
+    this.#kept.textContent = marks.trouble ? "not kept, see above" : `${this.app.host.marks.where}${elsewhere}`;
   }
 
   #show(row: number): void {

@@ -16,6 +16,8 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     g: new Uint16Array(n),
     l: new Uint16Array(n),
     id: (row) => 100 + row, // not the row itself: they must not be mixed up
+    key: () => "",
+    cells: {},
     columns: [],
     kind: "",
     row: (id) => id - 100,

@@ -37,6 +37,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
     )
     command.add_argument(
+        "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
+    )
+    command.add_argument(
         "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
     )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
@@ -70,6 +73,7 @@ def run(arguments: argparse.Namespace) -> Result:
             random_state=arguments.random_state,
             title=arguments.title or Path(arguments.data).name,
             progress=shows_progress(arguments),
+            key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
         )

@@ -28,8 +28,15 @@ class Axes(TypedDict):
     reach: tuple[float, float]
 
 
+class Texts(TypedDict):
+    """Says where texts lie, one after the other as one text, and where each ends."""
+
+    ends: StoredArray
+    text: StoredArray
+
+
 class TextColumn(TypedDict):
-    """Describes a column of texts, which lie one after the other as one text."""
+    """Describes a column of texts."""
 
     name: str
     kind: Literal["text"]
@@ -151,6 +158,8 @@ class Header(TypedDict):
     what_if: NotRequired[list[str]]  # columns whose values the reader may change, where the host can score them
     way: NotRequired[bool]  # the host knows the way from a row to a typical place
     words: NotRequired[bool]  # the host can say which words of a text make it odd
+    cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
+    keys: NotRequired[Texts]  # of all rows, by which marks are kept; else rows are known by their number
     whole: NotRequired[bool]  # the host has pictures and texts in full
     against: NotRequired[Against]  # another model of the same rows
 
@@ -187,8 +196,28 @@ Word = TypedDict("Word", {"text": str, "global": float, "local": float})
 
 
 class Mark(TypedDict):
-    """Holds what a reader has said of a row, by its number in the data."""
+    """Holds what a reader has said of a row, by its key; `row` is its number in the data when it was last seen."""
 
+    key: str  # "" where rows are known by their number alone
     row: int
     mark: Literal["", "outlier", "fine", "later"]
     note: str
+    version: int  # the larger, the newer
+
+
+class Change(TypedDict):
+    """Says what a reader now says of a row: only what is new, so that two readers do not undo each other."""
+
+    key: str
+    row: int
+    mark: NotRequired[Literal["", "outlier", "fine", "later"]]
+    note: NotRequired[str]
+    was: NotRequired[str]  # the note as the reader saw it before
+
+
+class KeptMarks(TypedDict):
+    """Holds all marks that are kept, and where; `trouble` says why new ones cannot be."""
+
+    marks: list[Mark]
+    where: str
+    trouble: str

@@ -7,6 +7,7 @@ can shorten that, and its checksum finds damage.
 
 import gzip
 import json
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -31,11 +32,13 @@ from centrality.explorer.header import (
     StoredArray,
     TextColumn,
     TextItems,
+    Texts,
     WhatIf,
     Why,
     Word,
 )
 from centrality.explorer.live import Changes
+from centrality.explorer.selection import exact_columns
 from centrality.explorer.view import MOST_COLUMNS, View, noteworthy_rows
 from centrality.scores.mixing import Mixing as HeadsMixing
 from centrality.scores.mixing import one_t
@@ -51,6 +54,7 @@ MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 REASONS_A_ROW = 8
 MOST_GUILTY = 50  # odd rows that are asked which features make them so
+MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 1_000_000  # in an exported file
 
 
@@ -75,6 +79,7 @@ class Buffers:
 def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
     buffers = Buffers()
+    columns, cells = exact_columns(view) if reasons else (view.columns, ())
     center, half, reach = _extent(view)
     header: Header = {
         "title": view.title,
@@ -84,10 +89,12 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)},
         "points": buffers.add(_planes(_fixed_point(view.points, center, half * reach), 3)),
         "heads": buffers.add(_planes(_sixteen_bit_roots(view.heads), 2)),
-        "columns": [_column(column, buffers) for column in view.columns],
+        "columns": [_column(column, buffers) for column in columns],
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
+    if cells:
+        header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
     if view.colour:
         header["colour"] = view.colour
     if (view.rows != np.arange(len(view))).any():
@@ -107,6 +114,8 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
             "mixing": _mixing(view.against.mixing),
             "heads": buffers.add(_planes(_sixteen_bit_roots(view.against.heads), 2)),
         }
+    if view.keys and (not reasons or len(view) <= MOST_KEYS):
+        header["keys"] = _texts(view.keys, buffers)
     if not reasons:
         _tell_what_can_be_asked(view, header)
     text = json.dumps(header, allow_nan=False).encode()
@@ -174,18 +183,18 @@ def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
 
 def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
     if column.kind == "text":
-        return _texts(column, buffers)
+        return TextColumn(name=column.name, kind="text", **_texts(column.texts, buffers))
     values = buffers.add(column.values)
     if column.kind == "category":
         return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
     return NumberColumn(name=column.name, kind=column.kind, values=values)
 
 
-def _texts(column: Column, buffers: Buffers) -> TextColumn:
+def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
-    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in column.texts]).astype(np.uint32)
-    joined = np.frombuffer("".join(column.texts).encode("utf-8", "replace"), dtype=np.uint8)
-    return TextColumn(name=column.name, kind="text", ends=buffers.add(ends), text=buffers.add(joined))
+    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in texts]).astype(np.uint32)
+    joined = np.frombuffer("".join(texts).encode("utf-8", "replace"), dtype=np.uint8)
+    return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
 def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:

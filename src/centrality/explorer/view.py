@@ -16,6 +16,7 @@ from centrality.explorer.columns import Column, column_of, columns_of
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
+from centrality.explorer.row_keys import fingerprints, row_keys
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
@@ -34,6 +35,7 @@ RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last 
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
 Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
 WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
 Reasons: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
 
@@ -69,6 +71,8 @@ class View:
     live: Live | None = None  # scores rows with other values; None where rows are pictures or series
     whole_texts: WholeTexts | None = None
     against: Against | None = None
+    keys: tuple[str, ...] = ()  # (n,) by which marks are kept; without any, rows are known by their number
+    cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
 
     def __len__(self) -> int:
         return len(self.points)
@@ -90,6 +94,7 @@ class ScoredRows:
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
     items: Items  # what each looks like
+    is_table: bool  # that is all a row is; else its vector says more
     source: Source | None  # what the model reads of each
 
 
@@ -104,6 +109,7 @@ class ViewOptions(TypedDict, total=False):
     colour: str
     against: CentralityModel | None
     against_name: str
+    key: str | None
 
 
 def view_of(
@@ -119,6 +125,7 @@ def view_of(
     progress: bool = False,
     against: CentralityModel | None = None,
     against_name: str = "the other model",
+    key: str | None = None,
 ) -> View:
     """Score and map the rows of X.
 
@@ -129,6 +136,7 @@ def view_of(
     colour : the column that rows are coloured by to begin with.
     progress : show bars with the time left.
     against : another model that reads the same rows; the page shows both side by side.
+    key : the column that tells rows apart, so that marks find theirs in other data, too; by all its cells if None.
     """
     scored = _scored(model, X, progress=progress)
     others = None if against is None else _heads_against(against, X, len(scored.heads))
@@ -167,6 +175,8 @@ def view_of(
         live=_live(model, scored, known, shown_columns),
         whole_texts=_whole_texts(shown_columns, shown_items, shown_table, known),
         against=None if against is None or others is None else Against(against_name, others[known], against.mixing_),
+        keys=_keys(scored, key, known),
+        cells=lambda chosen: shown_table.take(known[chosen]),
     )
 
 
@@ -176,6 +186,17 @@ def _heads_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.
     if len(heads) != n:
         raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(heads):,}.")
     return heads
+
+
+def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
+    if scored.is_table or column is not None:
+        keys = row_keys(scored.table, column)
+    elif (text := scored.items.whole) is not None:
+        keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.heads)))
+    else:
+        keys = fingerprints(dense(row[None]).astype("<f4").tobytes() for row in scored.vectors)
+    return tuple(keys[row] for row in known)
 
 
 def _live(
@@ -242,6 +263,7 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
 def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
+    is_table = table is not None or reading.kind == "table"
     if table is None:
         vectors = model.vectors(X)
         source = _source_of_items(model, X, vectors)
@@ -260,7 +282,7 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return ScoredRows(vectors, heads, rows, table, items, source)
+    return ScoredRows(vectors, heads, rows, table, items, is_table, source)
 
 
 def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
