@@ -12,17 +12,15 @@ from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
-from centrality.scores.mixing import blend
-from tests.explorer.pages import exported, settle, some_view, turn
+from centrality.scores.mixing import LINEAR, blend
+from tests.explorer.pages import exported, settle, some_view, telling, turn
 
 pytestmark = pytest.mark.browser
 
 N = 400
 
 
-def reasons(rows):
-    """Row k: its size takes a half, its colour a fifth, its age gives a bit."""
-    return np.tile([[-0.5, -0.5], [-0.2, -0.2], [0.1, 0.1]], (len(rows), 1, 1))
+reasons = telling([-0.5, -0.5], [-0.2, -0.2], [0.1, 0.1])  # size takes a half, colour a fifth, age gives a bit
 
 
 def neighbours(rows):
@@ -38,7 +36,7 @@ def reviewed():
     table = pa.table({"age": np.full(N, 30.0), "colour": ["red"] * 20 + ["blue"] * (N - 20), "size": size})
     return some_view(
         N, heads=heads, rows=np.arange(N) + 5000, columns=tuple(columns_of(table, 3)),
-        features=("size", "colour", "age"), reasons=reasons, neighbours=neighbours,
+        features=("size", "colour", "age"), reasons=reasons, neighbours=neighbours, mixing=LINEAR,
     )  # fmt: skip
 
 
@@ -136,17 +134,12 @@ def test_the_queue_is_what_the_threshold_and_the_filter_leave_in_the_order_of_t(
 
 
 def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
-    def taken(rows):  # the pixel at the lower right takes all
-        out = np.zeros((len(rows), 16, 2))
-        out[:, 15] = -0.5
-        return out
-
     pictures = np.zeros((60, 4, 4), dtype=np.uint8)
     view = some_view(
         60,
         items=items_of(pictures, 60),
         features=tuple("abcdefghijklmnop"),
-        reasons=taken,
+        reasons=telling(*[[0, 0]] * 15, [-0.5, -0.5]),  # the pixel at the lower right takes all
         neighbours=lambda rows: np.full((len(rows), 6), 7),
     )
     tab = open_page(exported(view, tmp_path))

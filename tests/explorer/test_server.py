@@ -24,6 +24,7 @@ from centrality.explorer.items import items_of
 from centrality.explorer.payload import MOST_PICTURES, pack
 from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
 from centrality.explorer.view import View
+from centrality.scores.mixing import SOFT
 from tests.explorer.pages import some_view, unpacked
 
 ROOT = Path(__file__).parents[2]
@@ -195,7 +196,7 @@ def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
     header, found = unpacked(connection.getresponse().read())
     connection.close()
     assert header["n"] == 300
-    np.testing.assert_allclose(found["heads"], model.heads(table.drop_columns(["name"])), atol=2e-5)
+    np.testing.assert_allclose(SOFT.squeeze(found["units"]), model.heads(table.drop_columns(["name"])), atol=1e-6)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0, err

@@ -8,7 +8,6 @@ from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import what_if
 from centrality.explorer.view import Against
-from centrality.scores.mixing import blend
 from tests.explorer.pages import exported, grid, settle, some_view
 
 pytestmark = pytest.mark.browser
@@ -25,7 +24,7 @@ def outcome(tab, *, not_yet: str = "") -> str:
 
 
 def shown_score(view, row: int, changes: dict, t: float) -> float:
-    return float(view.mixing(np.array([what_if(view, row, changes)["heads"]]), t)[0])
+    return float(view.mixing.squeeze(view.mixing.mixed(np.array([what_if(view, row, changes)["units"]]), t))[0])
 
 
 # What if
@@ -173,11 +172,11 @@ def on_page_of(tab, k: int, x: float, y: float) -> tuple[float, float]:
 
 def test_two_models_stand_side_by_side(open_page, tmp_path):
     view = grid()
-    other = Against("the other", view.heads[::-1].copy())
+    other = Against("the other", view.units[::-1].copy())
     tab = open_page(exported(grid(against=other), tmp_path) + "#beside=0&row=2")
     tab.locator(".beside", has_text="the other").wait_for()
     settle(tab)
-    expected = float(blend(other.heads, 0.0)[2])
+    expected = float(view.heads[::-1][2, 0])
     assert f"row 2 {expected:.4f}" in tab.locator(".beside .said").inner_text()
 
 

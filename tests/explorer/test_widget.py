@@ -77,7 +77,7 @@ def test_a_row_with_other_values_is_scored_and_what_is_wrong_is_said(mixed):
     assert "no column that the model reads" in sent[1]["wrong"]
     assert len(sent[2]["answer"]) == 21
     assert sent[3]["answer"] == {"name": "row 7"}
-    assert sent[4]["answer"] == []
+    assert sent[4]["answer"]["words"] == []
 
 
 def test_traits_are_observed_when_the_page_changes_them(widget):

@@ -67,6 +67,7 @@ export interface EmbeddedReasons {
   rows: StoredArray;
   features: StoredArray;
   values: StoredArray;
+  typical: StoredArray;
 }
 
 export interface EmbeddedNeighbours {
@@ -76,6 +77,7 @@ export interface EmbeddedNeighbours {
 
 export interface EmbeddedHeat {
   rows: StoredArray;
+  typical: StoredArray;
   width: number;
   height: number;
   values: StoredArray;
@@ -83,13 +85,17 @@ export interface EmbeddedHeat {
 
 export interface Mixing {
   local_weight: number | null;
-  veto: boolean;
+}
+
+export interface Inliers {
+  units: StoredArray;
+  contamination: number;
 }
 
 export interface Against {
   name: string;
   mixing: Mixing;
-  heads: StoredArray;
+  units: StoredArray;
 }
 
 export interface Header {
@@ -99,12 +105,12 @@ export interface Header {
   mixing: Mixing;
   axes: Axes;
   points: StoredArray;
-  heads: StoredArray;
+  units: StoredArray;
   columns: (TextColumn | CategoryColumn | NumberColumn)[];
   items: NoItems | TextItems | SeriesItems | PictureItems;
   features: string[];
   rows?: StoredArray;
-  inliers?: StoredArray;
+  inliers?: Inliers;
   reasons?: EmbeddedReasons | "ask";
   neighbours?: EmbeddedNeighbours | "ask";
   heat?: EmbeddedHeat;
@@ -133,19 +139,26 @@ export interface Heat {
 
 export interface Why {
   reasons: Reason[];
+  typical: [number, number];
   near: number[];
   heat?: Heat;
 }
 
 export interface WhatIf {
-  heads: [number, number];
+  units: [number, number];
   reasons: Reason[];
+  typical: [number, number];
 }
 
 export interface Word {
   text: string;
   global: number;
   local: number;
+}
+
+export interface Words {
+  words: Word[];
+  typical: [number, number];
 }
 
 export interface Mark {

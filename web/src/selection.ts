@@ -27,7 +27,7 @@ export class Selection implements Part {
     this.#sets.show();
     if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.element);
     this.#wrong.textContent = "";
-    const sorted = Float64Array.from(selection, (row) => app.scores.value(row)).sort();
+    const sorted = Float64Array.from(selection, (row) => app.scores.f[row]).sort();
     const middle = sorted[sorted.length >> 1];
     const fact = (name: string, value: string) => [h("dt", name), h("dd", value)];
     const count = selection.length;
@@ -60,7 +60,7 @@ export class Selection implements Part {
     const head = ["row", "global", "local", name].map((own) => (names.has(own) ? `centrality ${own}` : own));
     const cell = (c: Column, row: number) => data.cells[c.name]?.(row) ?? (c.kind === "number" ? plain(c.values![row], c.values instanceof Float32Array) : c.text(row));
     return csv([[...head, ...names], ...rows.map((row) => [
-      data.id(row), ...[...heads(app, row), app.scores.value(row)].map((f) => plain(f)), ...data.columns.map((c) => cell(c, row)),
+      data.id(row), ...[...heads(app, row), app.scores.f[row]].map((f) => plain(f, false)), ...data.columns.map((c) => cell(c, row)),
     ])]);
   }
 }

@@ -97,11 +97,15 @@ class PictureItems(TypedDict):
 
 
 class EmbeddedReasons(TypedDict):
-    """Says which rows have contributions in the payload: of which features, at t = 0 and at t = 1."""
+    """Says which rows have contributions in the payload: of which features, in units, global and local.
+
+    `typical` holds the units of the typical point that each row is compared with.
+    """
 
     rows: StoredArray
     features: StoredArray
     values: StoredArray
+    typical: StoredArray
 
 
 class EmbeddedNeighbours(TypedDict):
@@ -112,19 +116,26 @@ class EmbeddedNeighbours(TypedDict):
 
 
 class EmbeddedHeat(TypedDict):
-    """Says which rows have what each pixel or moment contributes: 128 is nothing, at t = 0, then at t = 1."""
+    """Says which rows have what each pixel or moment contributes, in units: globally, then locally."""
 
     rows: StoredArray
+    typical: StoredArray
     width: int
     height: int
     values: StoredArray
 
 
 class Mixing(TypedDict):
-    """Says how the page mixes both heads: linearly if there is no weight (see `scores/mixing.py`)."""
+    """Says how the page mixes both units: linearly, and nothing is squeezed, if there is no weight."""
 
     local_weight: float | None
-    veto: bool
+
+
+class Inliers(TypedDict):
+    """Holds the units of calibration rows, all global ones first, and which share of them is not to be trusted."""
+
+    units: StoredArray
+    contamination: float
 
 
 class Against(TypedDict):
@@ -132,7 +143,7 @@ class Against(TypedDict):
 
     name: str
     mixing: Mixing
-    heads: StoredArray
+    units: StoredArray
 
 
 class Header(TypedDict):
@@ -144,12 +155,12 @@ class Header(TypedDict):
     mixing: Mixing
     axes: Axes
     points: StoredArray
-    heads: StoredArray
+    units: StoredArray
     columns: list[TextColumn | CategoryColumn | NumberColumn]
     items: NoItems | TextItems | SeriesItems | PictureItems
     features: list[str]
     rows: NotRequired[StoredArray]
-    inliers: NotRequired[StoredArray]
+    inliers: NotRequired[Inliers]
     reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
     neighbours: NotRequired[EmbeddedNeighbours | Literal["ask"]]
     heat: NotRequired[EmbeddedHeat]
@@ -164,35 +175,47 @@ class Header(TypedDict):
     against: NotRequired[Against]  # another model of the same rows
 
 
-# What a feature adds to the score of a row, against a typical point: at t = 0 and at t = 1; in between, part of both.
+# What a feature contributes to both units of a row, against those of a typical point; at t: see `web/src/mixing.ts`.
 Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
 
 
 class Heat(TypedDict):
-    """Holds what each pixel or moment of a row contributes: 128 is nothing, 0 and 255 the most; at t = 0 and t = 1."""
+    """Holds what each pixel or moment of a row contributes, in units: globally, then locally."""
 
     width: int
     height: int
-    values: list[int]  # (2, height, width)
+    values: list[float]  # (2, height, width)
 
 
 class Why(TypedDict):
-    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row."""
+    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row.
+
+    `typical` holds the units of the typical point that reasons compare the row with.
+    """
 
     reasons: list[Reason]
+    typical: tuple[float, float]
     near: list[int]
     heat: NotRequired[Heat]
 
 
 class WhatIf(TypedDict):
-    """Says what a row would score, globally and locally, if it held something else, and why."""
+    """Holds the units that a row would have, global and local, if it held something else, and why."""
 
-    heads: tuple[float, float]
+    units: tuple[float, float]
     reasons: list[Reason]
+    typical: tuple[float, float]
 
 
-# A piece of a text, and what it adds to the score at t = 0 and at t = 1.
+# A piece of a text, and what it adds to both units.
 Word = TypedDict("Word", {"text": str, "global": float, "local": float})
+
+
+class Words(TypedDict):
+    """Holds a text in pieces, and the units of the typical point that it is compared with."""
+
+    words: list[Word]
+    typical: tuple[float, float]
 
 
 class Mark(TypedDict):

@@ -26,7 +26,7 @@ def selection_csv(view: View, wanted: Any) -> bytes:
         "row": view.rows[rows],
         "global": view.heads[rows, 0],
         "local": view.heads[rows, 1],
-        score_name(view, t): view.mixing(view.heads[rows], t),
+        score_name(view, t): view.centrality(t)[rows],
     }
     names = {name: name if name not in held.column_names else f"centrality {name}" for name in scores}
     table = pa.table({names[name]: values for name, values in scores.items()})
