@@ -10,6 +10,7 @@ from centrality.explorer import page
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack, why
+from centrality.scores.mixing import LINEAR
 from tests.explorer.pages import grid, on_page, settle, telling
 
 pytestmark = pytest.mark.browser
@@ -63,7 +64,7 @@ class Changeable:
 def notebook(open_page, tmp_path):
     pictures = np.arange(9)[:, None, None] * np.full((9, 6, 6), 28, dtype=np.uint8)
     view = grid(
-        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"), live=Changeable(),
+        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"), live=Changeable(), mixing=LINEAR,
         columns=tuple(columns_of(pa.table({"size": np.arange(9) / 9}), 1)),
         reasons=telling([0.0, -0.008], [0.1, 0.1]),
     )  # fmt: skip

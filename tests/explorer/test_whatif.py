@@ -114,8 +114,9 @@ def test_words_that_make_a_text_odd_are_painted_in_the_queue(open_page, serve):
         columns, has_way, has_words = (), False, True
 
         def words(self, row):
-            return [{"text": "so ", "global": 0.1, "local": 0.1}, {"text": "odd ", "global": -1.0, "local": 0.0},
-                    {"text": "rare", "global": 0.0, "local": -1.0}]  # fmt: skip
+            words = {"so ": (0.1, 0.1), "odd ": (-1.0, 0.0), "rare": (0.0, -1.0)}
+            told = [{"text": word, "global": added[0], "local": added[1]} for word, added in words.items()]
+            return {"words": told, "typical": (0.5, 0.5)}
 
     tab = open_page(serve(grid(items=items_of(["so odd rare"] * 9, 9), live=Told())))
     tab.evaluate("location.hash = '#panel=review'")  # at t = 0
