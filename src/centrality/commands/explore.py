@@ -60,8 +60,11 @@ def run(arguments: argparse.Namespace) -> Result:
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
+    from centrality.explorer.marks import MarksFile
     from centrality.explorer.view import view_of
 
+    if arguments.export is None:
+        MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
         view = view_of(
@@ -90,15 +93,19 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
     return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
 
 
+def _marks_file(arguments: argparse.Namespace) -> Path:
+    """Return where marks are kept: where the user says, or beside the model."""
+    beside = arguments.model.with_name(f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv")
+    return Path(arguments.marks or beside)
+
+
 def _serve(arguments: argparse.Namespace, view: "View") -> str:
     """Serve the page until Ctrl-C, and return the address that it had."""
     import webbrowser
 
     from centrality.explorer.server import Explorer
 
-    kept = arguments.marks or arguments.model.with_name(
-        f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv"
-    )
+    kept = _marks_file(arguments)
     with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
         _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
