@@ -47,7 +47,7 @@ export class Scores {
       const [order, f] = [this.#order, this.f];
       const next = this.#below.slice();
       for (let i = 0; i < f.length; i++) order[next[this.#steps[i]]++] = i;
-      for (let s = 0; s < STEPS; s++) arrange(order.subarray(this.#below[s], this.#below[s + 1]), f);
+      for (let s = 0; s < STEPS; s++) arrange(order, this.#below[s], this.#below[s + 1], f);
     }
     return this.#order;
   }
@@ -169,13 +169,13 @@ export class Scores {
   }
 }
 
-/** Put a few rows in the order of their scores; equal ones stay as they stand. */
-function arrange(rows: Uint32Array, f: Float64Array): void {
-  if (rows.length > FEW) return void rows.sort((a, b) => f[a] - f[b] || a - b);
-  for (let i = 1; i < rows.length; i++) {
+/** Put a part of the rows in the order of their scores; equal ones stay as they stand. */
+function arrange(rows: Uint32Array, start: number, end: number, f: Float64Array): void {
+  if (end - start > FEW) return void rows.subarray(start, end).sort((a, b) => f[a] - f[b] || a - b);
+  for (let i = start + 1; i < end; i++) {
     const row = rows[i];
     let j = i;
-    for (; j > 0 && f[rows[j - 1]] > f[row]; j--) rows[j] = rows[j - 1];
+    for (; j > start && f[rows[j - 1]] > f[row]; j--) rows[j] = rows[j - 1];
     rows[j] = row;
   }
 }
