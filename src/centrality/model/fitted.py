@@ -134,22 +134,6 @@ class Fitted:
             return self.on_gpu.heads(rows)
         return self._finished(rows, self.calibration.heads_of)
 
-    def units(self, rows: CheckedRows) -> Matrix:  # STAND-IN
-        """Return both units."""
-        return self.calibration.mixing.units(self.heads(rows))
-
-    def typical_units(self) -> Matrix:  # STAND-IN
-        """Return the units of the typical points."""
-        return self.units(self.typical_points())
-
-    def contributions(self, rows: CheckedRows) -> Matrix:  # STAND-IN
-        """Return contributions to both units, (n, 2, p)."""
-        mixing, before = self.calibration.mixing, self.typical_units()[self.nearest_typical(rows)]
-        after, parts = self.units(rows), [self.explain(rows, t) for t in (0.0, 1.0)]
-        change = mixing.heads(after) - mixing.heads(before)
-        rate = (after - before) / np.where(change == 0, 1.0, change)
-        return np.stack([part * rate[:, [k]] for k, part in enumerate(parts)], axis=1)
-
     def comparable_heads(self, rows: CheckedRows) -> Matrix:
         """Return the heads of rows judged as the training rows were, each by the members without its fold."""  # (n, 2)
         return in_blocks(

@@ -51,13 +51,6 @@ class Inliers:
         scores = np.sort(mixing(self.heads, t))
         return scores[int(self.contamination * len(scores)) :]
 
-    @property
-    def units(self) -> NDArray[np.float64]:  # STAND-IN
-        """The units of the calibration rows."""
-        from centrality.scores.mixing import stretched
-
-        return stretched(self.heads)
-
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
         """Return a quantile of each head of the inliers among them."""
         return np.asarray(np.quantile(self.heads, self.contamination + level * (1 - self.contamination), axis=0))

@@ -44,15 +44,6 @@ class Mixing:
         mixed = self.in_units(units, t)
         return mixed if self.local_weight is None else squeezed(mixed)
 
-    def mixed(self, units: NDArray[np.float64], t: float) -> NDArray[np.float64]:  # STAND-IN
-        """Mix units, linear in both."""
-        share = self.share(t)
-        return np.asarray((1 - share) * units[:, 0] + share * units[:, 1])
-
-    def squeeze(self, mixed: NDArray[np.float64]) -> NDArray[np.float64]:  # STAND-IN
-        """Squeeze what was mixed into [0, 1]."""
-        return self.heads(mixed)
-
     def in_units(self, units: NDArray[np.float64], t: float | Sequence[float]) -> NDArray[np.float64]:
         """Mix heads in units; the result, in the same units, has no ends unless the mixture is linear."""
         if self.local_weight is None:
@@ -89,7 +80,7 @@ class Mixing:
 
 
 LINEAR = Mixing(local_weight=None)
-SOFT = Mixing(LOCAL_WEIGHT)  # STAND-IN: the veto is in the units
+SOFT = Mixing(LOCAL_WEIGHT, veto=True)
 SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
 
 
