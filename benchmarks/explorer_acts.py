@@ -97,7 +97,7 @@ def with_columns(view: View) -> View:
     table = pa.table(
         {"size": rng.gamma(2, 3, n).round(2), "kind": rng.choice(list("abcdefgh"), n), "code": rng.integers(0, 99, n)}
     )
-    return View(view.title, view.axes, view.points, view.heads, view.rows, view.t, columns=tuple(columns_of(table, 3)))
+    return View(view.title, view.axes, view.points, view.units, view.rows, view.t, columns=tuple(columns_of(table, 3)))
 
 
 def ready(tab: Any, address: str) -> float:
@@ -112,7 +112,7 @@ def acts(browser: Any, view: View, folder: Path) -> list[dict[str, object]]:
     n = len(view)
     file, bare = folder / "page.html", folder / "bare.html"
     page.export(view, file)
-    page.export(View(view.title, view.axes, view.points, view.heads, view.rows, view.t), bare)
+    page.export(View(view.title, view.axes, view.points, view.units, view.rows, view.t), bare)
     tab = browser.new_page(viewport={"width": 1400, "height": 900})
     found: list[dict[str, object]] = []
 

@@ -44,6 +44,8 @@ def spelt(hint: Any) -> str:
         return " | ".join(map(spelt, inner))
     if origin is tuple:
         return f"[{', '.join(map(spelt, inner))}]"
+    if origin is dict:
+        return f"Record<{', '.join(map(spelt, inner))}>"
     if origin is list:
         return f"({spelt(inner[0])})[]" if len(get_args(inner[0])) > 1 else f"{spelt(inner[0])}[]"
     raise TypeError(f"The header's types are numbers, texts, lists and dictionaries, got {hint!r}.")

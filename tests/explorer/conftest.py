@@ -15,7 +15,7 @@ from centrality.explorer.view import View, view_of
 from centrality.representations import Table
 from tests.browser import chromium, opened
 from tests.conftest import quick
-from tests.explorer.pages import settle
+from tests.explorer.pages import settle, units_of
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ def cloud() -> View:
         }
     )
     return View(
-        "A cloud", ("UMAP 1", "UMAP 2"), rng.normal(size=(n, 2)), heads, np.arange(n), 0.5,
-        columns=tuple(columns_of(table, 10)), inliers=rng.beta(5, 3, size=(1500, 2)),
+        "A cloud", ("UMAP 1", "UMAP 2"), rng.normal(size=(n, 2)), units_of(heads), np.arange(n), 0.5,
+        columns=tuple(columns_of(table, 10)), inliers=units_of(rng.beta(5, 3, size=(1500, 2))),
     )  # fmt: skip
 
 

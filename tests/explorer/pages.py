@@ -8,10 +8,34 @@ import numpy as np
 from PIL import Image
 
 from centrality.explorer import page
+from centrality.explorer.explained import Explained
 from centrality.explorer.payload import MARK
 from centrality.explorer.view import View
+from centrality.scores.mixing import SOFT, Mixing
 
 PERIPHERAL, CENTRAL = (68, 1, 84), (195, 223, 37)  # the ends of the colours on a light ground, to the nearest few units
+
+
+def units_of(heads: np.ndarray, mixing: Mixing = SOFT) -> np.ndarray:
+    """The units that give these scores: squeezing is 1/(2 (1 - u)) below a half, (1 + u / (1 + u³)^⅓) / 2 above it."""
+    if mixing.local_weight is None:
+        return heads
+    above = np.clip(2 * heads - 1, 0, 1 - 1e-9)
+    return np.where(heads <= 0.5, 1 - 0.5 / np.maximum(heads, 1e-30), above / np.cbrt(1 - above**3))
+
+
+def made(parts: dict) -> View:
+    """A view whose rows, and calibration rows, have the `heads` and `inliers` that these parts say."""
+    mixing = parts.get("mixing", SOFT)
+    heads = {name: units_of(np.asarray(parts[name]), mixing) for name in ("heads", "inliers") if name in parts}
+    rest = {name: part for name, part in parts.items() if name not in heads}
+    return View(**rest, **{{"heads": "units"}.get(name, name): units for name, units in heads.items()})
+
+
+def telling(*features):
+    """Reasons that are the same for all rows: for each feature what it contributes, globally and locally."""
+    parts = np.array(features, dtype=float).T[None]
+    return lambda rows: Explained(np.repeat(parts, len(rows), axis=0), np.zeros((len(rows), 2)))
 
 
 def grid(**changes) -> View:
@@ -19,7 +43,7 @@ def grid(**changes) -> View:
     x, y = (part.ravel() for part in np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0]))
     heads = np.column_stack([(x + 1.1) / 2.2, (y + 1.1) / 2.2])
     parts = {"title": "Grid", "axes": ("PCA 1", "PCA 2"), "points": np.column_stack([x, y]), "heads": heads}
-    return View(**(parts | {"rows": np.arange(9), "t": 0.0} | changes))
+    return made(parts | {"rows": np.arange(9), "t": 0.0} | changes)
 
 
 def some_view(n: int = 50, **changes) -> View:
@@ -32,7 +56,7 @@ def some_view(n: int = 50, **changes) -> View:
         "rows": np.arange(n),
         "t": 0.5,
     }
-    return View(**(parts | changes))
+    return made(parts | changes)
 
 
 def settle(tab) -> None:
@@ -86,6 +110,14 @@ def close(colour, wanted, by: int = 45) -> bool:
     return bool(np.abs(np.asarray(colour) - wanted).max() <= by)
 
 
+def stored_units(data: np.ndarray, n: int) -> np.ndarray:  # (n, 2)
+    """The units in these bytes: the first of each float32, from the highest on."""
+    planes = data.reshape(2, -1, n)
+    whole = np.zeros((2, n, 4), dtype=np.uint8)
+    whole[:, :, : planes.shape[1]] = planes.swapaxes(1, 2)
+    return whole.view(">f4")[:, :, 0].T.astype(float)
+
+
 def unpacked(data: bytes) -> tuple[dict, dict]:
     """The header and the arrays it points to, read as the page reads them."""
     assert data[:8] == MARK
@@ -97,14 +129,11 @@ def unpacked(data: bytes) -> tuple[dict, dict]:
         return np.frombuffer(body, place["type"], place["length"], 4 + size + place["at"])
 
     n = header["n"]
-    planes = {"points": get(header["points"]).reshape(2, 3, n), "heads": get(header["heads"]).reshape(2, 2, n)}
-    numbers = {
-        name: (p.astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(p.shape[1])[::-1]).T for name, p in planes.items()
-    }
+    points = get(header["points"]).reshape(2, 3, n).astype(float).swapaxes(1, 2) @ 256.0 ** np.arange(3)[::-1]
     axes = {name: np.array(header["axes"][name]) for name in ("half", "reach", "center")}
     half, center = axes["half"] * axes["reach"], axes["center"]
     found = {
-        "points": (numbers["points"] / (2**24 - 1) * 2 - 1) * half + center,
-        "heads": (numbers["heads"] / 65535) ** 2,
+        "points": (points.T / (2**24 - 1) * 2 - 1) * half + center,
+        "units": stored_units(get(header["units"]), n),
     }
     return header, found | {"get": get}

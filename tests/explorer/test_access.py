@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from centrality.explorer.columns import columns_of
-from tests.explorer.pages import exported, settle, some_view
+from tests.explorer.pages import exported, settle, some_view, telling
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +39,7 @@ def address(tmp_path_factory):
         n,
         columns=tuple(columns_of(table, 3)),
         features=("size", "kind"),
-        reasons=lambda rows: np.tile([[-0.3, 0.1], [0.2, 0.2]], (len(rows), 1, 1)),
+        reasons=telling([-0.3, 0.1], [0.2, 0.2]),
         neighbours=lambda rows: np.zeros((len(rows), 6), dtype=int),
         inliers=np.random.default_rng(0).uniform(size=(99, 2)),
     )

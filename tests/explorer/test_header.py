@@ -13,7 +13,7 @@ from centrality.explorer.columns import column_of
 from centrality.explorer.header import Header, Reason, StoredArray, Why
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.payload import pack, why
-from tests.explorer.pages import some_view, unpacked
+from tests.explorer.pages import some_view, telling, unpacked
 
 WEB = Path(__file__).parents[2] / "web"
 N = 12
@@ -67,7 +67,7 @@ def test_a_header_has_the_fields_that_its_types_name_and_no_others(kind, exporte
         "rows": np.arange(N) + 5,
         "inliers": rng.uniform(size=(7, 2)),
         "features": ("a", "b"),
-        "reasons": lambda rows: rng.normal(size=(len(rows), 2, 2)),
+        "reasons": telling([0.5, -0.5], [0.25, 1.0]),
         "neighbours": lambda rows: np.zeros((len(rows), 6), dtype=int),
     }
     for parts in ({}, full):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from centrality.explorer import page
+from centrality.explorer.explained import Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
-from centrality.scores.mixing import blend
+from centrality.scores.mixing import LINEAR, blend
 from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, turn
 
 pytestmark = pytest.mark.browser
@@ -175,9 +176,9 @@ def pictured(tmp_path):
     pictures[0, 0, 0] = 255
 
     def reasons(rows):
-        return np.stack([[[0.0, -0.001 * row], [0.1, 0.1]] for row in rows])
+        return Explained(np.stack([[[0.0, 0.1], [-0.001 * row, 0.1]] for row in rows]), np.zeros((len(rows), 2)))
 
-    return grid(items=items_of(pictures, 9), features=("a", "b"), reasons=reasons)
+    return grid(items=items_of(pictures, 9), features=("a", "b"), reasons=reasons, mixing=LINEAR)
 
 
 def test_the_served_page_shows_pictures_and_reasons_by_row(open_page, pictured):

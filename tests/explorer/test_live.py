@@ -24,7 +24,7 @@ from centrality.explorer.view import view_of
 from centrality.representations import Table
 from centrality.representations._base import Representation
 from tests.conftest import quick
-from tests.explorer.pages import grid, unpacked
+from tests.explorer.pages import grid, stored_units, unpacked
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +57,25 @@ def texts():
     return Chain(Counted(), FUSE(random_state=0, max_steps=150)).fit(rows), rows
 
 
+def heads(view, answer):
+    """The scores of the units in an answer."""
+    return view.mixing.squeeze(np.array(answer["units"]))
+
+
 def test_a_row_with_other_values_scores_as_the_model_scores_such_a_row(mixed, view):
     model, table = mixed
     found = what_if(view, 7, {"width": 0.3})
     X = np.array([[*(table[name][7].as_py() for name in ("length",)), 0.3, table["height"][7].as_py()]])
     row = pa.table(dict(zip(("length", "width", "height"), X.T, strict=True)))
-    assert found["heads"] == pytest.approx(model.heads(row)[0], abs=1e-6)
-    assert what_if(view, 7, {})["heads"] == pytest.approx(view.heads[7], abs=1e-6)
-    assert found["heads"][0] > view.heads[7, 0] + 0.1  # its width was what made it odd
-    expected = dict(zip(("length", "width", "height"), model.explain(row, 0.0)[0], strict=True))
-    assert {r["name"]: r["global"] for r in found["reasons"]} == pytest.approx(expected, abs=1e-5)
+    assert found["units"] == pytest.approx(model.fitted_.units(X)[0], abs=1e-6)
+    assert heads(view, found) == pytest.approx(model.heads(row)[0], abs=1e-6)
+    assert what_if(view, 7, {})["units"] == pytest.approx(view.units[7], abs=1e-6)
+    assert heads(view, found)[0] > view.heads[7, 0] + 0.1  # its width was what made it odd
+    expected = dict(zip(("length", "width", "height"), model.fitted_.contributions(X)[0].T.tolist(), strict=True))
+    assert {r["name"]: [r["global"], r["local"]] for r in found["reasons"]} == expected
+    for k, head in enumerate(("global", "local")):  # they add up to what lies between the row and its typical point
+        change = found["units"][k] - found["typical"][k]
+        assert sum(reason[head] for reason in found["reasons"]) == pytest.approx(change, rel=0.01)
 
 
 def test_columns_that_the_model_does_not_read_are_not_offered(view):
@@ -90,7 +99,7 @@ def test_the_way_ends_at_values_that_are_more_typical(view):
     assert (len(steps), steps[0]) == (21, {})
     widths = [step["width"] for step in steps[1:]]
     assert abs(widths[-1]) < 10 < abs(widths[0]) + 25
-    first, last = (what_if(view, 7, step)["heads"] for step in (steps[0], steps[-1]))
+    first, last = (heads(view, what_if(view, 7, step)) for step in (steps[0], steps[-1]))
     assert sum(last) > sum(first) + 0.2
 
 
@@ -106,7 +115,7 @@ def test_values_of_a_table_keep_their_kind():
     changes = {"size": 2.5, "kind": "b", "on": "True", "day": 1.6e12}
     day = pa.array([1_600_000_000_000], pa.timestamp("ms")).cast(pa.date32(), safe=False)
     row = pa.table({"size": [2.5], "kind": ["b"], "on": [True], "day": day})
-    assert what_if(view, 3, changes)["heads"] == pytest.approx(model.heads(row)[0], abs=1e-6)
+    assert heads(view, what_if(view, 3, changes)) == pytest.approx(model.heads(row)[0], abs=1e-6)
     assert way(view, 3, 0.5)[0] == {}
 
 
@@ -114,12 +123,14 @@ def test_rows_of_plain_numbers_and_texts_can_be_changed_and_pictures_cannot(text
     X = np.random.default_rng(0).normal(size=(100, 3))
     model = quick(max_steps=50).fit(X)
     view = view_of(model, X, on="pca")
-    assert what_if(view, 4, {"x1": 2.0})["heads"] == pytest.approx(model.heads([[X[4, 0], 2.0, X[4, 2]]])[0], abs=1e-6)
+    assert heads(view, what_if(view, 4, {"x1": 2.0})) == pytest.approx(
+        model.heads([[X[4, 0], 2.0, X[4, 2]]])[0], abs=1e-6
+    )
     pictures = view_of(model, X, on="pca", columns={"digit": list("0123456789" * 10)})
     assert pictures.live is None  # what is shown is not what the model reads
     chain, rows = texts
     view = view_of(chain, rows, on="pca")
-    assert what_if(view, 5, {"item": "cat dog sun"})["heads"] == pytest.approx(
+    assert heads(view, what_if(view, 5, {"item": "cat dog sun"})) == pytest.approx(
         chain.heads(["cat dog sun"])[0], abs=1e-6
     )
     assert what_if(view, 5, {"item": "cat"})["reasons"] == []  # the numbers of a text have no names
@@ -128,11 +139,15 @@ def test_rows_of_plain_numbers_and_texts_can_be_changed_and_pictures_cannot(text
 def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     chain, rows = texts
     view = view_of(chain, rows, on="pca")
-    found = words(view, 5)
+    answer = words(view, 5)
+    found = answer["words"]
+    assert list(answer["typical"]) in chain.fitted_.typical_units().tolist()
+    whole, without = (chain.fitted_.units(chain.vectors([text])) for text in (rows[5], rows[5].replace("cat ", "")))
+    assert [found[0]["global"], found[0]["local"]] == pytest.approx((whole - without)[0], abs=1e-6)
     assert "".join(word["text"] for word in found) == rows[5]
     guilty = [word["text"].strip() for word in found if word["global"] + word["local"] < 0]
     assert guilty.count("gun") == 4
-    assert words(grid(), 5) == []  # these rows are no texts
+    assert words(grid(), 5)["words"] == []  # these rows are no texts
     assert unpacked(pack(view, pictures=False, reasons=False))[0]["words"]
 
 
@@ -156,11 +171,13 @@ def test_another_model_of_the_same_rows_stands_beside(mixed):
     model, table = mixed
     other = quick(max_steps=100, random_state=1).fit(table.drop_columns(["name"]))
     view = view_of(model, table, on="pca", against=other, against_name="other")
-    assert view.against.heads == pytest.approx(other.heads(table.drop_columns(["name"])), abs=1e-6)
+    assert view.against.mixing.squeeze(view.against.units) == pytest.approx(
+        other.heads(table.drop_columns(["name"])), abs=1e-6
+    )
     header, arrays = unpacked(pack(view, pictures=True, reasons=False))
     assert header["against"]["name"] == "other"
-    planes = arrays["get"](header["against"]["heads"]).reshape(2, 2, len(view)).astype(float)
-    assert pytest.approx(view.against.heads, abs=1e-4) == ((planes[:, 0] * 256 + planes[:, 1]).T / 65535) ** 2
+    stored = stored_units(arrays["get"](header["against"]["units"]), len(view))
+    assert stored == pytest.approx(view.against.units, rel=1e-7)
 
 
 @pytest.fixture
@@ -185,7 +202,7 @@ def test_the_server_considers_what_the_page_sends(ask, view):
     assert (status, json.loads(body)) == (200, json.loads(json.dumps(what_if(view, 7, {"width": 0.3}))))
     assert len(json.loads(ask("PUT", "/way/7", "0.5")[1])) == 21
     assert json.loads(ask("GET", "/texts/7")[1]) == {"name": "row 7"}
-    assert json.loads(ask("GET", "/words/7")[1]) == []
+    assert json.loads(ask("GET", "/words/7")[1])["words"] == []
 
 
 def test_the_server_refuses_what_it_cannot_consider(ask):

@@ -4,9 +4,13 @@ import numpy as np
 
 from centrality import blend
 from centrality.explorer import neighbours
+from centrality.explorer.explained import Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.neighbours import NEAREST, neighbours_of
-from centrality.explorer.payload import guilty_features, pack, why
+from centrality.explorer.payload import pack, why
+from centrality.explorer.view import view_of
+from centrality.scores.mixing import SOFT
+from tests.conftest import quick
 from tests.explorer.pages import some_view, unpacked
 
 
@@ -33,17 +37,17 @@ def test_of_too_few_rows_no_neighbours_are_told_and_of_many_a_part_is_compared(m
 
 
 def test_pixels_are_painted_where_each_is_a_feature():
-    def reasons(rows):  # row k: pixel k takes 1 at t = 0, gives 0.5 at t = 1
-        out = np.zeros((len(rows), 16, 2))
-        out[np.arange(len(rows)), rows % 16] = [-1.0, 0.5]
-        return out
+    def reasons(rows):  # row k: pixel k takes 1 globally, gives 0.5 locally
+        out = np.zeros((len(rows), 2, 16))
+        out[np.arange(len(rows)), :, rows % 16] = [-1.0, 0.5]
+        return Explained(out, np.zeros((len(rows), 2)))
 
     parts = {"features": tuple(f"x{k}" for k in range(16)), "reasons": reasons}
     view = some_view(items=items_of(np.zeros((50, 4, 4)), 50), **parts)
     heat = why(view, 5)["heat"]
     assert (heat["width"], heat["height"]) == (4, 4)
-    wanted = np.full(32, 128)
-    wanted[[5, 16 + 5]] = [1, 255]  # the most either way, of its own head
+    wanted = np.zeros(32)
+    wanted[[5, 16 + 5]] = [-1.0, 0.5]
     assert heat["values"] == wanted.tolist()
     header, found = unpacked(pack(view, pictures=True, reasons=True))
     rows = found["get"](header["heat"]["rows"]).tolist()
@@ -55,13 +59,20 @@ def test_pixels_are_painted_where_each_is_a_feature():
 
 
 def test_guilty_features_are_those_that_take_most_from_the_odd_rows():
-    heads = np.ones((200, 2))
-    heads[:50] = 0.01  # the odd rows
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[:50, 1] += 12  # these are the odd rows
+    model = quick(max_steps=200).fit(X)
+    view = view_of(model, X, on="pca")
+    odd = np.argsort(view.centrality(view.t))[:50]
+    taken = model.explain(X[odd]).clip(max=0).mean(0)
+    assert view.guilty[0] == "x1"
+    assert view.guilty == tuple(f"x{k}" for k in np.argsort(taken) if taken[k] < 0)
 
-    def reasons(rows):
-        odd = np.where(rows < 50, -1.0, 1.0)[:, None]
-        return np.stack([odd * [0.2, 0.9, 0.0], odd * [0.4, 0.1, 0.0]], axis=2)
 
-    view = some_view(200, heads=heads, features=("a", "b", "c"), reasons=reasons, t=0.5)
-    assert guilty_features(view) == ["b", "a"]  # 0.5 and 0.3 on average; c takes nothing
-    assert guilty_features(some_view(200, heads=heads, features=("a", "b", "c"), reasons=reasons, t=1.0)) == ["a", "b"]
+def test_features_that_weigh_much_at_any_t_are_told():
+    parts = np.zeros((1, 2, 20))
+    parts[0, 0, 3], parts[0, 1, 4] = -5.0, 700.0  # one of the global units, one of the local ones
+    parts[0, :, 7] = [-4.0, 4.0]
+    found = Explained(parts, np.zeros((1, 2))).strongest(SOFT, 3)
+    assert set(found[0]) == {3, 4, 7}

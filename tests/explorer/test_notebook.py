@@ -10,7 +10,8 @@ from centrality.explorer import page
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import pack, why
-from tests.explorer.pages import grid, on_page, settle
+from centrality.scores.mixing import LINEAR
+from tests.explorer.pages import grid, on_page, settle, telling
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +23,7 @@ const source = new Blob([document.querySelector("#source").textContent], { type:
 const module = await import(URL.createObjectURL(source));
 const answers = [ANSWERS], png = new Uint8Array([PNG]);
 const considered = ({ given }) => given.size === null ? { wrong: "size must be a number" }
-  : { answer: { heads: [given.size ?? 0, 0], reasons: [] } }; // as if a model had scored it
+  : { answer: { units: [given.size ?? 0, 0], reasons: [], typical: [0, 0] } }; // as if a model had scored it
 window.makeModel = () => {
   const listeners = {}, model = { asked: [], saved: 0,
     traits: { height: 640, t: 0, query: "", hovered: -1, selection: null, marks: {}, notes: {},
@@ -63,9 +64,9 @@ class Changeable:
 def notebook(open_page, tmp_path):
     pictures = np.arange(9)[:, None, None] * np.full((9, 6, 6), 28, dtype=np.uint8)
     view = grid(
-        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"), live=Changeable(),
+        items=items_of(pictures, 9), rows=np.arange(9) + 100, features=("a", "b"), live=Changeable(), mixing=LINEAR,
         columns=tuple(columns_of(pa.table({"size": np.arange(9) / 9}), 1)),
-        reasons=lambda rows: np.stack([[[0.0, -0.001 * row], [0.1, 0.1]] for row in rows]),
+        reasons=telling([0.0, -0.008], [0.1, 0.1]),
     )  # fmt: skip
     parts = {
         "STYLE": page.built_file("explorer.css"),

@@ -8,7 +8,7 @@ import pytest
 
 from centrality.explorer.columns import columns_of
 from centrality.scores import conformal
-from centrality.scores.mixing import blend
+from centrality.scores.mixing import LINEAR, blend
 from tests.explorer.pages import (
     CENTRAL,
     PERIPHERAL,
@@ -20,6 +20,7 @@ from tests.explorer.pages import (
     pixels,
     place,
     settle,
+    telling,
     turn,
 )
 
@@ -90,11 +91,11 @@ def test_zoom_pan_and_pinch_keep_what_lies_under_the_pointer(open_page, tmp_path
 
 
 def test_hovering_shows_the_row_its_scores_rank_profile_and_reasons(open_page, tmp_path):
-    def reasons(rows):
-        return np.tile([[0.0, -0.4], [-0.3, 0.1]], (len(rows), 1, 1))
-
     table = pa.table({"width": np.arange(9.0), "height": np.arange(9.0) * 10})
-    view = grid(columns=tuple(columns_of(table, 9)), features=("width", "height"), reasons=reasons)
+    view = grid(
+        columns=tuple(columns_of(table, 9)), features=("width", "height"), mixing=LINEAR,
+        reasons=telling([0.0, -0.4], [-0.3, 0.1]),
+    )  # fmt: skip
     tab = open_page(exported(view, tmp_path))
     tab.mouse.move(*on_page(tab, 0, 0))
     card = tab.locator(".detail")
@@ -184,7 +185,7 @@ def test_rows_are_coloured_by_any_column_with_a_legend(open_page, cloud_page, tm
 def test_thresholds_are_those_of_the_library(open_page, cloud, cloud_page, t):
     tab = open_page(cloud_page)
     turn(tab, t)
-    f, inliers = blend(cloud.heads, t), blend(cloud.inliers, t)
+    f, inliers = (cloud.mixing.squeeze(cloud.mixing.mixed(u, t)) for u in (cloud.units, cloud.inliers))
     tab.get_by_label("Threshold", exact=True).select_option("share")
     settle(tab)
     below = int((f < conformal.threshold_by_contamination(f, 0.05)).sum())

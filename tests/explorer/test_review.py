@@ -12,17 +12,15 @@ from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
-from centrality.scores.mixing import blend
-from tests.explorer.pages import exported, settle, some_view, turn
+from centrality.scores.mixing import LINEAR, blend
+from tests.explorer.pages import exported, settle, some_view, telling, turn
 
 pytestmark = pytest.mark.browser
 
 N = 400
 
 
-def reasons(rows):
-    """Row k: its size takes a half, its colour a fifth, its age gives a bit."""
-    return np.tile([[-0.5, -0.5], [-0.2, -0.2], [0.1, 0.1]], (len(rows), 1, 1))
+reasons = telling([-0.5, -0.5], [-0.2, -0.2], [0.1, 0.1])  # size takes a half, colour a fifth, age gives a bit
 
 
 def neighbours(rows):
@@ -38,7 +36,7 @@ def reviewed():
     table = pa.table({"age": np.full(N, 30.0), "colour": ["red"] * 20 + ["blue"] * (N - 20), "size": size})
     return some_view(
         N, heads=heads, rows=np.arange(N) + 5000, columns=tuple(columns_of(table, 3)),
-        features=("size", "colour", "age"), reasons=reasons, neighbours=neighbours,
+        features=("size", "colour", "age"), reasons=reasons, neighbours=neighbours, mixing=LINEAR,
     )  # fmt: skip
 
 
@@ -91,7 +89,7 @@ def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, addres
     with (tmp_path / "marks.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["row"] for row in rows] == [str(5000 + k) for k in range(20)]
-    assert rows[2] == {"row": "5002", "mark": "fine", "note": 'odd, "very"'}
+    assert [rows[2][name] for name in ("key", "row", "mark", "note")] == ["", "5002", "fine", 'odd, "very"']
     assert marks.rows_marked("fine", tmp_path / "marks.csv").tolist() == [5001, 5002]
     tab.reload()  # they are kept in the page
     tab.wait_for_selector("[data-ready]")
@@ -136,17 +134,12 @@ def test_the_queue_is_what_the_threshold_and_the_filter_leave_in_the_order_of_t(
 
 
 def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
-    def taken(rows):  # the pixel at the lower right takes all
-        out = np.zeros((len(rows), 16, 2))
-        out[:, 15] = -0.5
-        return out
-
     pictures = np.zeros((60, 4, 4), dtype=np.uint8)
     view = some_view(
         60,
         items=items_of(pictures, 60),
         features=tuple("abcdefghijklmnop"),
-        reasons=taken,
+        reasons=telling(*[[0, 0]] * 15, [-0.5, -0.5]),  # the pixel at the lower right takes all
         neighbours=lambda rows: np.full((len(rows), 6), 7),
     )
     tab = open_page(exported(view, tmp_path))
@@ -161,7 +154,7 @@ def test_guilty_pixels_are_painted_on_the_picture(open_page, tmp_path):
 
 def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewed, tmp_path):
     path = tmp_path / "model.rows.marks.csv"
-    marks.write([{"row": 5001, "mark": "fine", "note": "before"}], path)
+    path.write_text("row,mark,note\n5001,fine,before\n9000,outlier,of a row that is gone\n")
     server = Explorer(reviewed, port=0, marks_file=path)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -171,11 +164,13 @@ def test_the_server_keeps_marks_in_a_file_and_gives_them_back(open_page, reviewe
         tab.locator(".facts", has_text="Row 5,000 ").wait_for()
         press(tab, "o")
         tab.locator(".facts", has_text="Row 5,002 ").wait_for()  # the one between has its verdict
-        tab.wait_for_function("() => fetch('marks').then((a) => a.json()).then((all) => all.length === 2)")
+        tab.wait_for_function("() => fetch('marks').then((a) => a.json()).then((all) => all.marks.length === 3)")
+        tab.get_by_text("kept in model.rows.marks.csv; 1 mark of rows that are not here, kept as well").wait_for()
         tab.locator(".cells-beside", has_text="row 5,300").wait_for()  # asked of the server
-        assert marks.read(path) == [
-            {"row": 5000, "mark": "outlier", "note": ""},
-            {"row": 5001, "mark": "fine", "note": "before"},
+        assert [(one["row"], one["mark"], one["note"]) for one in marks.read(path)] == [
+            (5001, "fine", "before"),
+            (9000, "outlier", "of a row that is gone"),
+            (5000, "outlier", ""),
         ]
     finally:
         server.shutdown()
@@ -199,17 +194,17 @@ def test_marks_are_taken_only_from_the_reader_and_only_if_they_are_marks(reviewe
         connection.close()
         return answer.status, text
 
-    good = json.dumps([{"row": 1, "mark": "fine", "note": ""}])
+    good = json.dumps({"key": "", "row": 1, "mark": "fine"})
     try:
         assert put(good, cookie=False)[0] == 403
         assert put(good, Host="evil.example")[0] == 403
         assert put(good, path="/data")[0] == 404
         assert put(good, **{"Sec-Fetch-Site": "cross-site"})[0] == 404
         assert put(good, **{"Content-Length": "99999999999"})[0] == 413
-        for bad in ("{}", "[3]", "nothing", '[{"row": -1, "mark": "fine", "note": ""}]', "[" * 100_000):
+        for bad in ("{}", "[3]", "nothing", '{"key": "", "row": -1, "mark": "fine"}', "[" * 100_000):
             status, text = put(bad)
             assert status == 422, bad[:50]
-            assert "marks" in text or "mark" in text
+            assert "mark" in text
         status, text = put(good)
         assert status == 500
         assert "does not exist" in text  # the page shows it

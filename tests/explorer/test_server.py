@@ -1,5 +1,6 @@
 """Who may ask the server, how it begins and ends, and what the built front end is allowed."""
 
+import base64
 import hashlib
 import http.client
 import json
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -22,8 +24,10 @@ from centrality.cli import main
 from centrality.explorer import page
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import MOST_PICTURES, pack
+from centrality.explorer.row_keys import row_keys
 from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
 from centrality.explorer.view import View
+from centrality.scores.mixing import SOFT
 from tests.explorer.pages import some_view, unpacked
 
 ROOT = Path(__file__).parents[2]
@@ -195,7 +199,7 @@ def test_explore_serves_until_ctrl_c_and_ends_cleanly(mixed, tmp_path):
     header, found = unpacked(connection.getresponse().read())
     connection.close()
     assert header["n"] == 300
-    np.testing.assert_allclose(found["heads"], model.heads(table.drop_columns(["name"])), atol=2e-5)
+    np.testing.assert_allclose(SOFT.squeeze(found["units"]), model.heads(table.drop_columns(["name"])), atol=1e-6)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0, err
@@ -220,6 +224,37 @@ def test_explore_writes_one_file_whole_or_not_at_all(mixed, tmp_path, capsys):
     assert result["rows"] == 300
     assert result["bytes"] == (tmp_path / "page.html").stat().st_size
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "page.html", "t.csv"]
+    header, found = unpacked(exported_bytes(tmp_path / "page.html"))
+    assert found["get"](header["keys"]["text"]).tobytes().decode() == "".join(row_keys(table))
+    assert main([*arguments, "--export", str(tmp_path / "page.html"), "--key", "name"]) == 0
+    header, found = unpacked(exported_bytes(tmp_path / "page.html"))
+    assert found["get"](header["keys"]["text"]).tobytes().decode().startswith("row 0row 1row 2")
+
+
+def exported_bytes(path):
+    """The data in an exported page."""
+    return base64.b64decode(re.search(r'id="centrality-data">([^<]+)<', path.read_text()).group(1))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--marks", "noise.csv"], "holds no marks: columns row, mark and note were wanted"),
+        (["--key", "gap"], "A key needs a value in each row, but 'gap' has none in row 1"),
+        (["--key", "nosuch"], "nosuch"),
+    ],
+)
+def test_what_cannot_keep_marks_is_one_sentence_and_exit_2(mixed, tmp_path, capsys, monkeypatch, options, problem):
+    model, table = mixed
+    monkeypatch.chdir(tmp_path)
+    model.save("m.safetensors")
+    tables.write(table.append_column("gap", pa.array([1.0, None] * 150)), "t.parquet")
+    Path("noise.csv").write_bytes(np.random.default_rng(1).bytes(3000))
+    assert main(["explore", "m.safetensors", "t.parquet", "--map", "pca", "--no-browser", "--quiet", *options]) == 2
+    said = capsys.readouterr().err.strip()
+    assert problem in said
+    assert len(said.splitlines()) == 1
+    assert said.isprintable()
 
 
 def test_an_exported_page_carries_a_bounded_number_of_pictures():
@@ -260,7 +295,7 @@ def test_the_lock_file_names_checksums_and_no_place_to_download_from():
 
 def test_the_bundle_stays_small_and_asks_for_nothing_forbidden():
     script, style = page.built_file("explorer.js"), page.built_file("explorer.css")
-    assert len(script.encode()) + len(style.encode()) <= 120_000
+    assert len(script.encode()) + len(style.encode()) <= 126_000
     assert not re.search(r"\beval\(|new Function|https?://(?!www\.w3\.org/2000/svg)", script)
     assert "url(" not in style
     assert "</script" not in script  # it stands in one

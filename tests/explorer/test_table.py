@@ -7,7 +7,7 @@ import pytest
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.scores.mixing import blend
-from tests.explorer.pages import exported, grid, settle, some_view
+from tests.explorer.pages import exported, grid, settle, some_view, telling
 
 pytestmark = pytest.mark.browser
 
@@ -117,7 +117,7 @@ def test_columns_that_make_rows_odd_come_first(open_page, tmp_path):
     table = pa.table({"a": np.arange(9.0), "b": np.arange(9.0), "c": np.arange(9.0)})
     view = grid(
         columns=tuple(columns_of(table, 3)), features=("a", "b", "c"),
-        reasons=lambda rows: np.tile([[0.1, 0.1], [-0.1, -0.1], [-0.9, -0.9]], (len(rows), 1, 1)),
+        guilty=("c", "b"), reasons=telling([0.1, 0.1], [-0.1, -0.1], [-0.9, -0.9]),
     )  # fmt: skip
     tab = open_page(exported(view, tmp_path) + "#table=table&panel=columns")
     heads = tab.locator("table.rows thead th").all_text_contents()

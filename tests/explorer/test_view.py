@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from centrality import Chain, blend, load
+from centrality import Chain, load
 from centrality._checks import InputError
 from centrality.explorer import page
 from centrality.explorer.columns import column_of
 from centrality.explorer.items import curve, items_of
+from centrality.explorer.noteworthy import noteworthy_rows
 from centrality.explorer.payload import pack
-from centrality.explorer.view import noteworthy_rows, view_of
+from centrality.explorer.view import view_of
 from centrality.representations import Images, Series, Table, Text
 from tests.conftest import quick
 from tests.explorer.pages import some_view, unpacked
@@ -28,8 +29,8 @@ def test_positions_keep_24_bits_and_small_scores_stay_apart():
     _, found = unpacked(pack(view, pictures=False, reasons=False))
     width = np.ptp(view.points, axis=0).max()
     assert np.abs(found["points"] - view.points).max() <= width / 2**24
-    assert np.abs(np.sqrt(found["heads"]) - np.sqrt(heads)).max() <= 0.5 / 65535 + 1e-12
-    assert (np.diff(found["heads"][:, 1]) > 0).all()
+    np.testing.assert_allclose(found["units"], view.units, rtol=1e-7)
+    assert (np.diff(found["units"][:, 1]) > 0).all()
 
 
 def test_a_map_of_two_columns_has_a_scale_for_each():
@@ -41,12 +42,14 @@ def test_a_map_of_two_columns_has_a_scale_for_each():
     assert header["axes"]["half"] == [0.5, 500.0]
 
 
-def test_a_million_points_fit_into_twelve_megabytes():
+def test_a_million_points_fit_into_fourteen_megabytes():
     n = 1_000_000
     rng = np.random.default_rng(0)
     view = some_view(n, points=rng.uniform(size=(n, 2)), heads=rng.uniform(size=(n, 2)) ** 2)  # nothing to be saved
     size = (len(pack(view, pictures=True, reasons=True)) * 4 / 3) + len(page.single_file_page(some_view(1)))
-    assert size < 12e6
+    assert size < 14e6
+    _, found = unpacked(pack(view, pictures=False, reasons=False))
+    assert np.abs(view.mixing.squeeze(found["units"]) - view.heads).max() < 5e-6
 
 
 @pytest.mark.parametrize(
@@ -127,14 +130,14 @@ def test_a_curve_goes_from_its_smallest_to_its_largest_value_and_bridges_gaps():
 
 
 def test_the_rows_at_both_ends_are_told_first():
-    heads = np.random.default_rng(0).uniform(size=(5000, 2))
-    chosen = noteworthy_rows(heads, 400)
+    view = some_view(5000)
+    chosen = noteworthy_rows(view, 400)
     assert len(chosen) <= 400
     assert len(np.unique(chosen)) == len(chosen)
     for t in (0, 0.5, 1):
-        order = np.argsort(blend(heads, t))
+        order = np.argsort(view.centrality(t))
         assert np.isin(np.r_[order[:10], order[-10:]], chosen).all()
-    assert noteworthy_rows(heads[:100], 400).tolist() == list(range(100))
+    assert noteworthy_rows(some_view(100), 400).tolist() == list(range(100))
 
 
 # What models have to say
@@ -145,13 +148,15 @@ def test_a_view_holds_the_models_scores_and_its_reasons(mixed):
     view = view_of(model, table, on="pca")
     features = table.drop_columns(["name"])
     np.testing.assert_allclose(view.heads, model.heads(features))
-    np.testing.assert_array_equal(view.inliers, model.calibration_heads())
+    np.testing.assert_allclose(view.mixing.squeeze(view.inliers), model.calibration_heads())
     assert [column.name for column in view.columns] == table.column_names
     assert view.features == ("length", "width", "height")
     found = view.reasons(np.array([7, 8]))
-    np.testing.assert_allclose(found[:, :, 0], model.explain(features, t=0)[[7, 8]], atol=1e-6)
-    np.testing.assert_allclose(found[:, :, 1], model.explain(features, t=1)[[7, 8]], atol=1e-6)
-    assert view.features[np.abs(found[0, :, 1]).argmax()] == "width"
+    vectors = np.column_stack([features[name] for name in features.column_names])[[7, 8]]
+    np.testing.assert_allclose(found.parts, model.fitted_.contributions(vectors), atol=1e-6)
+    typical = model.fitted_.typical_units()[model.fitted_.nearest_typical(vectors)]
+    np.testing.assert_allclose(found.typical, typical)
+    assert view.features[np.abs(found.parts[0, 1]).argmax()] == "width"
 
 
 def test_a_map_of_two_chosen_columns_is_these_columns(mixed):
@@ -219,8 +224,11 @@ def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
     chain = Chain(Table(), quick()).fit(table)
     view = view_of(chain, table, on="pca")
     assert view.features == ("size", "colour")
-    expected = [chain.explain(table.slice(7, 2), t) for t in (0, 1)]
-    np.testing.assert_allclose(view.reasons(np.array([7, 8])), np.stack(expected, axis=2), atol=1e-6)
+    found = view.reasons(np.array([7, 8])).parts
+    for t in (0, 1):  # of the units as of the score, each feature's share is the same
+        expected = chain.explain(table.slice(7, 2), t)
+        shares = found[:, t] / found[:, t].sum(1, keepdims=True)
+        np.testing.assert_allclose(shares * expected.sum(1, keepdims=True), expected, atol=1e-6)
 
     series = rng.normal(size=200)
     chain = Chain(Series(window=20, step=10), quick()).fit(series)

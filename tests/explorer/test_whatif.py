@@ -8,7 +8,6 @@ from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import what_if
 from centrality.explorer.view import Against
-from centrality.scores.mixing import blend
 from tests.explorer.pages import exported, grid, settle, some_view
 
 pytestmark = pytest.mark.browser
@@ -25,7 +24,7 @@ def outcome(tab, *, not_yet: str = "") -> str:
 
 
 def shown_score(view, row: int, changes: dict, t: float) -> float:
-    return float(view.mixing(np.array([what_if(view, row, changes)["heads"]]), t)[0])
+    return float(view.mixing.squeeze(view.mixing.mixed(np.array([what_if(view, row, changes)["units"]]), t))[0])
 
 
 # What if
@@ -115,8 +114,9 @@ def test_words_that_make_a_text_odd_are_painted_in_the_queue(open_page, serve):
         columns, has_way, has_words = (), False, True
 
         def words(self, row):
-            return [{"text": "so ", "global": 0.1, "local": 0.1}, {"text": "odd ", "global": -1.0, "local": 0.0},
-                    {"text": "rare", "global": 0.0, "local": -1.0}]  # fmt: skip
+            words = {"so ": (0.1, 0.1), "odd ": (-1.0, 0.0), "rare": (0.0, -1.0)}
+            told = [{"text": word, "global": added[0], "local": added[1]} for word, added in words.items()]
+            return {"words": told, "typical": (0.5, 0.5)}
 
     tab = open_page(serve(grid(items=items_of(["so odd rare"] * 9, 9), live=Told())))
     tab.evaluate("location.hash = '#panel=review'")  # at t = 0
@@ -173,11 +173,11 @@ def on_page_of(tab, k: int, x: float, y: float) -> tuple[float, float]:
 
 def test_two_models_stand_side_by_side(open_page, tmp_path):
     view = grid()
-    other = Against("the other", view.heads[::-1].copy())
+    other = Against("the other", view.units[::-1].copy())
     tab = open_page(exported(grid(against=other), tmp_path) + "#beside=0&row=2")
     tab.locator(".beside", has_text="the other").wait_for()
     settle(tab)
-    expected = float(blend(other.heads, 0.0)[2])
+    expected = float(view.heads[::-1][2, 0])
     assert f"row 2 {expected:.4f}" in tab.locator(".beside .said").inner_text()
 
 

@@ -6,7 +6,7 @@ import type { Host } from "./hosts";
 import { Marks } from "./marks";
 import { QueryError, search, turnsWithT } from "./query";
 import { narrow } from "./ranges";
-import { moves, Scores, TOP } from "./scores";
+import { moves, Scores } from "./scores";
 import { beginning, readBack, type State, written } from "./state";
 import { day, number } from "./words";
 
@@ -44,7 +44,7 @@ export class App {
   visible?: Uint8Array; // by the filter and the brush
   count: number; // of visible rows
   complaint = ""; // about the query
-  limit = 0; // the step below which rows are flagged
+  limit = 0; // the score below which rows are flagged
   dark = false;
   held = false; // something is being dragged: what is dear waits until it is let go
   readonly parts: Part[] = []; // brought up to date before the frame is drawn
@@ -78,7 +78,7 @@ export class App {
     const { gone: signal } = this;
     matchMedia(DARK).addEventListener("change", () => this.set({ theme: this.state.theme }), { signal });
     this.set({ ...this.state });
-    void this.marks.load();
+    void this.marks.begin(this.gone);
     if (this.host.linked) {
       addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)), { signal });
     }
@@ -206,7 +206,7 @@ export class App {
 
   colourOf(row: number): string {
     const { paint, values } = this;
-    const value = paint.byScore ? this.scores.value(row) : values![row];
+    const value = paint.byScore ? this.scores.f[row] : values![row];
     if (value < 0) return css(shade(paint.map, -1, this.dark));
     const at = (value - paint.range[0]) / (paint.range[1] - paint.range[0]);
     return css(shade(paint.map, Math.max(0, Math.min(1, at)), this.dark));
@@ -235,7 +235,7 @@ export class App {
     this.count = data.n;
     if (brush) {
       const { f } = this.scores;
-      const [low, high] = [Math.sqrt(brush[0]) * TOP - 0.01, Math.sqrt(brush[1]) * TOP + 0.01];
+      const [low, high] = [brush[0] - 1e-9, brush[1] + 1e-9];
       const visible = new Uint8Array(data.n);
       for (let row = 0; row < data.n; row++) visible[row] = f[row] >= low && f[row] <= high ? (filter ? filter[row] : 1) : 0;
       this.visible = visible;
@@ -245,7 +245,7 @@ export class App {
     for (let row = 0; row < data.n; row++) this.count += this.visible[row];
   }
 
-  /** The step of these scores below which the chosen rule calls rows outliers. */
+  /** The score below which the chosen rule calls rows outliers. */
   judged(scores: Scores): number {
     const { rule, level } = this.state;
     return rule === "share" ? scores.limitByShare(level) : rule === "fdr" ? scores.limitByFdr(level) : 0;

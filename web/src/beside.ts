@@ -57,7 +57,7 @@ export class Beside implements Part {
     if (beside < 0) return;
     const row = this.#hovered >= 0 ? this.#hovered : pinned;
     const scores = this.#scores();
-    this.#said.textContent = `${beside.toFixed(2)}${row < 0 ? "" : `: row ${many(this.app.data.id(row))} ${score(scores.value(row))}, rank ${many(scores.rank(row))}`}`;
+    this.#said.textContent = `${beside.toFixed(2)}${row < 0 ? "" : `: row ${many(this.app.data.id(row))} ${score(scores.f[row])}, rank ${many(scores.rank(row))}`}`;
   }
 
   /** What this map sees as its page: everything is the page's but t and what follows from it. */

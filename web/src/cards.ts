@@ -107,7 +107,7 @@ export class Cards implements Part {
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");
     spot.style.background = app.colourOf(row);
-    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.value(row))), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
+    button.lastElementChild!.replaceChildren(spot, h("b", score(app.scores.f[row])), app.data.kind !== "picture" && profile(app, row, 34, 18) || "");
     if (!item.firstChild) item.append(button);
     return item;
   }

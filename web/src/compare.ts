@@ -5,18 +5,18 @@ import type { Column } from "./data";
 import { h } from "./dom";
 import { face } from "./faces";
 import { moreButton } from "./full";
-import type { Why, Word } from "./header";
-import type { Weighed } from "./why";
+import type { Why, Words } from "./header";
+import { NO_WORDS, type Weighed } from "./why";
 import { many } from "./words";
 
 const MOST_CELLS = 12;
 
-export function comparison(app: App, row: number, why: Why | undefined, reasons: Weighed[], open: (row: number) => void, words: Word[] = []): HTMLElement {
+export function comparison(app: App, row: number, why: Why | undefined, reasons: Weighed[], open: (row: number) => void, words: Words = NO_WORDS): HTMLElement {
   const typical = why?.near[0] ?? -1;
   const pair = [row, typical].filter((one) => one >= 0);
   const looks = app.data.kind ? h("div.pair", ...pair.map((one) =>
-    h("figure", one === row ? face(app, one, true, why?.heat, words) : face(app, one, true),
-      h("figcaption", one === row ? `this row${words.length ? ", in red what makes it odd" : ""} ` : nearest(app, one, open), moreButton(app, one))))) : "";
+    h("figure", one === row ? face(app, one, true, why, words) : face(app, one, true),
+      h("figcaption", one === row ? `this row${words.words.length ? ", in red what makes it odd" : ""} ` : nearest(app, one, open), moreButton(app, one))))) : "";
   return h("div.compare", looks, cells(app, row, typical, reasons, open));
 }
 
@@ -27,7 +27,7 @@ function cells(app: App, row: number, typical: number, reasons: Weighed[], open:
   const columns = guiltyFirst(app.data.columns.filter((c) => c.name !== app.data.itemColumn), reasons.map(({ name }) => name)).slice(0, MOST_CELLS);
   if (!columns.length) return "";
   const weights = new Map(reasons.map(({ name, value }) => [name, value]));
-  const most = Math.max(...reasons.map(({ value }) => Math.abs(value)), 1e-9);
+  const most = Math.max(...reasons.map(({ value }) => Math.abs(value))) || 1;
   const line = (column: Column) => {
     const cell = h("td", column.text(row) || "—");
     const weight = (weights.get(column.name) ?? 0) / most;

@@ -1,6 +1,7 @@
 // The bytes that src/centrality/explorer/payload.py packs, as typed arrays.
 
-import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray } from "./header";
+import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray, Texts } from "./header";
+import type { Pair } from "./mixing";
 import { type Summary, summaryOf } from "./summary";
 import { day, number } from "./words";
 
@@ -24,26 +25,28 @@ export interface Data {
   axes: Axes;
   x: Float32Array; // from -1 to 1 across the map, beyond for rows that are far from all others
   y: Float32Array;
-  g: Uint16Array; // steps, see scores.ts
-  l: Uint16Array;
+  g: Float32Array; // units, see mixing.ts
+  l: Float32Array;
   id: (row: number) => number; // where the row stands in the user's data
   row: (id: number) => number; // and back; -1 if it is not shown
+  key: (row: number) => string; // under which its marks are kept; "" if that is its number
+  cells: Record<string, (row: number) => string>; // by column, as they came, where its values do not tell
   columns: Column[];
   kind: Header["items"]["kind"];
   itemColumn: string;
   picture?: (row: number) => string | undefined; // an address; absent: ask the host
   curve?: (row: number) => Uint8Array;
-  inliers?: [Uint16Array, Uint16Array];
+  inliers?: { g: Float32Array; l: Float32Array; contamination: number }; // units of calibration rows
   asks: boolean; // why a row is odd, and what lies near it, is asked of the host
-  reasons?: (row: number) => Reason[] | undefined;
+  reasons?: (row: number) => { reasons: Reason[]; typical: Pair } | undefined;
   near?: (row: number) => number[] | undefined; // the nearest typical row first
-  heat?: (row: number) => Heat | undefined;
+  heat?: (row: number) => { heat: Heat; typical: Pair } | undefined;
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
   whatIf: string[]; // columns whose values may be changed; what follows is asked of the host as well
   way: boolean; // from a row to a typical place
   words: boolean; // that make a text odd
   whole: boolean; // pictures and texts as large as they are
-  against?: { name: string; mixing: Mixing; g: Uint16Array; l: Uint16Array }; // what another model says
+  against?: { name: string; mixing: Mixing; g: Float32Array; l: Float32Array }; // what another model says
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -93,14 +96,14 @@ function read(whole: ArrayBuffer, print: string): Data {
   const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const { n, items, reasons, neighbours } = header;
-  const points = planes(get(header.points), n, 3, Float32Array);
-  const heads = planes(get(header.heads), n, 2, Uint16Array);
+  const points = planes(get(header.points), n, 3).map((line) => new Float32Array(line));
+  const [g, l] = unitsOf(get(header.units), n);
   points.forEach((line, axis) => {
     const reach = header.axes.reach[axis];
     for (let i = 0; i < n; i++) line[i] = ((line[i] / 0xffffff) * 2 - 1) * reach;
   });
   const rows = header.rows && get<Uint32Array>(header.rows);
-  const inliers = header.inliers && get<Uint16Array>(header.inliers);
+  const inliers = header.inliers && get<Float32Array>(header.inliers.units);
   const data: Data = {
     title: header.title,
     n,
@@ -109,14 +112,16 @@ function read(whole: ArrayBuffer, print: string): Data {
     axes: header.axes,
     x: points[0],
     y: points[1],
-    g: heads[0],
-    l: heads[1],
+    g,
+    l,
     id: rows ? (row) => rows[row] : (row) => row,
     row: rows ? (id) => find(rows, id) : (id) => (id >= 0 && id < n ? id : -1),
+    key: header.keys ? texts(header.keys, get) : () => "",
+    cells: Object.fromEntries(Object.entries(header.cells ?? {}).map(([name, places]) => [name, texts(places, get)])),
     columns: header.columns.map((c) => column(c, get)),
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
-    inliers: inliers && [inliers.subarray(0, inliers.length / 2), inliers.subarray(inliers.length / 2)],
+    inliers: inliers && { g: inliers.subarray(0, inliers.length / 2), l: inliers.subarray(inliers.length / 2), contamination: header.inliers!.contamination },
     asks: reasons === "ask" || neighbours === "ask",
     colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
@@ -134,8 +139,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     data.curve = (row) => all.subarray(row * moments, (row + 1) * moments);
   }
   if (header.against) {
-    const { name, mixing, heads: others } = header.against;
-    const [g, l] = planes(get(others), n, 2, Uint16Array);
+    const { name, mixing, units } = header.against;
+    const [g, l] = unitsOf(get(units), n);
     data.against = { name, mixing, g, l };
   }
   if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
@@ -145,31 +150,40 @@ function read(whole: ArrayBuffer, print: string): Data {
 }
 
 /** Two lines of n numbers, from their bytes: all high bytes of a line come first. */
-function planes<T extends Float32Array | Uint16Array>(bytes: Uint8Array, n: number, count: number, kind: new (n: number) => T): [T, T] {
+function planes(bytes: Uint8Array, n: number, count: number): Uint32Array<ArrayBuffer>[] {
   if (bytes.length !== 2 * n * count) throw new Error("it does not have as many rows as it says");
-  const line = (first: number): T => {
-    const out = new kind(n);
+  return [0, count].map((first) => {
+    const out = new Uint32Array(n);
     for (let k = 0; k < count; k++) {
       const at = (first + k) * n;
-      for (let i = 0; i < n; i++) out[i] = out[i] * 256 + bytes[at + i];
+      for (let i = 0; i < n; i++) out[i] = (out[i] << 8) | bytes[at + i];
     }
     return out;
+  });
+}
+
+/** Both units of all rows: the first bytes of float32, all four or three. */
+function unitsOf(bytes: Uint8Array, n: number): Float32Array[] {
+  const count = bytes.length / (2 * n);
+  return planes(bytes, n, count).map((line) => {
+    if (count < 4) for (let i = 0; i < n; i++) line[i] <<= 8 * (4 - count);
+    return new Float32Array(line.buffer);
+  });
+}
+
+/** The text of each row, decoded when the first of them is asked for. */
+function texts(places: Texts, get: Get): (row: number) => string {
+  const ends = get<Uint32Array>(places.ends);
+  let all: string | undefined;
+  return (row) => {
+    all ??= new TextDecoder().decode(get<Uint8Array>(places.text));
+    return all.slice(row ? ends[row - 1] : 0, ends[row]);
   };
-  return [line(0), line(count)];
 }
 
 function column(header: Header["columns"][number], get: Get): Column {
   const { name, kind } = header;
-  if (kind === "text") {
-    const ends = get<Uint32Array>(header.ends);
-    const place = header.text;
-    let all: string | undefined; // decoded when the first of them is asked for
-    const text = (row: number) => {
-      all ??= new TextDecoder().decode(get<Uint8Array>(place));
-      return all.slice(row ? ends[row - 1] : 0, ends[row]);
-    };
-    return { name, kind, text };
-  }
+  if (kind === "text") return { name, kind, text: texts(header, get) };
   const values = get<Numbers>(header.values);
   if (kind === "category") {
     const { levels } = header;
@@ -209,28 +223,33 @@ function embeddedNeighbours(header: EmbeddedNeighbours, get: Get) {
   };
 }
 
-function embeddedHeat({ rows: places, width, height, values: all }: EmbeddedHeat, get: Get) {
+function embeddedHeat({ rows: places, width, height, values: all, typical: points }: EmbeddedHeat, get: Get) {
   const rows = get<Uint32Array>(places);
-  const bytes = get<Uint8Array>(all);
+  const values = get<Float32Array>(all);
+  const typical = get<Float32Array>(points);
   const each = 2 * width * height;
-  return (row: number): Heat | undefined => {
+  return (row: number) => {
     const k = find(rows, row);
-    return k < 0 ? undefined : { width, height, values: [...bytes.subarray(k * each, (k + 1) * each)] };
+    return k < 0 ? undefined : { heat: { width, height, values: [...values.subarray(k * each, (k + 1) * each)] }, typical: pairAt(typical, k) };
   };
 }
+
+const pairAt = (pairs: Float32Array, k: number): Pair => [pairs[2 * k], pairs[2 * k + 1]];
 
 function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
   const rows = get<Uint32Array>(header.rows);
   const features = get<Uint16Array>(header.features);
   const values = get<Float32Array>(header.values);
-  return (row: number): Reason[] | undefined => {
+  const typical = get<Float32Array>(header.typical);
+  return (row: number) => {
     const k = find(rows, row);
     if (k < 0) return undefined;
     const top = features.length / rows.length;
-    return Array.from(features.subarray(k * top, (k + 1) * top), (feature, j) => {
+    const reasons = Array.from(features.subarray(k * top, (k + 1) * top), (feature, j) => {
       const at = 2 * (k * top + j);
       return { name: names[feature], global: values[at], local: values[at + 1] };
     });
+    return { reasons, typical: pairAt(typical, k) };
   };
 }
 

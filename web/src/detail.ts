@@ -4,7 +4,7 @@ import type { App, Changed, Part } from "./app";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
-import { type Answers, weighed } from "./why";
+import { type Answers, unitsAt, weighed } from "./why";
 import { many, percent, score, short, signed } from "./words";
 
 const COLUMNS = 8;
@@ -60,7 +60,7 @@ export class Detail implements Part {
         fixed && h("button.plain", { label: "Close", onclick: () => this.#close() }, icon("close"))),
       h("div.what", face(app, row, true),
         h("div.numbers", {},
-          h("div.big", score(scores.value(row))),
+          h("div.big", score(scores.f[row])),
           h("div", `rank ${many(rank)} of ${many(data.n)}`),
           h("div.soft", `more central than ${percent(1 - rank / data.n)}`),
           p !== undefined && h("div.soft", `p-value ${short(p)}`))),
@@ -107,13 +107,13 @@ export class Detail implements Part {
     const why = this.answers.now(this.#row);
     const place = this.element.querySelector(".reasons");
     if (!why?.reasons.length || !place) return;
-    place.replaceChildren(h("h3", "Why, against the centre"), reasonsList(this.app, this.#row, weighed(why.reasons, this.app.state.t).slice(0, 5)));
+    place.replaceChildren(h("h3", "Why, against the centre"), reasonsList(this.app, this.#row, weighed(this.app, why.reasons, unitsAt(this.app, this.#row), why.typical).slice(0, 5)));
   }
 }
 
 /** Features and what they add or take, as bars. */
 export function reasonsList(app: App, row: number, reasons: { name: string; value: number }[]): HTMLElement {
-  const most = Math.max(Math.abs(reasons[0]?.value ?? 0), 1e-9);
+  const most = Math.abs(reasons[0]?.value ?? 0) || 1;
   return h("ul", ...reasons.map(({ name, value }) => {
     const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
     bar.style.width = `${(46 * Math.abs(value)) / most}%`;

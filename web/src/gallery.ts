@@ -50,7 +50,7 @@ export class Gallery {
     if (!item) {
       const spot = h("span.spot");
       spot.style.background = app.colourOf(row);
-      const button = h("button.card", h("span.hidden", `row ${app.data.id(row)} `), face(app, row), h("span.foot", spot, h("b", score(app.scores.value(row)))));
+      const button = h("button.card", h("span.hidden", `row ${app.data.id(row)} `), face(app, row), h("span.foot", spot, h("b", score(app.scores.f[row]))));
       button.addEventListener("click", (event) => this.pick(row, event));
       item = h("li", button);
       this.#made.set(row, item);

@@ -13,6 +13,11 @@ export interface Axes {
   reach: [number, number];
 }
 
+export interface Texts {
+  ends: StoredArray;
+  text: StoredArray;
+}
+
 export interface TextColumn {
   name: string;
   kind: "text";
@@ -62,6 +67,7 @@ export interface EmbeddedReasons {
   rows: StoredArray;
   features: StoredArray;
   values: StoredArray;
+  typical: StoredArray;
 }
 
 export interface EmbeddedNeighbours {
@@ -71,6 +77,7 @@ export interface EmbeddedNeighbours {
 
 export interface EmbeddedHeat {
   rows: StoredArray;
+  typical: StoredArray;
   width: number;
   height: number;
   values: StoredArray;
@@ -78,13 +85,17 @@ export interface EmbeddedHeat {
 
 export interface Mixing {
   local_weight: number | null;
-  veto: boolean;
+}
+
+export interface Inliers {
+  units: StoredArray;
+  contamination: number;
 }
 
 export interface Against {
   name: string;
   mixing: Mixing;
-  heads: StoredArray;
+  units: StoredArray;
 }
 
 export interface Header {
@@ -94,12 +105,12 @@ export interface Header {
   mixing: Mixing;
   axes: Axes;
   points: StoredArray;
-  heads: StoredArray;
+  units: StoredArray;
   columns: (TextColumn | CategoryColumn | NumberColumn)[];
   items: NoItems | TextItems | SeriesItems | PictureItems;
   features: string[];
   rows?: StoredArray;
-  inliers?: StoredArray;
+  inliers?: Inliers;
   reasons?: EmbeddedReasons | "ask";
   neighbours?: EmbeddedNeighbours | "ask";
   heat?: EmbeddedHeat;
@@ -108,6 +119,8 @@ export interface Header {
   what_if?: string[];
   way?: boolean;
   words?: boolean;
+  cells?: Record<string, Texts>;
+  keys?: Texts;
   whole?: boolean;
   against?: Against;
 }
@@ -126,13 +139,15 @@ export interface Heat {
 
 export interface Why {
   reasons: Reason[];
+  typical: [number, number];
   near: number[];
   heat?: Heat;
 }
 
 export interface WhatIf {
-  heads: [number, number];
+  units: [number, number];
   reasons: Reason[];
+  typical: [number, number];
 }
 
 export interface Word {
@@ -141,8 +156,29 @@ export interface Word {
   local: number;
 }
 
+export interface Words {
+  words: Word[];
+  typical: [number, number];
+}
+
 export interface Mark {
+  key: string;
   row: number;
   mark: "" | "outlier" | "fine" | "later";
   note: string;
+  version: number;
+}
+
+export interface Change {
+  key: string;
+  row: number;
+  mark?: "" | "outlier" | "fine" | "later";
+  note?: string;
+  was?: string;
+}
+
+export interface KeptMarks {
+  marks: Mark[];
+  where: string;
+  trouble: string;
 }

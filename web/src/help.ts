@@ -15,7 +15,7 @@ const KEYS: [string, string][] = [
 
 export function fillHelp(help: HTMLElement, app: App): void {
   const { axes, columns, n, inliers } = app.data;
-  const known = inliers ? ` Calibrated on ${plural(inliers[0].length, "row")}: false discovery rates can be chosen (${percent(0.05)} to begin with).` : "";
+  const known = inliers ? ` Calibrated on ${plural(inliers.g.length, "row")}: false discovery rates can be chosen (${percent(0.05)} to begin with).` : "";
   help.append(h("form", { method: "dialog" }, h("h2", "Centrality explorer"),
     h("p", "Each point is a row. Its centrality mixes two scores, global and local, by the dial t: at t = 0 a row is central that is near to everything, at t = 1 one that lies in a dense neighbourhood."),
     h("p", `The map is ${axes.names.join(" and ")} of ${many(n)} rows.${known}`),

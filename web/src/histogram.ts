@@ -5,7 +5,6 @@ import { any, type App, type Changed, type Part } from "./app";
 import { Brush, sharp } from "./brush";
 import { css, ODD, shade } from "./colours";
 import { h } from "./dom";
-import { scoreOf, TOP } from "./scores";
 import { many, percent, plural } from "./words";
 
 const BINS = 64;
@@ -75,7 +74,7 @@ export class Histogram implements Part {
       c.fillRect(b * bar + 0.5, HEIGHT - tall(some[b]), bar - 1, tall(some[b]));
     }
     if (app.limit) {
-      const x = Math.sqrt(scoreOf(Math.min(app.limit, TOP))) * width;
+      const x = Math.sqrt(Math.min(app.limit, 1)) * width;
       c.fillStyle = css(app.dark ? ODD.dark : ODD.light);
       c.fillRect(x - 1, 0, 2, HEIGHT);
     }

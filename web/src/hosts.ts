@@ -3,7 +3,8 @@
 
 import type { Changed } from "./app";
 import type { Data } from "./data";
-import type { Mark, Why } from "./header";
+import type { Change, KeptMarks, Mark, Why } from "./header";
+import { said } from "./marks";
 import type { State } from "./state";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -11,8 +12,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** Where marks are kept; `print` tells one set of rows from another. */
 export interface Keeper {
   where: string; // in words
-  load(print: string): Promise<Mark[]>;
-  save(marks: Mark[], print: string): void;
+  load(print: string): Promise<KeptMarks>;
+  save(change: Change, print: string): Promise<Mark | undefined>; // what is kept now; an error if nothing is
   follow?(act: (marks: Mark[]) => void): void; // somebody else has changed them
 }
 
@@ -23,6 +24,7 @@ export interface Host {
   picture?(row: number, full?: boolean): Promise<string | undefined>; // its address
   ask?<T>(what: "words" | "texts" | "what-if" | "way", row: number, given?: unknown): Promise<T>; // of the model itself
   why?(row: number): Promise<Why>;
+  csv?(rows: number[], t: number): Promise<string>; // these rows with their cells, as they came
   wanted?(data: Data): Partial<State>; // to begin with
   follow?(act: (change: Partial<State>) => void, data: Data): void; // somebody else has changed the state
   tell?(state: State, changed: Changed, data: Data): void;
@@ -33,24 +35,42 @@ export interface Host {
 }
 
 /** In the browser, as long as it lets us: some forbid it to pages from disk. */
-const inBrowser: Keeper = {
-  where: "kept in this browser",
-  load: (print) => Promise.resolve(JSON.parse(localStorage.getItem(`centrality ${print}`) ?? "[]") as Mark[]),
-  save: (marks, print) => {
-    try {
-      localStorage.setItem(`centrality ${print}`, JSON.stringify(marks));
-    } catch {
-      inBrowser.where = "not kept: this browser lets the page keep nothing, so save them as CSV";
-    }
-  },
-};
+function inBrowser(): Keeper {
+  const refused = new Error("This browser lets the page keep nothing: save them as CSV.");
+  const read = (print: string) => JSON.parse(localStorage.getItem(`centrality ${print}`) ?? "[]") as Mark[];
+  let place = "";
+  return {
+    where: "kept in this browser",
+    load: async (print) => {
+      place = `centrality ${print}`;
+      try {
+        return Promise.resolve({ marks: read(print), where: "", trouble: "" });
+      } catch {
+        throw refused;
+      }
+    },
+    save: async (change, print) => {
+      try {
+        const marks = read(print); // another tab may have written
+        const before = marks.find(({ key, row }) => (change.key ? key === change.key : row === change.row));
+        const version = 1 + marks.reduce((newest, mark) => Math.max(newest, mark.version), 0);
+        const now: Mark = { mark: "", note: "", ...before, key: change.key, row: change.row, ...said(change), version };
+        localStorage.setItem(`centrality ${print}`, JSON.stringify([...marks.filter((mark) => mark !== before), now]));
+        return Promise.resolve(now);
+      } catch {
+        throw refused;
+      }
+    },
+    follow: (act) => addEventListener("storage", ({ key, newValue }) => key === place && act(JSON.parse(newValue ?? "[]") as Mark[])),
+  };
+}
 
 /** A page that was exported: everything is in it. */
 export function fromFile(element: HTMLElement): Host {
   const text = element.textContent.trim();
   return {
     linked: true,
-    marks: inBrowser,
+    marks: inBrowser(),
     bytes: () => {
       element.remove(); // its text is no longer needed
       const known = Uint8Array as { fromBase64?: (text: string) => Bytes }; // younger than TypeScript's library
@@ -62,21 +82,20 @@ export function fromFile(element: HTMLElement): Host {
 /** A page that `centrality explore` serves. */
 export function fromServer(): Host {
   const ask = async (path: string, options?: RequestInit) => {
-    const answer = await fetch(path, options);
+    const answer = await fetch(path, options).catch(() => {
+      throw new Error("centrality explore does not answer. Is it still running?");
+    });
     if (!answer.ok) throw new Error((await answer.text()) || `The server answered ${answer.status}.`);
     return answer;
   };
-  let last = Promise.resolve(); // saved one after the other, so that the newest stays
   const marks: Keeper = {
-    where: "kept beside the model",
-    load: async () => (await ask("marks")).json() as Promise<Mark[]>,
-    save: (all) => {
-      const put = () => ask("marks", { method: "PUT", body: JSON.stringify(all) });
-      last = last.then(put).then(
-        () => void (marks.where = "kept beside the model"),
-        (error: Error) => void (marks.where = `not kept: ${error.message}`),
-      );
+    where: "",
+    load: async () => {
+      const kept = (await (await ask("marks")).json()) as KeptMarks;
+      marks.where = `kept ${kept.where}`;
+      return kept;
     },
+    save: async (change) => (await ask("marks", { method: "PUT", body: JSON.stringify(change) })).json() as Promise<Mark>,
   };
   return {
     linked: true,
@@ -86,6 +105,7 @@ export function fromServer(): Host {
     ask: async <T>(what: string, row: number, given?: unknown) =>
       (await ask(`${what}/${row}`, given === undefined ? {} : { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
     why: async (row) => (await ask(`why/${row}`)).json() as Promise<Why>,
+    csv: async (rows, t) => (await ask("selection", { method: "PUT", body: JSON.stringify({ rows, t }) })).text(),
   };
 }
 

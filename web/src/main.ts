@@ -1,6 +1,7 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
 import { App, type Part } from "./app";
+import { Banner } from "./banner";
 import { Beside } from "./beside";
 import { Cards } from "./cards";
 import { ColumnsPanel } from "./columns";
@@ -67,6 +68,7 @@ function build(app: App, live: HTMLElement): void {
   const controls = new Controls(app, map.layers);
   const dial = new Dial(app);
   const drawer = new Drawer(app, point);
+  const banner = new Banner(app);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),
     new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
@@ -74,8 +76,8 @@ function build(app: App, live: HTMLElement): void {
   map.element.append(detail.element);
   app.parts.push(map, beside, dial, detail);
   app.resting.push(() => beside.rest());
-  app.panels.push(controls, legend, ...panels, drawer);
-  app.root.replaceChildren(controls.element,
+  app.panels.push(banner, controls, legend, ...panels, drawer);
+  app.root.replaceChildren(banner.element, controls.element,
     h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
 }
 

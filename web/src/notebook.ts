@@ -2,7 +2,7 @@
 
 import type { Data } from "./data";
 import type { Host, Keeper, NotebookModel } from "./hosts";
-import type { Mark, Why } from "./header";
+import type { Change, Mark, Why } from "./header";
 import type { State } from "./state";
 
 interface Answer {
@@ -54,7 +54,7 @@ export function fromNotebook(model: NotebookModel): Host {
   return {
     linked: false,
     python: true,
-    marks: keeper(model, tell, listen),
+    marks: keeper(model, tell, listen, questions),
     bytes: () => {
       const view = model.get("_bytes") as DataView<ArrayBuffer>;
       return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
@@ -66,6 +66,7 @@ export function fromNotebook(model: NotebookModel): Host {
     },
     ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
     why: (row) => questions.ask({ row }, (answer) => answer.why!),
+    csv: (rows, t) => questions.ask({ ask: "selection", row: 0, given: { rows, t } }, ({ answer }) => answer as string),
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),
     follow: (act, data) => {
       const on = (name: "t" | "query" | "selection", read: () => Partial<State>) =>
@@ -117,23 +118,37 @@ function same(a: unknown, b: unknown): boolean {
   return a === b;
 }
 
+const PATIENCE = 10_000; // milliseconds that Python may be busy with something else
+
+const silence = () => new Promise<never>((_, fail) => setTimeout(() => fail(new Error("Python does not answer: it is busy, or gone.")), PATIENCE));
+
+/** What was said of rows, with something else for one of them; nothing said is no entry. */
+function put(all: unknown, row: number, said?: string): Said {
+  const { [row]: before = "", ...others } = (all ?? {}) as Said;
+  const now = said ?? before;
+  return now ? { ...others, [row]: now } : others;
+}
+
 function keeper(
   model: NotebookModel, tell: (changes: Record<string, unknown>) => void, listen: (event: string, then: () => void) => void,
+  questions: Questions,
 ): Keeper {
   const read = (): Mark[] => {
     const marks = (model.get("marks") ?? {}) as Said;
     const notes = (model.get("notes") ?? {}) as Said;
     const rows = new Set([...Object.keys(marks), ...Object.keys(notes)]);
-    return [...rows].map((row) => ({ row: Number(row), mark: (marks[row] ?? "") as Mark["mark"], note: notes[row] ?? "" }));
+    return [...rows].map((row) => ({ key: "", row: Number(row), mark: (marks[row] ?? "") as Mark["mark"], note: notes[row] ?? "", version: 0 }));
   };
   let sent = "";
   return {
     where: "in Python: widget.marks",
-    load: () => Promise.resolve(read()),
-    save: (all) => {
-      const part = (key: "mark" | "note") => Object.fromEntries(all.filter((one) => one[key]).map((one) => [one.row, one[key]]));
-      sent = JSON.stringify([part("mark"), part("note")]);
-      tell({ marks: part("mark"), notes: part("note") });
+    load: () => Promise.resolve({ marks: read(), where: "", trouble: "" }),
+    save: async ({ row, mark, note }: Change) => {
+      const changes = { marks: put(model.get("marks"), row, mark), notes: put(model.get("notes"), row, note) };
+      sent = JSON.stringify([changes.marks, changes.notes]);
+      tell(changes);
+      await Promise.race([questions.ask({ ask: "kept", row: 0, given: {} }, () => undefined), silence()]);
+      return undefined;
     },
     follow: (act) => {
       const changed = () => JSON.stringify([model.get("marks") ?? {}, model.get("notes") ?? {}]) !== sent && act(read());

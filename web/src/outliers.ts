@@ -2,7 +2,6 @@
 
 import { any, type App, type Changed, type Part } from "./app";
 import { h, on } from "./dom";
-import { scoreOf } from "./scores";
 import { many, plural, score, short } from "./words";
 
 const LEAST = 0.0001; // level that can be typed
@@ -50,14 +49,14 @@ export class Outliers implements Part {
     this.#level.ariaInvalid = String(Boolean(this.#wrong));
     const count = scores.count(limit);
     this.#said.textContent = !state.rule ? "None is called an outlier until you choose how."
-      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(scoreOf(limit))}` : `0 outliers: ${this.#why()}`);
+      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(Math.min(limit, 1))}` : `0 outliers: ${this.#why()}`);
   }
 
   /** Why a rule calls no row an outlier. */
   #why(): string {
-    const { data, state } = this.app;
-    if (state.rule === "share") return `${short(state.level)} of ${plural(data.n, "row")} is less than one.`;
-    const known = data.inliers![0].length;
+    const { data, scores, state } = this.app;
+    if (state.rule === "share") return "the most peripheral rows have equal scores.";
+    const { known } = scores;
     const least = 1 / (known + 1);
     const needed = Math.ceil((data.n * least) / state.level);
     if (least > state.level || needed > data.n) return `${plural(known, "calibration row")} give no p-value below ${short(least)}.`;

@@ -2,8 +2,7 @@
 
 import { type Map, ODD, palette } from "./colours";
 import type { Data } from "./data";
-import { roomOf, SHADER, shareOf } from "./mixing";
-import { scoreOf } from "./scores";
+import { SHADER, shareOf } from "./mixing";
 
 export interface Look {
   t: number;
@@ -14,7 +13,7 @@ export interface Look {
   byScore: boolean; // or by the values that `paint` got
   range: [number, number]; // of what is painted, from one end of the colours to the other
   brush: [number, number]; // scores outside are faint
-  limit: number; // steps below are ringed; 0 for none
+  limit: number; // scores below are ringed; 0 for none
   chosen: boolean; // there is a selection: the others step back
   dark: boolean;
 }
@@ -23,7 +22,7 @@ export const FILTERED = 1; // states of a row
 export const SELECTED = 2;
 
 const VERTEX = `#version 300 es
-in vec2 position; in vec2 heads; in float value; in float state;
+in vec2 position; in vec2 units; in float value; in float state;
 uniform float size, byScore, limit, chosen, alpha;
 uniform vec2 center, scale, range, brush;
 uniform vec3 faint;
@@ -31,7 +30,7 @@ uniform sampler2D colours;
 ${SHADER}
 flat out vec4 colour; flat out float wide; flat out float ring;
 void main() {
-  float f = mixed(heads);
+  float f = mixed(units);
   bool selected = state >= 2.0;
   bool away = mod(state, 2.0) > 0.5 || f < brush.x || f > brush.y;
   bool odd = limit > 0.0 && f < limit;
@@ -93,10 +92,10 @@ export class Points {
     gl.useProgram(this.#program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.#attribute("position", this.#paired(data.x, data.y, Float32Array), 2, gl.FLOAT, false);
-    this.#attribute("heads", this.#paired(data.g, data.l, Uint16Array), 2, gl.UNSIGNED_SHORT, true);
-    this.#values = this.#attribute("value", new Float32Array(n), 1, gl.FLOAT, false);
-    this.#states = this.#attribute("state", new Uint8Array(n), 1, gl.UNSIGNED_BYTE, false);
+    this.#attribute("position", this.#paired(data.x, data.y), 2, gl.FLOAT);
+    this.#attribute("units", this.#paired(data.g, data.l), 2, gl.FLOAT);
+    this.#values = this.#attribute("value", new Float32Array(n), 1, gl.FLOAT);
+    this.#states = this.#attribute("state", new Uint8Array(n), 1, gl.UNSIGNED_BYTE);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, 4 * n, gl.DYNAMIC_DRAW);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -148,11 +147,10 @@ export class Points {
     const one = (name: string, value: number) => gl.uniform1f(this.#where(name), value);
     const two = (name: string, [a, b]: [number, number]) => gl.uniform2f(this.#where(name), a, b);
     one("share", shareOf(data.mixing, look.t));
-    one("room", roomOf(data.mixing, look.t));
     one("soft", data.mixing.local_weight === null ? 0 : 1);
     one("size", look.size / Math.sqrt(Math.max(share, 0.25)));
     one("byScore", look.byScore ? 1 : 0);
-    one("limit", look.limit && scoreOf(look.limit - 0.5));
+    one("limit", look.limit * (1 - 2e-6)); // the row at the limit stays above it, whatever float32 makes of it
     one("chosen", look.chosen ? 1 : 0);
     one("alpha", data.n > 50_000 ? 0.75 : 0.88);
     two("center", look.center);
@@ -182,8 +180,8 @@ export class Points {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, palette(look.map, look.dark));
   }
 
-  #paired<T extends Float32Array | Uint16Array>(a: T, b: T, kind: new (n: number) => T): T {
-    const out = new kind(2 * a.length);
+  #paired(a: Float32Array, b: Float32Array): Float32Array {
+    const out = new Float32Array(2 * a.length);
     for (let s = 0; s < a.length; s++) {
       out[2 * s] = a[this.#slots[s]];
       out[2 * s + 1] = b[this.#slots[s]];
@@ -191,14 +189,14 @@ export class Points {
     return out;
   }
 
-  #attribute(name: string, values: ArrayBufferView, size: number, type: number, unit: boolean): WebGLBuffer {
+  #attribute(name: string, values: ArrayBufferView, size: number, type: number): WebGLBuffer {
     const gl = this.#gl;
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
     const at = gl.getAttribLocation(this.#program, name);
     gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, type, unit, 0, 0);
+    gl.vertexAttribPointer(at, size, type, false, 0, 0);
     return buffer;
   }
 

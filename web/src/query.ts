@@ -3,7 +3,8 @@
 //   red car    name:smith    age>30    price<=9.5    "two words"    "column name":value    -word    a or b    centrality<.1
 
 import type { Column, Data } from "./data";
-import { scoreOf, type Scores } from "./scores";
+import { mixer } from "./mixing";
+import type { Scores } from "./scores";
 
 type Test = (row: number) => boolean;
 const TERM = /(-?)(?:("[^"]*"|[^\s:<>=!"]+)(!=|>=|<=|:|=|>|<))?("[^"]*"|[^\s"]+)/g;
@@ -59,9 +60,12 @@ function holds(column: Column, word: string): Test {
 
 /** Scores can be asked for like columns, unless a column has their name. */
 function scored(name: string, data: Data, scores?: Scores): ((row: number) => number) | undefined {
-  if (name === "global") return (row) => scoreOf(data.g[row]);
-  if (name === "local") return (row) => scoreOf(data.l[row]);
-  return name === "centrality" && scores ? (row) => scores.value(row) : undefined;
+  const t = ["global", "local"].indexOf(name);
+  if (t >= 0) {
+    const f = mixer(data.mixing, t);
+    return (row) => f(data.g[row], data.l[row]);
+  }
+  return name === "centrality" && scores ? (row) => scores.f[row] : undefined;
 }
 
 function condition(name: string, sign: string, value: string, data: Data, scores?: Scores): Test {

@@ -3,10 +3,10 @@
 import { any, type App, type Changed, type Part } from "./app";
 import { comparison } from "./compare";
 import { h, icon, on } from "./dom";
-import type { Word } from "./header";
+import type { Words } from "./header";
 import type { Said } from "./marks";
 import { save } from "./save";
-import { type Answers, sentences, weighed } from "./why";
+import { type Answers, NO_WORDS, sentences, unitsAt, weighed } from "./why";
 import { many, percent, plural, score } from "./words";
 
 const FIRST = 100; // rows to review while no threshold says how many
@@ -18,14 +18,14 @@ export class Queue implements Part {
   readonly #progress = h("span.said", { role: "status" });
   readonly #bar = h("progress", { max: 1, value: 0, label: "Reviewed" });
   readonly #row = h("div.reviewed");
-  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row", maxlength: 1000 });
+  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
   readonly #verdicts: HTMLButtonElement[];
   readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
   readonly #kept = h("span.said");
   #rows: number[] = []; // to be reviewed, from the most peripheral on
   #places = new Map<number, number>();
   #shown = -1;
-  #words: Word[] = []; // of the row that is shown, once they are known
+  #words: Words = NO_WORDS; // of the row that is shown, once they are known
 
   constructor(
     private readonly app: App,
@@ -71,7 +71,8 @@ export class Queue implements Part {
     this.#progress.textContent = all ? `${place === undefined ? "" : `row ${many(place + 1)}, `}${many(done)} of ${many(all)} done: ${said}` : "no row to review";
     this.#bar.value = all ? done / all : 0;
     this.#undo.disabled = !marks.canUndo;
-    this.#kept.textContent = this.app.host.marks.where;
+    const elsewhere = marks.missing ? `; ${plural(marks.missing, "mark")} of rows that are not here, kept as well` : "";
+    this.#kept.textContent = marks.trouble ? "not kept, see above" : `${this.app.host.marks.where}${elsewhere}`;
   }
 
   #show(row: number): void {
@@ -83,7 +84,7 @@ export class Queue implements Part {
     });
     this.#note.disabled = row < 0;
     if (document.activeElement !== this.#note || row !== this.#shown) this.#note.value = note;
-    if (row !== this.#shown) this.#words = [];
+    if (row !== this.#shown) this.#words = NO_WORDS;
     this.#shown = row;
     if (row < 0) {
       this.#row.replaceChildren(this.#rows.length ? h("button.start", { onclick: () => this.#go(this.#open(-1)) }, `Review ${plural(this.#rows.length, "row")}`) : h("p.none", "No rows left by the filter."));
@@ -94,7 +95,7 @@ export class Queue implements Part {
     void this.answers.ask(row).then((why) => why && again());
     void this.answers.words(row).then((words) => {
       this.#words = words;
-      if (words.length) again();
+      if (words.words.length) again();
     });
   }
 
@@ -102,9 +103,9 @@ export class Queue implements Part {
     const { app } = this;
     const { scores, data } = app;
     const why = this.answers.now(row);
-    const reasons = why ? weighed(why.reasons, app.state.t) : [];
+    const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
     const p = scores.pValue(row);
-    const facts = [`Row ${many(data.id(row))}`, `centrality ${score(scores.value(row))}`, `rank ${many(scores.rank(row))} of ${many(data.n)}`,
+    const facts = [`Row ${many(data.id(row))}`, `centrality ${score(scores.f[row])}`, `rank ${many(scores.rank(row))} of ${many(data.n)}`,
       ...(p === undefined ? [] : [`p-value ${percent(p)}`])];
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
@@ -114,7 +115,7 @@ export class Queue implements Part {
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
-        h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.value(near))})`))) || "");
+        h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.f[near])})`))) || "");
   }
 
   /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */

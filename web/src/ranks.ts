@@ -4,7 +4,7 @@ import type { Data } from "./data";
 import type { App } from "./app";
 import { h, s } from "./dom";
 import { mixer } from "./mixing";
-import { STEPS } from "./scores";
+import { stepOf, STEPS } from "./scores";
 import { percent } from "./words";
 
 const AT = 21; // values of t at which places are counted
@@ -44,7 +44,7 @@ export class RankChart {
   #place(row: number, k: number): number {
     const { data } = this.app;
     this.#below ??= Array.from({ length: AT }, (_, j) => counted(data, j / (AT - 1)));
-    const step = mixer(data.mixing, k / (AT - 1))(data.g[row], data.l[row]);
+    const step = stepOf(mixer(data.mixing, k / (AT - 1))(data.g[row], data.l[row]));
     const below = this.#below[k];
     return (below[step] + below[step + 1]) / 2 / data.n;
   }
@@ -52,8 +52,8 @@ export class RankChart {
 
 function counted({ g, l, mixing }: Data, t: number): Uint32Array {
   const below = new Uint32Array(STEPS + 1);
-  const step = mixer(mixing, t);
-  for (let i = 0; i < g.length; i++) below[step(g[i], l[i]) + 1]++;
+  const f = mixer(mixing, t);
+  for (let i = 0; i < g.length; i++) below[stepOf(f(g[i], l[i])) + 1]++;
   for (let k = 0; k < STEPS; k++) below[k + 1] += below[k];
   return below;
 }

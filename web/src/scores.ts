@@ -1,70 +1,91 @@
-// f(x, t), the mixture of both heads (mixing.ts), for every row, in 65536 steps: sorting, counting and thresholds follow from one
-// count of how many rows stand on each step. Steps are even in the root of f: odd rows have small scores, and are told
-// apart down to a ten-billionth.
+// f(x, t), by the formula of mixing.ts, for every row, and what follows: ranks, thresholds, p-values. Scores are exact; each
+// also stands on one of 65536 steps, and how many rows stand on each finds places without sorting all of them.
 
 import type { Data } from "./data";
 import { mixer } from "./mixing";
 
 export const STEPS = 65536;
-export const TOP = STEPS - 1;
+const TOP = STEPS - 1;
+const FEW = 64; // rows that are put in order one by one
+const ROUNDING = 1 + 1e-12; // what is equal in exact arithmetic must not miss a bound by a bit
 
-/** The score that a step stands for, and the nearest step of a score. */
-export const scoreOf = (step: number) => (step / TOP) ** 2;
-export const stepOf = (score: number) => Math.round(Math.sqrt(score) * TOP);
+/** The step of a score. They are even in its root: odd rows have small scores. */
+export const stepOf = (score: number) => (Math.sqrt(Math.min(1, Math.max(0, score))) * TOP + 0.5) | 0;
+
+/** The lowest score of a step. */
+const lowest = (step: number) => Math.max(0, (step - 0.5) / TOP) ** 2;
 
 export class Scores {
   t = -1;
-  readonly f: Uint16Array; // of each row
+  readonly f: Float64Array; // of each row
+  readonly #steps: Uint16Array;
   readonly #order: Uint32Array;
   readonly #below = new Uint32Array(STEPS + 1); // how many rows stand below each step
   #sorted = -1; // the t that the order is of
+  #inliers?: Float64Array; // at this t, from the least central on
 
   constructor(private readonly data: Data) {
-    this.f = new Uint16Array(data.n);
+    this.f = new Float64Array(data.n);
+    this.#steps = new Uint16Array(data.n);
     this.#order = new Uint32Array(data.n);
   }
 
   at(t: number): void {
     if (t === this.t) return;
     this.t = t;
-    this.#mix(this.data.g, this.data.l, this.f);
-    count(this.f, this.#below);
+    this.#inliers = undefined;
+    const { g, l, mixing } = this.data;
+    const f = mixer(mixing, t);
+    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf((this.f[i] = f(g[i], l[i])));
+    count(this.#steps, this.#below);
   }
 
   /** Rows from the most peripheral to the most central; put in order when somebody asks. */
   get order(): Uint32Array {
     if (this.#sorted !== this.t) {
       this.#sorted = this.t;
+      const [order, f] = [this.#order, this.f];
       const next = this.#below.slice();
-      for (let i = 0; i < this.f.length; i++) this.#order[next[this.f[i]]++] = i;
+      for (let i = 0; i < f.length; i++) order[next[this.#steps[i]]++] = i;
+      for (let s = 0; s < STEPS; s++) arrange(order, this.#below[s], this.#below[s + 1], f);
     }
     return this.#order;
+  }
+
+  /** The rows on a step, from the least central on. */
+  #on(step: number): number[] {
+    const rows: number[] = [];
+    for (let i = 0; i < this.f.length; i++) if (this.#steps[i] === step) rows.push(i);
+    return rows.sort((a, b) => this.f[a] - this.f[b]);
   }
 
   /** The most peripheral rows that are visible, or the most central: the first few, without putting all in order. */
   ends(most: number, central: boolean, visible?: Uint8Array): number[] {
     const { f } = this;
-    const below = visible ? count(f, new Uint32Array(STEPS + 1), visible) : this.#below;
+    const below = visible ? count(this.#steps, new Uint32Array(STEPS + 1), visible) : this.#below;
     const all = below[STEPS];
     // The step within which there are enough of them, seen from either end.
     const step = central ? place(below, Math.max(0, all - most)) : place(below, Math.min(most, all) - 1);
     const rows: number[] = [];
-    let ties = 0; // on that step: no more of them than could be shown
     for (let i = 0; i < f.length; i++) {
-      if ((central ? f[i] < step : f[i] > step) || (visible && !visible[i])) continue;
-      if (f[i] !== step || ties++ < most) rows.push(i);
+      if ((central ? this.#steps[i] >= step : this.#steps[i] <= step) && (!visible || visible[i])) rows.push(i);
     }
     rows.sort((a, b) => (central ? f[b] - f[a] : f[a] - f[b]) || a - b);
     return rows.slice(0, most);
   }
 
-  value(row: number): number {
-    return scoreOf(this.f[row]);
-  }
-
   /** 1 for the most central row; rows of equal score share a rank. */
   rank(row: number): number {
-    return this.f.length - this.#below[this.f[row] + 1] + 1;
+    return this.f.length - this.count(this.f[row], true) + 1;
+  }
+
+  /** How many rows score less; or no more. */
+  count(score: number, orEqual = false): number {
+    if (score > 1) return this.f.length;
+    const step = stepOf(score);
+    let below = this.#below[step];
+    for (let i = 0; i < this.f.length; i++) if (this.#steps[i] === step && (this.f[i] < score || (orEqual && this.f[i] === score))) below++;
+    return below;
   }
 
   /** How many rows stand in each of `bins` equal parts of the steps: of the root of f, so that odd rows have room. */
@@ -72,7 +93,7 @@ export class Scores {
     const out = new Float64Array(bins);
     if (visible) {
       const part = STEPS / bins;
-      for (let i = 0; i < this.f.length; i++) out[Math.floor(this.f[i] / part)] += visible[i];
+      for (let i = 0; i < this.f.length; i++) out[Math.floor(this.#steps[i] / part)] += visible[i];
       return out;
     }
     const start = (b: number) => Math.ceil((b * STEPS) / bins);
@@ -80,50 +101,82 @@ export class Scores {
     return out;
   }
 
+  /** A score that this share of the rows does not reach, to a step: for colours. */
   quantile(share: number): number {
-    return scoreOf(place(this.#below, Math.round(share * (this.f.length - 1))));
+    return lowest(place(this.#below, Math.round(share * (this.f.length - 1))) + 0.5);
   }
 
-  /** The step below which this share of the rows stands. */
+  /** The score below which this share of the rows lies: between two rows where it falls there, as in numpy. */
   limitByShare(share: number): number {
-    const wanted = Math.round(share * this.f.length);
-    return wanted < this.f.length ? place(this.#below, wanted) : STEPS;
+    const at = share * (this.f.length - 1);
+    const [low, high] = [Math.floor(at), Math.ceil(at)].map((k) => {
+      const step = place(this.#below, k);
+      return this.f[this.#on(step)[k - this.#below[step]]];
+    });
+    return low + (high - low) * (at - Math.floor(at));
   }
 
-  /** The step below which Benjamini and Hochberg call rows outliers: p-values rise with the step. */
+  /** The score of the first row that Benjamini and Hochberg do not call an outlier. */
   limitByFdr(fdr: number): number {
-    const known = this.data.inliers;
-    if (!known) return 0;
-    const inliers = new Uint16Array(known[0].length);
-    this.#mix(known[0], known[1], inliers);
-    const inliersBelow = count(inliers, new Uint32Array(STEPS + 1));
+    const { f } = this;
+    if (!this.data.inliers) return 0;
+    const passes = (score: number, rows: number) => this.#pValue(score) <= ((fdr * rows) / f.length) * ROUNDING;
     for (let step = TOP; step >= 0; step--) {
-      const p = (1 + inliersBelow[step + 1]) / (inliers.length + 1);
-      const rows = this.#below[step + 1];
-      if (rows > this.#below[step] && p <= ((fdr * rows) / this.f.length) * (1 + 1e-12)) return step + 1;
+      const [first, end] = [this.#below[step], this.#below[step + 1]];
+      if (first === end || !passes(lowest(step), end)) continue; // no row here can pass
+      const rows = this.#on(step);
+      for (let k = rows.length - 1; k >= 0; k--) if (passes(f[rows[k]], first + k + 1)) return this.#next(f[rows[k]]);
     }
     return 0;
   }
 
-  /** The share of calibration rows that are no more central: a conformal p-value. */
+  /** The lowest score above this one; above all if there is none. */
+  #next(score: number): number {
+    let next = 2;
+    for (const one of this.f) if (one > score && one < next) next = one;
+    return next;
+  }
+
+  /** The share of calibration rows that are no more central, the row itself among them: a conformal p-value. */
   pValue(row: number): number | undefined {
-    const known = this.data.inliers;
-    if (!known) return undefined;
-    const step = mixer(this.data.mixing, this.t);
-    let no_more = 0;
-    for (let i = 0; i < known[0].length; i++) {
-      if (step(known[0][i], known[1][i]) <= this.f[row]) no_more++;
+    return this.data.inliers && this.#pValue(this.f[row]);
+  }
+
+  /** How many calibration rows count. */
+  get known(): number {
+    return this.#calibrated().length;
+  }
+
+  #pValue(score: number): number {
+    const inliers = this.#calibrated();
+    let [low, high] = [0, inliers.length]; // how many are no more central
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (inliers[middle] <= score) low = middle + 1;
+      else high = middle;
     }
-    return (1 + no_more) / (known[0].length + 1);
+    return (1 + low) / (inliers.length + 1);
   }
 
-  count(limit: number): number {
-    return this.#below[Math.min(STEPS, Math.max(0, limit))];
+  #calibrated(): Float64Array {
+    if (!this.#inliers) {
+      const { g, l, contamination } = this.data.inliers!;
+      const f = mixer(this.data.mixing, this.t);
+      const all = Float64Array.from(g, (global, k) => f(global, l[k])).sort();
+      this.#inliers = all.subarray(Math.floor(contamination * all.length));
+    }
+    return this.#inliers;
   }
+}
 
-  #mix(g: Uint16Array, l: Uint16Array, out: Uint16Array): void {
-    const step = mixer(this.data.mixing, this.t);
-    for (let i = 0; i < g.length; i++) out[i] = step(g[i], l[i]);
+/** Put a part of the rows in the order of their scores; equal ones stay as they stand. */
+function arrange(rows: Uint32Array, start: number, end: number, f: Float64Array): void {
+  if (end - start > FEW) return void rows.subarray(start, end).sort((a, b) => f[a] - f[b] || a - b);
+  for (let i = start + 1; i < end; i++) {
+    const row = rows[i];
+    let j = i;
+    for (; j > start && f[rows[j - 1]] > f[row]; j--) rows[j] = rows[j - 1];
+    rows[j] = row;
   }
 }
 
@@ -150,9 +203,11 @@ function place(below: Uint32Array, k: number): number {
 
 /** By how much each row's place changes from global to local, from -1 (to the back) to 1 (to the front). */
 export function moves(data: Data): Float32Array {
-  const places = [data.g, data.l].map((values) => {
-    const below = count(values, new Uint32Array(STEPS + 1));
-    return Float32Array.from(values, (v) => (below[v] + below[v + 1]) / 2);
+  const places = [0, 1].map((t) => {
+    const f = mixer(data.mixing, t);
+    const steps = Uint16Array.from(data.g, (global, row) => stepOf(f(global, data.l[row])));
+    const below = count(steps, new Uint32Array(STEPS + 1));
+    return Float32Array.from(steps, (step) => (below[step] + below[step + 1]) / 2);
   });
   return Float32Array.from(places[0], (place, i) => (places[1][i] - place) / data.n);
 }

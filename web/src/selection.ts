@@ -1,6 +1,7 @@
 // The selected rows: how many, how central, in what they differ from the others; and their way out.
 
 import { any, type App, type Changed, type Part } from "./app";
+import type { Column } from "./data";
 import { differences } from "./differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
@@ -11,6 +12,7 @@ import { csv, percent, plain, plural, score, short } from "./words";
 export class Selection implements Part {
   readonly element = h("section.selection", { label: "Selection", hidden: true });
 
+  readonly #wrong = h("p.wrong", { role: "alert" });
   readonly #sets: Sets;
 
   constructor(private readonly app: App) {
@@ -24,7 +26,8 @@ export class Selection implements Part {
     if (!any(changed, "selection", "t")) return;
     this.#sets.show();
     if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.element);
-    const sorted = Float64Array.from(selection, (row) => app.scores.value(row)).sort();
+    this.#wrong.textContent = "";
+    const sorted = Float64Array.from(selection, (row) => app.scores.f[row]).sort();
     const middle = sorted[sorted.length >> 1];
     const fact = (name: string, value: string) => [h("dt", name), h("dd", value)];
     const count = selection.length;
@@ -37,17 +40,27 @@ export class Selection implements Part {
         h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
         app.host.python && h("span.said", "in Python: widget.selection"),
         h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")),
-      this.#sets.element);
+      this.#wrong, this.#sets.element);
   }
 
+  /** Cells leave as they came: the host has them, or the page itself if it was exported. */
   #save(): void {
     const { app } = this;
+    const rows = Array.from(app.state.selection);
+    const text = app.host.csv?.(rows, app.state.t) ?? Promise.resolve(this.#written(rows));
+    text.then((lines) => save("selection.csv", new Blob([lines], { type: "text/csv" })),
+      (error: Error) => (this.#wrong.textContent = `Not saved: ${error.message}`));
+  }
+
+  #written(rows: number[]): string {
+    const { app } = this;
     const { data, state } = app;
-    const head = ["row", "global", "local", `centrality_${short(state.t)}`, ...data.columns.map((c) => c.name)];
-    const lines = Array.from(state.selection, (row) => [
-      data.id(row), ...heads(app, row).map(plain), plain(app.scores.value(row)),
-      ...data.columns.map((c) => (c.kind === "number" ? plain(c.values![row]) : c.text(row))),
-    ]);
-    save("selection.csv", new Blob([csv([head, ...lines])], { type: "text/csv" }));
+    const name = state.t === data.t ? "centrality" : `centrality_t${short(100 * state.t).replace(".", "_")}`;
+    const names = new Set(data.columns.map((c) => c.name));
+    const head = ["row", "global", "local", name].map((own) => (names.has(own) ? `centrality ${own}` : own));
+    const cell = (c: Column, row: number) => data.cells[c.name]?.(row) ?? (c.kind === "number" ? plain(c.values![row], c.values instanceof Float32Array) : c.text(row));
+    return csv([[...head, ...names], ...rows.map((row) => [
+      data.id(row), ...[...heads(app, row), app.scores.f[row]].map((f) => plain(f, false)), ...data.columns.map((c) => cell(c, row)),
+    ])]);
   }
 }

@@ -100,7 +100,7 @@ export class Table {
       cell = cell!.nextElementSibling;
     };
     put(many(app.data.id(row)));
-    put(score(app.scores.value(row)));
+    put(score(app.scores.f[row]));
     put(app.marks.of(row).mark);
     for (const column of this.#columns) put(column.text(row));
   }

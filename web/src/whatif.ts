@@ -8,7 +8,6 @@ import { reasonsList } from "./detail";
 import { h, on } from "./dom";
 import type { WhatIf as Answer } from "./header";
 import { mixer } from "./mixing";
-import { scoreOf, stepOf } from "./scores";
 import { weighed } from "./why";
 import { day, many, percent, plain, score } from "./words";
 
@@ -132,12 +131,12 @@ export class WhatIf implements Part {
     if (!this.#answer || this.#row < 0) return;
     const { app } = this;
     const { t } = app.state;
-    const { heads, reasons } = this.#answer;
-    const step = mixer(app.data.mixing, t)(stepOf(heads[0]), stepOf(heads[1]));
+    const { units, reasons, typical } = this.#answer;
+    const now = mixer(app.data.mixing, t)(...units);
     const above = (below: number) => `more central than ${percent(app.scores.count(below) / app.data.n)}`;
     const was = app.scores.f[this.#row];
-    this.#outcome.replaceChildren(h("b", score(scoreOf(step))), ` ${above(step)} of the rows`,
-      h("span.said", Object.keys(this.#values).length ? `as it is: ${score(scoreOf(was))}, ${above(was)}` : "as it is"));
-    this.#reasons.replaceChildren(...(reasons.length ? [h("h3", "Why, against the centre"), reasonsList(app, -1, weighed(reasons, t).slice(0, 6))] : []));
+    this.#outcome.replaceChildren(h("b", score(now)), ` ${above(now)} of the rows`,
+      h("span.said", Object.keys(this.#values).length ? `as it is: ${score(was)}, ${above(was)}` : "as it is"));
+    this.#reasons.replaceChildren(...(reasons.length ? [h("h3", "Why, against the centre"), reasonsList(app, -1, weighed(app, reasons, units, typical).slice(0, 6))] : []));
   }
 }

@@ -1,14 +1,16 @@
 // Why a row scores as it does, and what lies near it: from the page's own bytes, or asked of the host and remembered.
 
 import type { App } from "./app";
-import type { Heat, Reason, Why, Word } from "./header";
+import type { Heat, Reason, Why, Words } from "./header";
+import { type Pair, weigher } from "./mixing";
 import { day, number, percent, signed } from "./words";
 
 const REMEMBERED = 500; // answers
+export const NO_WORDS: Words = { words: [], typical: [0, 0] };
 
 export class Answers {
   readonly #known = new Map<number, Why>();
-  readonly #words = new Map<number, Promise<Word[]>>();
+  readonly #words = new Map<number, Promise<Words>>();
   readonly #asked = new Map<number, Promise<Why | undefined>>();
 
   constructor(private readonly app: App) {}
@@ -19,7 +21,8 @@ export class Answers {
     const known = this.#known.get(row);
     if (known || data.asks) return known;
     const [reasons, near, heat] = [data.reasons?.(row), data.near?.(row), data.heat?.(row)];
-    return reasons || near || heat ? { reasons: reasons ?? [], near: near ?? [], ...(heat && { heat }) } : undefined;
+    if (!reasons && !near && !heat) return undefined;
+    return { reasons: [], typical: [0, 0], near: near ?? [], ...heat, ...reasons };
   }
 
   async ask(row: number): Promise<Why | undefined> {
@@ -34,11 +37,11 @@ export class Answers {
   }
 
   /** What each word of a row's text adds; nothing where nobody can tell. */
-  async words(row: number): Promise<Word[]> {
+  async words(row: number): Promise<Words> {
     const { host, data } = this.app;
-    if (!data.words || !host.ask) return [];
+    if (!data.words || !host.ask) return NO_WORDS;
     if (!this.#words.has(row)) {
-      this.#words.set(row, host.ask<Word[]>("words", row).catch(() => []));
+      this.#words.set(row, host.ask<Words>("words", row).catch(() => NO_WORDS));
       if (this.#words.size > REMEMBERED) this.#words.delete(this.#words.keys().next().value!);
     }
     return this.#words.get(row)!;
@@ -56,20 +59,27 @@ export interface Weighed {
   value: number; // what the feature adds to the score at this t, or takes from it
 }
 
+/** What things that contribute to the units of a row add to its score at this t. */
+export const adding = ({ data, state }: App, units: Pair, typical: Pair) => weigher(data.mixing, state.t, units, typical);
+
+export const unitsAt = ({ data }: App, row: number): Pair => [data.g[row], data.l[row]];
+
 /** Reasons at this t, the strongest first; those that hardly count are left out. */
-export function weighed(reasons: Reason[], t: number): Weighed[] {
-  const values = reasons.map(({ name, global, local }) => ({ name, value: (1 - t) * global + t * local }));
+export function weighed(app: App, reasons: Reason[], units: Pair, typical: Pair): Weighed[] {
+  const at = adding(app, units, typical);
+  const values = reasons.map(({ name, global, local }) => ({ name, value: at(global, local) }));
   values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const most = Math.max(Math.abs(values[0]?.value ?? 0), 1e-9);
+  const most = Math.abs(values[0]?.value ?? 0);
   return values.filter(({ value }) => Math.abs(value) > 0.02 * most);
 }
 
-/** What each pixel or moment adds at this t, from -1 to 1. */
-export function warmth({ width, height, values }: Heat, t: number): Float32Array {
+/** What each pixel or moment adds at this t, as a share of the most that one of them does. */
+export function warmth(app: App, { width, height, values }: Heat, units: Pair, typical: Pair): Float64Array {
   const size = width * height;
-  const at = Float32Array.from({ length: size }, (_, k) => ((1 - t) * (values[k] - 128) + t * (values[size + k] - 128)) / 127);
-  const most = at.reduce((a, v) => Math.max(a, Math.abs(v)), 1e-6);
-  return at.map((v) => v / most);
+  const at = adding(app, units, typical);
+  const added = Float64Array.from({ length: size }, (_, k) => at(values[k], values[size + k]));
+  const most = added.reduce((a, v) => Math.max(a, Math.abs(v)), 0) || 1;
+  return added.map((v) => v / most);
 }
 
 /** A value of a column and what is usual there, in the data's own terms; "" where that cannot be said. */

@@ -36,5 +36,16 @@ const quoted = (text: string) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"
 export const csv = (lines: (string | number)[][]) =>
   [...lines.map((line) => line.map((cell) => quoted(String(cell))).join(",")), ""].join("\n");
 
-/** A number as a file has it: to float32's precision, and nothing for a gap. */
-export const plain = (value: number) => (isNaN(value) ? "" : String(Number(value.toPrecision(7))));
+/** A text with an apostrophe before it if a spreadsheet would compute it; a number is none of these. */
+export const harmless = (text: string) =>
+  (/^'*[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? `'${text}` : text);
+
+/** A number as a file has it, nothing for a gap: all its digits, or as few as tell it from all others of float32. */
+export function plain(value: number, single = true): string {
+  if (isNaN(value)) return "";
+  for (let digits = single ? 6 : 17; digits < 10; digits++) {
+    const text = Number(value.toPrecision(digits));
+    if (Math.fround(text) === value) return String(text);
+  }
+  return String(value);
+}

@@ -1,31 +1,51 @@
 import { expect, test } from "vitest";
 
-import { mixer } from "../src/mixing";
-import { scoreOf, stepOf, TOP } from "../src/scores";
+import { mixer, type Pair, weigher } from "../src/mixing";
 
-const SOFT = { local_weight: 3, veto: true };
-const at = (g: number, l: number, t: number, mixing: { local_weight: number | null; veto: boolean } = SOFT) =>
-  scoreOf(mixer(mixing, t)(stepOf(g), stepOf(l)));
+const SOFT = { local_weight: 3 };
+const LINEAR = { local_weight: null };
 
-test("soft heads are mixed in units, where the local one counts three times", () => {
-  // Units -1 and -3 are 1/4 and 1/8; at t = 1/2 their mixture is (-1 - 3 · 3) / 4 = -2.5, which is 1/7.
-  expect(at(1 / 4, 1 / 8, 0.5)).toBeCloseTo(1 / 7, 4);
-  // And above the median row: units 0.5 and 0.5 stay what they are.
-  expect(at(0.74, 0.74, 0.3)).toBeCloseTo(0.74, 4);
+test("units are mixed linearly, the local ones count three times, and the mixture is squeezed once", () => {
+  // At t = 1/2 the mixture of -1 and -3 is (-1 - 3 · 3) / 4 = -2.5, which is 1/7.
+  expect(mixer(SOFT, 0.5)(-1, -3)).toBeCloseTo(1 / 7, 12);
+  expect(mixer(SOFT, 0.3)(0, 0)).toBe(0.5);
+  expect(mixer(SOFT, 0)(-1, 99)).toBe(0.25);
+  expect(mixer(SOFT, 1)(99, -3)).toBe(0.125);
+  expect(mixer(LINEAR, 0.25)(0.2, 0.6)).toBeCloseTo(0.3, 12);
 });
 
-test("at its ends the dial gives the heads, step by step", () => {
-  for (const [g, l] of [[0, TOP], [TOP, 0], [77, 60000]]) {
-    expect([mixer(SOFT, 0)(g, l), mixer(SOFT, 1)(g, l)]).toEqual([g, l]);
+test("scores rise with units all the way, and stay within 0 and 1", () => {
+  const f = mixer(SOFT, 0);
+  const all = [-1e38, -1e6, -3, -1e-9, 0, 1e-9, 0.5, 3, 1e3].map((u) => f(u, 0));
+  for (let k = 1; k < all.length; k++) expect(all[k]).toBeGreaterThan(all[k - 1]);
+  expect(f(1e38, 0)).toBe(1);
+});
+
+test.each([0, 0.25, 0.5, 0.75, 1])("at t = %s contributions add up to the score less the typical one", (t) => {
+  const [global, local] = [[-3, 0.5, -1], [0.2, -6, -0.7]]; // of three features
+  const typical: Pair = [0.9, 1.4];
+  const row: Pair = [0.9 - 3.5, 1.4 - 6.5];
+  for (const mixing of [SOFT, LINEAR]) {
+    const at = weigher(mixing, t, row, typical);
+    const sum = global.reduce((total, _, k) => total + at(global[k], local[k]), 0);
+    expect(sum).toBeCloseTo(mixer(mixing, t)(...row) - mixer(mixing, t)(...typical), 12);
   }
 });
 
-test("the global head vetoes a far group, however dense, unless the local one is asked alone", () => {
-  expect(at(0.05, 0.9, 0.5)).toBeCloseTo(0.5 / 9.25, 4); // at most one unit above -9: (-9 - 3 · 8) / 4
-  expect(at(0.05, 0.9, 0.5, { local_weight: 3, veto: false })).toBeGreaterThan(0.1);
-  expect(at(0.05, 0.9, 1)).toBeCloseTo(0.9, 4);
+test("where a row scores like its typical point, the slope says what a unit is worth", () => {
+  const f = mixer(SOFT, 0);
+  for (const u of [-2, -0.1, 0.4, 3]) {
+    const slope = (f(u + 1e-5, 0) - f(u - 1e-5, 0)) / 2e-5;
+    expect(weigher(SOFT, 0, [u, 0], [u + 1e-12, 0])(1, 0)).toBeCloseTo(slope, 6);
+    expect(weigher(SOFT, 0, [u, 0], [u + 1e-5, 0])(1, 0)).toBeCloseTo(slope, 4); // and it goes over into the chord
+  }
 });
 
-test("the ends of the scale stay finite", () => {
-  for (const g of [0, 1, TOP]) for (const l of [0, 1, TOP]) expect(mixer(SOFT, 0.4)(g, l)).toBeLessThanOrEqual(TOP);
+test("between the ends contributions are no mixture of those at the ends", () => {
+  // At t = 0 the row is far off by its first feature, at t = 1 by its second: in between, the far one decides.
+  const [row, typical]: Pair[] = [[-1, -9], [1, 1]];
+  const at = (t: number, k: number) => weigher(SOFT, t, row, typical)([-2, 0][k], [0, -10][k]);
+  const naive = (at(0, 0) + at(1, 0)) / 2;
+  expect(at(0.5, 1)).toBeLessThan(10 * at(0.5, 0)); // (-10 · 3/4) against (-2 · 1/4)
+  expect(Math.abs(at(0.5, 0) - naive)).toBeGreaterThan(0.1);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { QueryError, search, turnsWithT } from "../src/query";
-import { Scores, stepOf } from "../src/scores";
+import { Scores } from "../src/scores";
 import { categories, data, dates, numbers, texts } from "./sample";
 
 const people = data(4, {
@@ -82,8 +82,8 @@ test("an or takes either side, and what stands together binds closer", () => {
 });
 
 test("scores can be asked for like columns", () => {
-  const steps = (values: number[]) => Uint16Array.from(values, stepOf);
-  const sample = { ...people, g: steps([0.1, 0.2, 0.9, 0.5]), l: steps([0.9, 0.2, 0.1, 0.5]) };
+  const units = (values: number[]) => Float32Array.from(values);
+  const sample = { ...people, g: units([0.1, 0.2, 0.9, 0.5]), l: units([0.9, 0.2, 0.1, 0.5]) };
   const scores = new Scores(sample);
   scores.at(0.25); // 0.3, 0.2, 0.7, 0.5
   const those = (query: string) => [...search(query, sample, scores)!.entries()].filter(([, yes]) => yes).map(([row]) => row);

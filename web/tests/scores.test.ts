@@ -1,27 +1,25 @@
 import { expect, test } from "vitest";
 
-import { moves, scoreOf, Scores, stepOf, TOP } from "../src/scores";
+import { moves, Scores, stepOf, STEPS } from "../src/scores";
 import { data } from "./sample";
 
-const steps = (scores: number[]) => Uint16Array.from(scores, stepOf);
+const units = (scores: number[]) => Float32Array.from(scores); // of a linear mixture: nothing is squeezed
 const scored = (g: number[], l: number[], parts = {}) => {
-  const scores = new Scores(data(g.length, { g: steps(g), l: steps(l), ...parts }));
+  const scores = new Scores(data(g.length, { g: units(g), l: units(l), ...parts }));
   scores.at(0);
   return scores;
 };
 
-test("steps and scores are each other's way back, and small scores stay apart", () => {
-  for (const step of [0, 1, 2, 777, TOP]) expect(stepOf(scoreOf(step))).toBe(step);
-  expect([scoreOf(0), scoreOf(TOP)]).toEqual([0, 1]);
-  expect(scoreOf(1)).toBeLessThan(1e-9);
+test("steps rise with scores from the first to the last, and small scores stay apart", () => {
+  expect([0, 1, -3, 7].map(stepOf)).toEqual([0, STEPS - 1, 0, STEPS - 1]);
+  expect(stepOf(1e-9)).toBeGreaterThan(stepOf(1e-10));
 });
 
 test.each([0, 0.25, 0.5, 1])("a clipped score at t = %s is (1 - t) global + t local", (t) => {
   const [g, l] = [[0.9, 0.04, 0.5], [0.1, 0.36, 0.5]];
   const scores = scored(g, l);
   scores.at(t);
-  // Half a step of the root, on either side: 2 · √f · 1/65535 and a bit.
-  g.forEach((_, row) => expect(Math.abs(scores.value(row) - ((1 - t) * g[row] + t * l[row]))).toBeLessThan(5e-5));
+  g.forEach((_, row) => expect(scores.f[row]).toBeCloseTo((1 - t) * g[row] + t * l[row], 7)); // as exact as float32
 });
 
 test("order goes from the most peripheral to the most central row and turns with t", () => {
@@ -57,24 +55,45 @@ test("quantiles are scores of rows", () => {
   expect([0, 0.5, 1].map((share) => Number(scores.quantile(share).toFixed(4)))).toEqual([0.1, 0.4, 0.9]);
 });
 
+test("rows that share a step keep their order, their ranks and their limits", () => {
+  const close = [0.5, 0.5 + 3e-7, 0.5 + 6e-7, 0.5 - 3e-7].map(Math.fround);
+  expect(new Set(close.map(stepOf)).size).toBe(1);
+  const scores = scored(close, [0, 0, 0, 0]);
+  expect([...scores.order]).toEqual([3, 0, 1, 2]);
+  expect(close.map((_, row) => scores.rank(row))).toEqual([3, 2, 1, 4]);
+  expect(close.map((f) => scores.count(f))).toEqual([1, 2, 3, 0]);
+  expect(scores.ends(2, false)).toEqual([3, 0]);
+  expect(scores.limitByShare(1 / 3)).toBe(close[0]); // place 1 of 0 to 3
+});
+
+test("many rows on one step are put in order, too", () => {
+  const many = Array.from({ length: 300 }, (_, k) => Math.fround(0.5 + ((k * 7) % 300) * 6e-8));
+  const { order } = scored(many, many);
+  for (let k = 1; k < 300; k++) expect(many[order[k]]).toBeGreaterThanOrEqual(many[order[k - 1]]);
+});
+
 test("a share flags so many rows, from the periphery on", () => {
   const scores = scored([0.1, 0.2, 0.3, 0.4], [0, 0, 0, 0]);
-  for (const [share, flagged] of [[0, 0], [0.25, 1], [0.5, 2], [1, 4]]) {
+  for (const [share, flagged] of [[0, 0], [0.25, 1], [0.5, 2], [0.9, 3]]) {
     expect(scores.count(scores.limitByShare(share))).toBe(flagged);
   }
+  expect(scores.limitByShare(0.25)).toBeCloseTo(0.175, 7); // three quarters of the way from the first row to the second
 });
 
 test("p-values count the calibration rows that are no more central, the row itself among them", () => {
-  const inliers = [steps([0.2, 0.4, 0.6, 0.8]), steps([0, 0, 0, 0])];
+  const inliers = { g: units([0.2, 0.8, 0.6, 0.4]), l: units([0, 0, 0, 0]), contamination: 0 };
   const scores = scored([0.1, 0.4, 0.9], [0, 0, 0], { inliers });
   expect([0, 1, 2].map((row) => scores.pValue(row))).toEqual([1 / 5, 3 / 5, 5 / 5]);
   expect(scored([0.1], [0]).pValue(0)).toBeUndefined();
+  const fewer = scored([0.1, 0.4, 0.9], [0, 0, 0], { inliers: { ...inliers, contamination: 0.3 } }); // the lowest does not count
+  expect([0, 1, 2].map((row) => fewer.pValue(row))).toEqual([1 / 4, 2 / 4, 4 / 4]);
+  expect(fewer.known).toBe(3);
 });
 
 test("Benjamini and Hochberg's limit is that of their step-up rule", () => {
   const known = Array.from({ length: 99 }, (_, k) => 0.5 + k / 200);
   const rows = [0.01, 0.02, 0.03, 0.505, 0.6, 0.7, 0.8, 0.9];
-  const scores = scored(rows, rows, { inliers: [steps(known), steps(known)] });
+  const scores = scored(rows, rows, { inliers: { g: units(known), l: units(known), contamination: 0 } });
   const p = rows.map((_, row) => scores.pValue(row)!).sort((a, b) => a - b);
   for (const fdr of [0.01, 0.03, 0.05, 0.2, 0.5, 0.99]) {
     const flagged = p.reduce((most, value, k) => (value <= (fdr * (k + 1)) / p.length ? k + 1 : most), 0);
@@ -85,7 +104,7 @@ test("Benjamini and Hochberg's limit is that of their step-up rule", () => {
 });
 
 test("a move is the change of place among all rows, and ties share theirs", () => {
-  const change = moves(data(4, { g: steps([0.1, 0.2, 0.3, 0.4]), l: steps([0.9, 0.2, 0.3, 0.4]) }));
+  const change = moves(data(4, { g: units([0.1, 0.2, 0.3, 0.4]), l: units([0.9, 0.2, 0.3, 0.4]) }));
   expect([...change]).toEqual([0.75, -0.25, -0.25, -0.25]);
-  expect([...moves(data(2, { g: steps([0.5, 0.5]), l: steps([0.1, 0.2]) }))]).toEqual([-0.25, 0.25]);
+  expect([...moves(data(2, { g: units([0.5, 0.5]), l: units([0.1, 0.2]) }))]).toEqual([-0.25, 0.25]);
 });

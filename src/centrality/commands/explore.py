@@ -37,6 +37,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
     )
     command.add_argument(
+        "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
+    )
+    command.add_argument(
         "--against", type=Path, metavar="MODEL", help="another model of the same rows, shown beside this one"
     )
     command.add_argument("--map", default="auto", metavar="HOW", help="umap, pca, two columns as a,b, or auto")
@@ -57,8 +60,11 @@ def run(arguments: argparse.Namespace) -> Result:
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
+    from centrality.explorer.marks import MarksFile
     from centrality.explorer.view import view_of
 
+    if arguments.export is None:
+        MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
         view = view_of(
@@ -70,6 +76,7 @@ def run(arguments: argparse.Namespace) -> Result:
             random_state=arguments.random_state,
             title=arguments.title or Path(arguments.data).name,
             progress=shows_progress(arguments),
+            key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
         )
@@ -86,15 +93,19 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
     return load_model(argparse.Namespace(**{**vars(arguments), "model": arguments.against}))
 
 
+def _marks_file(arguments: argparse.Namespace) -> Path:
+    """Return where marks are kept: where the user says, or beside the model."""
+    beside = arguments.model.with_name(f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv")
+    return Path(arguments.marks or beside)
+
+
 def _serve(arguments: argparse.Namespace, view: "View") -> str:
     """Serve the page until Ctrl-C, and return the address that it had."""
     import webbrowser
 
     from centrality.explorer.server import Explorer
 
-    kept = arguments.marks or arguments.model.with_name(
-        f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv"
-    )
+    kept = _marks_file(arguments)
     with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
         _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():

@@ -28,8 +28,15 @@ class Axes(TypedDict):
     reach: tuple[float, float]
 
 
+class Texts(TypedDict):
+    """Says where texts lie, one after the other as one text, and where each ends."""
+
+    ends: StoredArray
+    text: StoredArray
+
+
 class TextColumn(TypedDict):
-    """Describes a column of texts, which lie one after the other as one text."""
+    """Describes a column of texts."""
 
     name: str
     kind: Literal["text"]
@@ -90,11 +97,15 @@ class PictureItems(TypedDict):
 
 
 class EmbeddedReasons(TypedDict):
-    """Says which rows have contributions in the payload: of which features, at t = 0 and at t = 1."""
+    """Says which rows have contributions in the payload: of which features, in units, global and local.
+
+    `typical` holds the units of the typical point that each row is compared with.
+    """
 
     rows: StoredArray
     features: StoredArray
     values: StoredArray
+    typical: StoredArray
 
 
 class EmbeddedNeighbours(TypedDict):
@@ -105,19 +116,26 @@ class EmbeddedNeighbours(TypedDict):
 
 
 class EmbeddedHeat(TypedDict):
-    """Says which rows have what each pixel or moment contributes: 128 is nothing, at t = 0, then at t = 1."""
+    """Says which rows have what each pixel or moment contributes, in units: globally, then locally."""
 
     rows: StoredArray
+    typical: StoredArray
     width: int
     height: int
     values: StoredArray
 
 
 class Mixing(TypedDict):
-    """Says how the page mixes both heads: linearly if there is no weight (see `scores/mixing.py`)."""
+    """Says how the page mixes both units: linearly, and nothing is squeezed, if there is no weight."""
 
     local_weight: float | None
-    veto: bool
+
+
+class Inliers(TypedDict):
+    """Holds the units of calibration rows, all global ones first, and which share of them is not to be trusted."""
+
+    units: StoredArray
+    contamination: float
 
 
 class Against(TypedDict):
@@ -125,7 +143,7 @@ class Against(TypedDict):
 
     name: str
     mixing: Mixing
-    heads: StoredArray
+    units: StoredArray
 
 
 class Header(TypedDict):
@@ -137,12 +155,12 @@ class Header(TypedDict):
     mixing: Mixing
     axes: Axes
     points: StoredArray
-    heads: StoredArray
+    units: StoredArray
     columns: list[TextColumn | CategoryColumn | NumberColumn]
     items: NoItems | TextItems | SeriesItems | PictureItems
     features: list[str]
     rows: NotRequired[StoredArray]
-    inliers: NotRequired[StoredArray]
+    inliers: NotRequired[Inliers]
     reasons: NotRequired[EmbeddedReasons | Literal["ask"]]
     neighbours: NotRequired[EmbeddedNeighbours | Literal["ask"]]
     heat: NotRequired[EmbeddedHeat]
@@ -151,44 +169,78 @@ class Header(TypedDict):
     what_if: NotRequired[list[str]]  # columns whose values the reader may change, where the host can score them
     way: NotRequired[bool]  # the host knows the way from a row to a typical place
     words: NotRequired[bool]  # the host can say which words of a text make it odd
+    cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
+    keys: NotRequired[Texts]  # of all rows, by which marks are kept; else rows are known by their number
     whole: NotRequired[bool]  # the host has pictures and texts in full
     against: NotRequired[Against]  # another model of the same rows
 
 
-# What a feature adds to the score of a row, against a typical point: at t = 0 and at t = 1; in between, part of both.
+# What a feature contributes to both units of a row, against those of a typical point; at t: see `web/src/mixing.ts`.
 Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
 
 
 class Heat(TypedDict):
-    """Holds what each pixel or moment of a row contributes: 128 is nothing, 0 and 255 the most; at t = 0 and t = 1."""
+    """Holds what each pixel or moment of a row contributes, in units: globally, then locally."""
 
     width: int
     height: int
-    values: list[int]  # (2, height, width)
+    values: list[float]  # (2, height, width)
 
 
 class Why(TypedDict):
-    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row."""
+    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row.
+
+    `typical` holds the units of the typical point that reasons compare the row with.
+    """
 
     reasons: list[Reason]
+    typical: tuple[float, float]
     near: list[int]
     heat: NotRequired[Heat]
 
 
 class WhatIf(TypedDict):
-    """Says what a row would score, globally and locally, if it held something else, and why."""
+    """Holds the units that a row would have, global and local, if it held something else, and why."""
 
-    heads: tuple[float, float]
+    units: tuple[float, float]
     reasons: list[Reason]
+    typical: tuple[float, float]
 
 
-# A piece of a text, and what it adds to the score at t = 0 and at t = 1.
+# A piece of a text, and what it adds to both units.
 Word = TypedDict("Word", {"text": str, "global": float, "local": float})
 
 
-class Mark(TypedDict):
-    """Holds what a reader has said of a row, by its number in the data."""
+class Words(TypedDict):
+    """Holds a text in pieces, and the units of the typical point that it is compared with."""
 
+    words: list[Word]
+    typical: tuple[float, float]
+
+
+class Mark(TypedDict):
+    """Holds what a reader has said of a row, by its key; `row` is its number in the data when it was last seen."""
+
+    key: str  # "" where rows are known by their number alone
     row: int
     mark: Literal["", "outlier", "fine", "later"]
     note: str
+    version: int  # the larger, the newer
+
+
+class Change(TypedDict):
+    """Says what a reader now says of a row: only what is new, so that two readers do not undo each other."""
+
+    key: str
+    row: int
+    mark: NotRequired[Literal["", "outlier", "fine", "later"]]
+    note: NotRequired[str]
+    was: NotRequired[str]  # the note as the reader saw it before
+
+
+class KeptMarks(TypedDict):
+    """Holds all marks that are kept, and where; `trouble` says why new ones cannot be."""
+
+    marks: list[Mark]
+    where: str
+    trouble: str

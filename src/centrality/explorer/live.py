@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.explorer.columns import Column
-from centrality.explorer.header import Word
+from centrality.explorer.explained import Explained, explained
+from centrality.explorer.header import Word, Words
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 
@@ -50,20 +51,17 @@ class Live:
         self.has_way = self._features is not None and bool(self.columns)
         self.has_words = model.reading().kind == "text"
 
-    def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return both heads of the row with these values in place of its own, and what each feature contributes."""
+    def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], Explained | None]:
+        """Return both units of the row with these values instead of its own, and what each feature contributes."""
         one = self._source.take(row)
         for name, value in self._checked(changes).items():
             cell = _cell(name, value, one.schema.field(name).type)
             one = one.set_column(one.column_names.index(name), name, cell)
-        vectors, fitted = self._source.vectors(one), self._model.fitted_
-        heads = over_vectors(vectors, fitted.heads)[0]  # (2,)
-        if not np.isfinite(heads).all():
+        vectors = self._source.vectors(one)
+        units = over_vectors(vectors, self._model.fitted_.units)[0]
+        if not np.isfinite(units).all():
             raise InputError("The model cannot read a row that holds this.")
-        if self._features is None:
-            return heads, None
-        parts = [self._model.by_feature(fitted.explain(vectors, t))[0] for t in (0.0, 1.0)]
-        return heads, np.stack(parts, axis=1)  # (features, 2)
+        return units, None if self._features is None else explained(self._model, vectors)
 
     def way(self, row: int, t: float) -> list[Changes]:
         """Return what the row would have to hold on its way to a typical place, step by step: only what differs."""
@@ -80,25 +78,23 @@ class Live:
         levels = self._levels.get(name)
         return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
 
-    def words(self, row: int) -> list[Word]:
-        """Return the text in pieces, with what each adds to the scores at t = 0 and t = 1: what they lose without it.
-
-        Scores are those before they are squeezed into [0, 1], as all networks together find them.
-        """
+    def words(self, row: int) -> Words:
+        """Return the text in pieces, with what each adds to both units: what they lose without it."""
         name = self._source.columns[0]
         whole = str(self._source.take(row)[name][0].as_py() or "")
         pieces = _pieces(whole)
         if len(pieces) < 2:
-            return []
+            return {"words": [], "typical": (0.0, 0.0)}
         texts = [whole, *("".join(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
         fitted = self._model.fitted_
-        raw = over_vectors(self._source.vectors(pa.table({name: texts})), fitted.raw_of_all)
-        scores = np.column_stack([fitted.calibration.scores(raw, t) for t in (0.0, 1.0)])  # (1 + pieces, 2)
-        added = scores[0] - scores[1:]
-        return [
-            {"text": piece, "global": float(at_0), "local": float(at_1)}
-            for piece, (at_0, at_1) in zip(pieces, added, strict=True)
+        vectors = self._source.vectors(pa.table({name: texts}))
+        units = over_vectors(vectors, fitted.units)  # (1 + pieces, 2)
+        words: list[Word] = [
+            {"text": piece, "global": of_global, "local": of_local}
+            for piece, (of_global, of_local) in zip(pieces, (units[0] - units[1:]).tolist(), strict=True)
         ]
+        of_global, of_local = fitted.typical_units()[fitted.nearest_typical(vectors[:1])[0]].tolist()
+        return {"words": words, "typical": (of_global, of_local)}
 
     def _checked(self, changes: object) -> Changes:
         """Return the changes; raise if they are none, or of columns that cannot be changed."""

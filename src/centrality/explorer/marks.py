@@ -1,72 +1,240 @@
-"""Keep what readers say of rows, outlier, fine or later, and their notes: a CSV file of row, mark and note."""
+"""Keep what readers say of rows, outlier, fine or later, and their notes, in a CSV file that nobody overwrites.
+
+A line holds the row's key, its number when it was last seen, mark, note, and a version: it counts the changes of the
+file, and each line has that of its last one. A mark that was taken back keeps its line, empty.
+"""
 
 import csv
+import io
 import json
 import os
-from collections.abc import Iterable
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._atomic import write_atomically
+from centrality._atomic import require_place, write_atomically
 from centrality._checks import InputError
-from centrality.explorer.header import Mark
+from centrality.explorer.header import Change, Mark
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there, two explorers should have a file each
+    fcntl = None  # type: ignore[assignment]
+HAS_LOCKS = fcntl is not None
 
 MARKS = ("outlier", "fine", "later")
-LONGEST_NOTE = 1000
+COLUMNS = ("key", "row", "mark", "note", "version")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would compute
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+Line: TypeAlias = dict[str, str]  # of the file, with whatever columns people have added
 
 
-def checked(given: Any) -> list[Mark]:
-    """Return marks as they came from a page, sorted by row; raise if they are none."""
-    if not isinstance(given, list):
-        raise InputError(f"A list of marks was wanted, got {type(given).__name__}.")
-    marks: dict[int, Mark] = {}
-    for one in given:
-        row, mark, note = (one.get(name) if isinstance(one, dict) else None for name in ("row", "mark", "note"))
-        if type(row) is not int or row < 0 or mark not in ("", *MARKS) or not isinstance(note, str):
-            raise InputError(f"A mark has a row, one of {', '.join(MARKS)}, and a note; got {str(one)[:100]!r}.")
-        marks[row] = {"row": row, "mark": mark, "note": note[:LONGEST_NOTE]}
-    return [marks[row] for row in sorted(marks)]
+class MarksFile:
+    """Merges changes into a file of marks; several pages and several processes may do so at the same time.
+
+    Each change is read, merged and written while the file is locked, and nothing is remembered in between. Without a
+    path, marks are kept as long as this object is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._lines: list[Line] = []
+        self._lock = threading.Lock()
+        self.marks()  # what is wrong with the file is said now
+
+    def marks(self) -> list[Mark]:
+        """Return all marks and notes, of rows that are shown or not; those taken back are left out."""
+        return [mark for mark in map(_as_mark, self._read()) if mark["mark"] or mark["note"]]
+
+    def take(self, *changes: Change) -> list[Mark]:
+        """Merge these changes and return the marks that came of them, also those that are empty now."""
+        with self._lock, nullcontext() if self.path is None else _alone_with(self.path):
+            lines = self._read()
+            version = max((int(line["version"]) for line in lines), default=0)
+            changed = []
+            for change in changes:
+                line = _line_of(change, lines)
+                if _merge(change, line):
+                    version += 1
+                    line["version"] = str(version)
+                changed.append(_as_mark(line))
+            if self.path is None:
+                self._lines = lines
+            else:
+                _write(lines, self.path)
+        return changed
+
+    def _read(self) -> list[Line]:
+        return self._lines if self.path is None else _lines(self.path)
 
 
-def decoded(body: bytes) -> list[Mark]:
-    """Return the marks in the body of a request."""
+def _line_of(change: Change, lines: list[Line]) -> Line:
+    """Return the line that a change is about: that of its key, or one of its row that has no key; else a new one."""
+    key, row = change["key"], str(change["row"])
+    found = next((line for line in lines if line["key"] == key), None) if key else None
+    found = found or next((line for line in lines if not line["key"] and line["row"] == row), None)
+    if found is None:
+        found = {"key": key, "row": row, "mark": "", "note": "", "version": "0"}
+        lines.append(found)
+    found["key"], found["row"] = key, row
+    return found
+
+
+def _merge(change: Change, line: Line) -> bool:
+    """Put a change into its line and say whether that changed it.
+
+    The newest mark counts. Of two notes that were written at the same time both are kept, one after the other.
+    """
+    before = dict(line)
+    line["mark"] = change.get("mark", line["mark"])
+    note, held = change.get("note", line["note"]), line["note"]
+    if note and held not in (note, change.get("was", held)):
+        note = held if note in held else note if held in note else f"{held} | {note}"
+    line["note"] = note
+    return line != before
+
+
+def checked(given: Any) -> Change:
+    """Return a change as it came from a page; raise if it is none."""
+    one = given if isinstance(given, dict) else {}
+    key, row = one.get("key"), one.get("row")
+    texts = all(isinstance(one.get(name, ""), str) for name in ("note", "was"))
+    if (
+        not isinstance(key, str)
+        or type(row) is not int
+        or row < 0
+        or one.get("mark", "") not in ("", *MARKS)
+        or not texts
+    ):
+        raise InputError(f"A mark has a key, a row, one of {', '.join(MARKS)}, and a note; got {str(given)[:100]!r}.")
+    return cast("Change", {name: one[name] for name in ("key", "row", "mark", "note", "was") if name in one})
+
+
+def decoded(body: bytes) -> Change:
+    """Return the change in the body of a request."""
     try:
         return checked(json.loads(body))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"These are no marks: {error}") from None
-
-
-def write(marks: Iterable[Mark], path: str | os.PathLike[str]) -> None:
-    """Write marks to a CSV file, completely or not at all."""
-    with write_atomically(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        lines = csv.DictWriter(file, ["row", "mark", "note"])
-        lines.writeheader()
-        lines.writerows(marks)
+        raise InputError(f"This is no mark: {error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> list[Mark]:
-    """Read marks from a CSV file, as the page saves it and as the server keeps it."""
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        lines = csv.DictReader(file)
-        if not {"row", "mark"} <= set(lines.fieldnames or ()):
-            raise InputError(f"{path} holds no marks: columns row, mark and note were wanted.")
-        try:
-            found = [{"row": int(line["row"]), "mark": line["mark"], "note": line.get("note") or ""} for line in lines]
-        except ValueError:
-            raise InputError(f"{path} holds no marks: a row was wanted by its number.") from None
-    return checked(found)
+    """Read marks from a CSV file, as the page saves it, as the server keeps it, or of row and mark alone."""
+    return [mark for mark in map(_as_mark, _lines(Path(path))) if mark["mark"] or mark["note"]]
 
 
-def rows_marked(mark: str, marks: Iterable[Mark] | str | os.PathLike[str]) -> NDArray[np.int64]:  # (k,)
-    """Return the numbers of the rows that were given this mark, of marks or of a file of them.
+def rows_marked(
+    mark: str, marks: Iterable[Mark] | str | os.PathLike[str], keys: Sequence[str] = ()
+) -> NDArray[np.int64]:
+    """Return the numbers of the rows that were given this mark, (k,), of marks or of a file of them.
 
-    >>> rows_marked("fine", [{"row": 7, "mark": "fine", "note": ""}, {"row": 9, "mark": "outlier", "note": ""}])
+    keys : those of the rows of your data, from `row_keys`. Rows are found by them wherever they stand now; without
+        keys, where they stood when they were marked.
+
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", "note": "", "version": 1}])
     array([7])
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", "note": "", "version": 1}], keys=["a", "b"])
+    array([1])
     """
     if mark not in MARKS:
         raise InputError(f"mark must be one of {', '.join(MARKS)}, got {mark!r}.")
     known = read(marks) if isinstance(marks, str | os.PathLike) else marks
-    return np.array(sorted(one["row"] for one in known if one["mark"] == mark), dtype=np.int64)
+    marked = [one for one in known if one["mark"] == mark]
+    place = {key: row for row, key in enumerate(keys)}
+    rows = [place.get(one["key"], -1) if keys and one["key"] else one["row"] for one in marked]
+    return np.array(sorted(row for row in rows if row >= 0), dtype=np.int64)
+
+
+@contextmanager
+def _alone_with(path: Path) -> Iterator[None]:
+    """Hold a lock on the file, made if need be. Writing it replaces it: the lock counts if the file is still there."""
+    target = require_place(path)
+    while HAS_LOCKS:
+        handle = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if target.exists() and os.path.samestat(os.fstat(handle), target.stat()):
+                yield
+                return
+        finally:
+            os.close(handle)
+    yield
+
+
+def _write(lines: list[Line], path: Path) -> None:
+    """Write the lines as a table that people can read and spreadsheets can open, completely or not at all."""
+    names = [*COLUMNS, *dict.fromkeys(name for line in lines for name in line if name not in COLUMNS)]
+    with write_atomically(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, names, restval="")
+        table.writeheader()
+        table.writerows({name: _quoted(cell) for name, cell in line.items()} for line in lines)
+
+
+def _lines(path: Path) -> list[Line]:
+    """Return the lines of a file of marks; none if there is no file, or nothing in it."""
+    if not path.exists():
+        return []
+    text = _text(path.read_bytes())
+    if not text.strip():
+        return []
+    first = text.splitlines()[0]
+    separator = max(",;\t", key=first.count)  # as spreadsheets of different countries write it
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a note may be long
+    try:
+        table = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        if not ({"row", "mark"} <= set(names := table.fieldnames or ()) and len(set(names)) == len(names)):
+            raise InputError(f"{path} holds no marks: columns row, mark and note were wanted, got {first[:60]!r}.")
+        return [_checked_line(line, f"{path}, line {table.line_num}") for line in table]
+    except csv.Error as error:
+        raise InputError(f"{path} holds no marks: it is no CSV file ({error}).") from None
+
+
+def _text(data: bytes) -> str:
+    """Return the bytes as text: UTF-8, with or without a mark of that, UTF-16 with one, else what Windows writes."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _checked_line(given: dict[str, str | None], where: str) -> Line:
+    """Return a line with every column of ours; raise if it is no mark."""
+    if None in given or None in given.values():
+        raise InputError(f"{where}: as many fields were wanted as there are columns.")
+    line = {"key": "", "note": "", "version": "0"} | {name: _unquoted(cell or "") for name, cell in given.items()}
+    line["mark"] = line["mark"].strip().lower()
+    if not (line["row"].isascii() and line["row"].isdecimal()):
+        raise InputError(f"{where}: a row was wanted by its number, got {line['row'][:60]!r}.")
+    if line["mark"] not in ("", *MARKS):
+        raise InputError(f"{where}: one of {', '.join(MARKS)} was wanted, or nothing, got {line['mark'][:60]!r}.")
+    line["version"] = line["version"] if line["version"].isascii() and line["version"].isdecimal() else "0"
+    return line
+
+
+def _as_mark(line: Line) -> Mark:
+    mark = cast("Any", line["mark"])
+    return {
+        "key": line["key"],
+        "row": int(line["row"]),
+        "mark": mark,
+        "note": line["note"],
+        "version": int(line["version"]),
+    }
+
+
+def _quoted(cell: str) -> str:
+    """Put an apostrophe before what a spreadsheet would compute; a number is none of it."""
+    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell

@@ -1,12 +1,13 @@
 """Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/data.ts` reads them.
 
 The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
-Positions are fixed-point numbers of 24 bits and roots of scores of 16, stored byte by byte (all high bytes first): gzip
+Positions are fixed-point numbers of 24 bits, units are float32, both stored byte by byte (all high bytes first): gzip
 can shorten that, and its checksum finds damage.
 """
 
 import gzip
 import json
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.explorer.columns import Column
+from centrality.explorer.explained import Explained
 from centrality.explorer.header import (
     CategoryColumn,
     Element,
@@ -31,18 +33,23 @@ from centrality.explorer.header import (
     StoredArray,
     TextColumn,
     TextItems,
+    Texts,
     WhatIf,
     Why,
-    Word,
+    Words,
 )
 from centrality.explorer.live import Changes
-from centrality.explorer.view import MOST_COLUMNS, View, noteworthy_rows
+from centrality.explorer.noteworthy import noteworthy_rows
+from centrality.explorer.selection import exact_columns
+from centrality.explorer.view import View
 from centrality.scores.mixing import Mixing as HeadsMixing
 from centrality.scores.mixing import one_t
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
 COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
+FARTHEST_UNIT = 1e38  # fits float32
+UNIT_BYTES, COARSE_UNIT_BYTES = 4, 3  # of each of the two units, and of more points: scores are then off by 5e-6
 USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
 SQUEEZED = 3.0  # times the usual range: from there on rows are far
 MARGIN = 1.25  # of the map around the usual range
@@ -50,8 +57,8 @@ FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 REASONS_A_ROW = 8
-MOST_GUILTY = 50  # odd rows that are asked which features make them so
-HEAT_BYTES = 1_000_000  # in an exported file
+MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
+HEAT_BYTES = 2_000_000  # in an exported file
 
 
 class Buffers:
@@ -75,6 +82,7 @@ class Buffers:
 def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
     buffers = Buffers()
+    columns, cells = exact_columns(view) if reasons else (view.columns, ())
     center, half, reach = _extent(view)
     header: Header = {
         "title": view.title,
@@ -83,20 +91,23 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         "mixing": _mixing(view.mixing),
         "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)},
         "points": buffers.add(_planes(_fixed_point(view.points, center, half * reach), 3)),
-        "heads": buffers.add(_planes(_sixteen_bit_roots(view.heads), 2)),
-        "columns": [_column(column, buffers) for column in view.columns],
+        "units": _units(view.units, buffers),
+        "columns": [_column(column, buffers) for column in columns],
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
+    if cells:
+        header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
     if view.colour:
         header["colour"] = view.colour
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
-        header["inliers"] = buffers.add(_sixteen_bit_roots(view.inliers).astype(np.uint16))
+        units = buffers.add(view.inliers.T.astype(np.float32))
+        header["inliers"] = {"units": units, "contamination": view.contamination}
     if view.reasons is not None:
         header["reasons"] = _reasons(view, buffers) if reasons else "ask"
-        header["guilty"] = guilty_features(view)
+        header["guilty"] = list(view.guilty)
         if reasons and (heat := _heat(view, buffers)) is not None:
             header["heat"] = heat
     if view.neighbours is not None:
@@ -105,8 +116,10 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         header["against"] = {
             "name": view.against.name,
             "mixing": _mixing(view.against.mixing),
-            "heads": buffers.add(_planes(_sixteen_bit_roots(view.against.heads), 2)),
+            "units": _units(view.against.units, buffers),
         }
+    if view.keys and (not reasons or len(view) <= MOST_KEYS):
+        header["keys"] = _texts(view.keys, buffers)
     if not reasons:
         _tell_what_can_be_asked(view, header)
     text = json.dumps(header, allow_nan=False).encode()
@@ -125,7 +138,7 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
-    return {"local_weight": mixing.local_weight, "veto": mixing.veto}
+    return {"local_weight": mixing.local_weight}
 
 
 def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -162,9 +175,13 @@ def _fixed_point(
     return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
 
 
-def _sixteen_bit_roots(heads: NDArray[np.float64]) -> NDArray[np.uint32]:  # (2, n)
-    """Return roots of scores as integers from 0 to 65535: small scores, those of odd rows, stay apart."""
-    return np.asarray((np.sqrt(heads.clip(0, 1)) * 65535).round().astype(np.uint32)).T
+def _units(units: NDArray[np.float64], buffers: Buffers) -> StoredArray:  # (n, 2)
+    """Store units as float32, without their last bytes if there are very many."""
+    bits = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT), dtype=np.float32).view(np.uint32)  # (2, n)
+    count = UNIT_BYTES if len(units) <= COARSE_BEYOND else COARSE_UNIT_BYTES
+    dropped = 8 * (UNIT_BYTES - count)
+    rounded = (bits + np.uint32(1 << dropped >> 1)) >> np.uint32(dropped)  # in size, whatever the sign
+    return buffers.add(_planes(rounded, count))
 
 
 def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
@@ -174,18 +191,18 @@ def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
 
 def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | NumberColumn:
     if column.kind == "text":
-        return _texts(column, buffers)
+        return TextColumn(name=column.name, kind="text", **_texts(column.texts, buffers))
     values = buffers.add(column.values)
     if column.kind == "category":
         return CategoryColumn(name=column.name, kind="category", levels=list(column.levels), values=values)
     return NumberColumn(name=column.name, kind=column.kind, values=values)
 
 
-def _texts(column: Column, buffers: Buffers) -> TextColumn:
+def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
-    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in column.texts]).astype(np.uint32)
-    joined = np.frombuffer("".join(column.texts).encode("utf-8", "replace"), dtype=np.uint8)
-    return TextColumn(name=column.name, kind="text", ends=buffers.add(ends), text=buffers.add(joined))
+    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in texts]).astype(np.uint32)
+    joined = np.frombuffer("".join(texts).encode("utf-8", "replace"), dtype=np.uint8)
+    return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
 
 def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:
@@ -198,7 +215,7 @@ def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextIte
         return NoItems(kind="")
     if not pictures:
         return PictureItems(kind="picture")
-    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view.heads, MOST_PICTURES)]
+    found = [(row, readable_picture(view, int(row))) for row in noteworthy_rows(view, MOST_PICTURES)]
     rows = np.array([row for row, file in found if file is not None], dtype=np.uint32)
     files = [file for _, file in found if file is not None]
     ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
@@ -222,34 +239,21 @@ def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | Non
 def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
     """Store the strongest contributions for the rows a reader is most likely to ask about."""
     assert view.reasons is not None
-    rows = noteworthy_rows(view.heads, MOST_EXPLAINED)
-    which, values = strongest(view.reasons(rows))
+    rows = noteworthy_rows(view, MOST_EXPLAINED)
+    why = view.reasons(rows)
+    which = why.strongest(view.mixing, REASONS_A_ROW)  # (k, top)
+    values = np.take_along_axis(why.parts, which[:, None], axis=2).swapaxes(1, 2)  # (k, top, 2)
     return {
         "rows": buffers.add(rows.astype(np.uint32)),
         "features": buffers.add(which.astype(np.uint16)),
         "values": buffers.add(values.astype(np.float32)),
+        "typical": buffers.add(why.typical.astype(np.float32)),
     }
-
-
-def strongest(
-    contributions: NDArray[np.float64], top: int = REASONS_A_ROW
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:  # (k, features, 2) -> (k, top) and (k, top, 2)
-    """Return the features that weigh most at some t for each row, and their contributions."""
-    which = np.argsort(-np.abs(contributions).max(2), axis=1, kind="stable")[:, :top]
-    return which, np.take_along_axis(contributions, which[:, :, None], axis=1)
-
-
-def guilty_features(view: View) -> list[str]:
-    """Name the features that take most from the scores of the most peripheral rows, the worst first."""
-    assert view.reasons is not None
-    odd = np.argsort(view.mixing(view.heads, view.t), kind="stable")[:MOST_GUILTY]
-    taken = (view.reasons(odd) @ [1 - view.t, view.t]).clip(max=0).mean(0)  # (features,)
-    return [view.features[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0]
 
 
 def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
     assert view.neighbours is not None
-    rows = noteworthy_rows(view.heads, MOST_EXPLAINED)
+    rows = noteworthy_rows(view, MOST_EXPLAINED)
     near = view.neighbours(rows)
     return {"rows": buffers.add(rows.astype(np.uint32)), "near": buffers.add(near.astype(np.uint32))}
 
@@ -259,47 +263,46 @@ def _heat(view: View, buffers: Buffers) -> EmbeddedHeat | None:
     shape = view.heat_shape
     if shape is None or view.reasons is None:
         return None
-    rows = noteworthy_rows(view.heads, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (2 * shape[0] * shape[1]))))
-    values = _warmth(view.reasons(rows))
-    return {"rows": buffers.add(rows.astype(np.uint32)), "width": shape[1], "height": shape[0],
-            "values": buffers.add(values)}  # fmt: skip
-
-
-def _warmth(contributions: NDArray[np.float64]) -> NDArray[np.uint8]:  # (k, features, 2) -> (k, 2, features)
-    """Return contributions as bytes around 128, each row's and each head's largest 127 away from it."""
-    by_head = contributions.swapaxes(1, 2)
-    most = np.abs(by_head).max(2, keepdims=True)
-    return np.asarray((128 + 127 * by_head / np.where(most > 0, most, 1.0)).round(), dtype=np.uint8)
+    rows = noteworthy_rows(view, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (8 * shape[0] * shape[1]))))
+    found = view.reasons(rows)
+    return {
+        "rows": buffers.add(rows.astype(np.uint32)),
+        "width": shape[1],
+        "height": shape[0],
+        "values": buffers.add(found.parts.astype(np.float32)),
+        "typical": buffers.add(found.typical.astype(np.float32)),
+    }
 
 
 def why(view: View, row: int) -> Why:
     """Say why one row scores as it does, and which rows lie near it, as the page wants it."""
-    answer: Why = {"reasons": [], "near": []}
+    answer: Why = {"reasons": [], "typical": (0.0, 0.0), "near": []}
     chosen = np.array([row])
     if view.neighbours is not None:
         answer["near"] = view.neighbours(chosen)[0].tolist()
     if view.reasons is not None:
-        contributions = view.reasons(chosen)
-        answer["reasons"] = _strongest_named(view, contributions)
+        found = view.reasons(chosen)
+        answer["reasons"], answer["typical"] = _strongest_named(view, found), _pair(found.typical[0])
         if (shape := view.heat_shape) is not None:
-            values_of_heat = _warmth(contributions)[0].ravel().tolist()
-            answer["heat"] = {"width": shape[1], "height": shape[0], "values": values_of_heat}
+            answer["heat"] = {"width": shape[1], "height": shape[0], "values": found.parts[0].ravel().tolist()}
     return answer
 
 
-def _strongest_named(view: View, contributions: NDArray[np.float64]) -> list[Reason]:  # (1, features, 2)
-    which, values = strongest(contributions)
-    pairs = zip(which[0], values[0].tolist(), strict=True)
-    return [{"name": view.features[j], "global": at_0, "local": at_1} for j, (at_0, at_1) in pairs]
+def _strongest_named(view: View, found: Explained) -> list[Reason]:
+    """Return the strongest contributions of the first of these rows, with the names of their features."""
+    of_global, of_local = found.parts[0].tolist()
+    which = found.strongest(view.mixing, REASONS_A_ROW)[0]
+    return [{"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which]
 
 
 def what_if(view: View, row: int, changes: object) -> WhatIf:
-    """Say what a row would score if it held these values, by column, and why."""
+    """Say which units a row would have if it held these values, by column, and why."""
     if view.live is None:
         raise InputError("No value of these rows can be changed.")
-    heads, parts = view.live.what_if(row, changes)
-    reasons = [] if parts is None else _strongest_named(view, parts[None])
-    return {"heads": (float(heads[0]), float(heads[1])), "reasons": reasons}
+    units, found = view.live.what_if(row, changes)
+    if found is None:
+        return {"units": _pair(units), "reasons": [], "typical": (0.0, 0.0)}
+    return {"units": _pair(units), "reasons": _strongest_named(view, found), "typical": _pair(found.typical[0])}
 
 
 def way(view: View, row: int, t: object) -> list[Changes]:
@@ -309,9 +312,11 @@ def way(view: View, row: int, t: object) -> list[Changes]:
     return view.live.way(row, one_t(t))
 
 
-def words(view: View, row: int) -> list[Word]:
-    """Say what each word of a row's text adds to its score."""
-    return view.live.words(row) if view.live is not None and view.live.has_words else []
+def words(view: View, row: int) -> Words:
+    """Say what each word of a row's text adds to its units."""
+    if view.live is None or not view.live.has_words:
+        return {"words": [], "typical": (0.0, 0.0)}
+    return view.live.words(row)
 
 
 def whole_texts(view: View, row: int) -> dict[str, str]:

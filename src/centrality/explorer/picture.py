@@ -18,7 +18,7 @@ def picture_of(view: View, t: float) -> bytes:
     """Return the map at this t as a PNG file: dark blue is peripheral and drawn last, yellow is central."""
     image = optional("PIL.Image", "explore").new("RGB", (WIDTH, HEIGHT), "#fbfaf7")
     draw = optional("PIL.ImageDraw", "explore").Draw(image)
-    centrality = view.mixing(view.heads, t)
+    centrality = view.centrality(t)
     rows = np.argsort(-centrality, kind="stable")
     rows = rows[:: -(-len(rows) // MOST_POINTS)]
     radius = float(np.clip(60 / np.sqrt(len(rows)), 1.0, 4.0))

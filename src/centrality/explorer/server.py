@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from centrality._atomic import require_writable
 from centrality._checks import InputError
 from centrality.explorer import marks, page, payload
-from centrality.explorer.header import Mark
+from centrality.explorer.header import KeptMarks
 from centrality.explorer.live import decoded
+from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import View
 
 HEADERS = {
@@ -39,7 +41,7 @@ HEADERS = {
 Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
-MOST_MARKS = 20_000_000  # bytes of marks and notes
+MOST_SAID = 20_000_000  # bytes of a note, or of the numbers of selected rows
 MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
 MOST_DIGITS = 9  # of a row's number
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
@@ -54,8 +56,7 @@ class Explorer(ThreadingHTTPServer):
         self, view: View, host: str = "127.0.0.1", port: int = 8000, *, marks_file: Path | None = None
     ) -> None:
         self.view, self.host, self.token = view, host, secrets.token_urlsafe(24)
-        self.marks_file = marks_file
-        self._marks: list[Mark] = marks.read(marks_file) if marks_file is not None and marks_file.exists() else []
+        self.marks = marks.MarksFile(marks_file)
         self.data = payload.pack(view, pictures=False, reasons=False)
         self._connections: dict[int, socket.socket] = {}  # by their thread's turn, the oldest first
         self._lock = threading.Lock()
@@ -114,7 +115,7 @@ class Explorer(ThreadingHTTPServer):
             "/": lambda: (200, "text/html; charset=utf-8", page.served_page(self.view.title).encode()),
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
             "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.style_sheet().encode()),
-            "/marks": lambda: (200, "application/json", json.dumps(self._marks).encode()),
+            "/marks": self._kept,
             "/data": lambda: (200, "application/octet-stream", self.data),
             "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
         }
@@ -130,6 +131,11 @@ class Explorer(ThreadingHTTPServer):
         what, row = self._what_and_row(path)
         return by_row[what](row) if what in by_row and row is not None else NOT_HERE
 
+    def take(self, path: str, body: bytes) -> Answer:
+        """Answer what the page sends to this path: a mark to keep, rows to save, values or a t to try."""
+        whole = {"/marks": self.keep, "/selection": self.select}
+        return whole[path](body) if path in whole else self.consider(path, body)
+
     def consider(self, path: str, body: bytes) -> Answer:
         """Answer what a row would score if it held the values in the body, or the way from it to a typical one."""
         questions = {"what-if": payload.what_if, "way": payload.way}
@@ -142,16 +148,30 @@ class Explorer(ThreadingHTTPServer):
             return 422, "text/plain; charset=utf-8", str(error).encode()
 
     def keep(self, body: bytes) -> Answer:
-        """Keep the marks that the page sends: all of them, each time, in place of those before."""
+        """Merge one mark that the page sends into those that are kept, and answer what came of it."""
         try:
-            given = marks.decoded(body)
-            with self._lock:
-                self._marks = given
-                if self.marks_file is not None:
-                    marks.write(given, self.marks_file)
+            return _json(self.marks.take(marks.decoded(body))[0])
         except (InputError, OSError) as error:
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
-        return 204, "text/plain", b""
+
+    def select(self, body: bytes) -> Answer:
+        """Answer with the rows whose numbers are in the body as a CSV file."""
+        try:
+            return 200, "text/csv; charset=utf-8", selection_csv(self.view, decoded(body))
+        except InputError as error:
+            return 422, "text/plain; charset=utf-8", str(error).encode()
+
+    def _kept(self) -> Answer:
+        """Answer with all marks, read from their file: another explorer may have written it."""
+        kept: KeptMarks = {"marks": [], "where": "in memory, until centrality explore ends", "trouble": ""}
+        try:
+            kept["marks"] = self.marks.marks()
+            if self.marks.path is not None:
+                kept["where"] = f"in {self.marks.path.name}"
+                require_writable(self.marks.path)
+        except (InputError, OSError) as error:
+            kept["trouble"] = str(error)
+        return _json(kept)
 
     def _picture(self, row: int, *, full: bool = False) -> Answer:
         file = payload.readable_picture(self.view, row, full=full)
@@ -191,11 +211,11 @@ class Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if not from_here:
             return NOT_HERE
-        most = MOST_MARKS if path == "/marks" else MOST_VALUES
+        most = MOST_SAID if path in ("/marks", "/selection") else MOST_VALUES
         if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
             return 413, "text/plain", b"This is too long, or its length is not said."
         body = self.rfile.read(int(length))
-        return self.server.keep(body) if path == "/marks" else self.server.consider(path, body)
+        return self.server.take(path, body)
 
     def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
         """Return what to answer instead, if this reader may not ask; the token is exchanged for a cookie."""

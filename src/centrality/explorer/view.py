@@ -1,4 +1,4 @@
-"""Ask a model for all that the page shows: where each row lies, its two heads, what it holds, as plain values."""
+"""Ask a model for all that the page shows: where each row lies, its two units, what it holds, as plain values."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,9 +13,11 @@ from scipy import sparse
 from centrality import maps, tables
 from centrality._checks import InputError
 from centrality.explorer.columns import Column, column_of, columns_of
+from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
+from centrality.explorer.row_keys import fingerprints, row_keys
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
@@ -30,12 +32,13 @@ UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
 MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
-RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t the first and the last rows are noteworthy
+MOST_GUILTY = 50  # odd rows that are asked which features make them so
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
 Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
+Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
 WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
-Reasons: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float64]]  # (k,) rows of a view -> (k, features, 2)
+Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a view
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Against:
     """Holds what another model says of the same rows."""
 
     name: str
-    heads: NDArray[np.float64]  # (n, 2)
+    units: NDArray[np.float64]  # (n, 2)
     mixing: Mixing = SOFT
 
 
@@ -54,24 +57,37 @@ class View:
     title: str
     axes: tuple[str, str]
     points: NDArray[np.float64]  # (n, 2)
-    heads: NDArray[np.float64]  # (n, 2) global and local
+    units: NDArray[np.float64]  # (n, 2) global and local, unbounded: mixed at t, then squeezed into [0, 1]
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     t: float
-    mixing: Mixing = SOFT  # how the page mixes the heads
+    mixing: Mixing = SOFT
     columns: tuple[Column, ...] = ()
     items: Items = field(default_factory=Items)
-    inliers: NDArray[np.float64] | None = None  # (m, 2) heads of calibration rows, for false discovery rates
+    inliers: NDArray[np.float64] | None = None  # (m, 2) units of calibration rows, for p-values
+    contamination: float = 0.0  # the share of these that is left out, the least central
     own_scales: bool = False  # each axis has a unit of its own
     features: tuple[str, ...] = ()  # what `reasons` speaks of
-    reasons: Reasons | None = None  # k rows of the view -> (k, features, 2) contributions at t = 0 and at t = 1
+    reasons: Reasons | None = None  # k rows of the view -> what each feature contributes
+    guilty: tuple[str, ...] = ()  # features, from the one that makes the odd rows odd most of all
     colour: str = ""  # the column that rows are coloured by to begin with; by their centrality if none
     neighbours: Neighbours | None = None  # k rows of the view -> (k, NEAREST), the nearest typical one first
     live: Live | None = None  # scores rows with other values; None where rows are pictures or series
     whole_texts: WholeTexts | None = None
     against: Against | None = None
+    keys: tuple[str, ...] = ()  # (n,) by which marks are kept; without any, rows are known by their number
+    cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def centrality(self, t: float) -> NDArray[np.float64]:  # (n,)
+        """Return the scores of all rows at t."""
+        return self.mixing.squeeze(self.mixing.mixed(self.units, t))
+
+    @property
+    def heads(self) -> NDArray[np.float64]:  # (n, 2)
+        """The global and the local score, each in [0, 1]."""
+        return self.mixing.squeeze(self.units)
 
     @property
     def heat_shape(self) -> tuple[int, int] | None:
@@ -86,10 +102,11 @@ class ScoredRows:
     """Holds the data as the model reads it, with its scores."""
 
     vectors: Vectors  # what the model scored
-    heads: NDArray[np.float64]  # (n, 2)
+    units: NDArray[np.float64]  # (n, 2)
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
     items: Items  # what each looks like
+    is_table: bool  # that is all a row is; else its vector says more
     source: Source | None  # what the model reads of each
 
 
@@ -104,6 +121,7 @@ class ViewOptions(TypedDict, total=False):
     colour: str
     against: CentralityModel | None
     against_name: str
+    key: str | None
 
 
 def view_of(
@@ -119,6 +137,7 @@ def view_of(
     progress: bool = False,
     against: CentralityModel | None = None,
     against_name: str = "the other model",
+    key: str | None = None,
 ) -> View:
     """Score and map the rows of X.
 
@@ -129,12 +148,13 @@ def view_of(
     colour : the column that rows are coloured by to begin with.
     progress : show bars with the time left.
     against : another model that reads the same rows; the page shows both side by side.
+    key : the column that tells rows apart, so that marks find theirs in other data, too; by all its cells if None.
     """
-    scored = _scored(model, X, progress=progress)
-    others = None if against is None else _heads_against(against, X, len(scored.heads))
-    if (n := len(scored.heads)) > MOST_ROWS:
+    scored, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
+    others = None if against is None else _units_against(against, X, len(scored.units))
+    if (n := len(scored.units)) > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
-    scores = scored.heads if others is None else np.column_stack([scored.heads, others])
+    scores = scored.units if others is None else np.column_stack([scored.units, others])
     known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
     shown_items, shown_table = _items_to_show(scored, items).take(known), _table_to_show(scored, columns, items)
     shown_columns = _columns(shown_table.take(known), shown_items)
@@ -147,35 +167,53 @@ def view_of(
         )
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
-    features, reasons = _reasons(model, scored.vectors, known)
+    features, reasons, guilty = _reasons(model, scored, known)
+    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units[known], float(model.t))
     return View(
         title=title or "Centrality",
         axes=axes,
         points=points,
-        heads=scored.heads[known],
+        units=scored.units[known],
         rows=scored.rows[known],
         t=float(model.t),
-        mixing=model.mixing_,
+        mixing=mixing,
         columns=shown_columns,
         items=shown_items,
-        inliers=None if model.fitted_.inliers is None else model.fitted_.inliers.heads,
+        inliers=None if calibrated is None else calibrated.units,
+        contamination=0.0 if calibrated is None else calibrated.contamination,
         own_scales=own_scales,
         features=features,
         reasons=reasons,
+        guilty=guilty,
         colour=colour,
-        neighbours=neighbours_of(vectors, model.mixing_(scored.heads[known], float(model.t))),
+        neighbours=neighbours_of(vectors, centrality),
         live=_live(model, scored, known, shown_columns),
         whole_texts=_whole_texts(shown_columns, shown_items, shown_table, known),
-        against=None if against is None or others is None else Against(against_name, others[known], against.mixing_),
+        against=None
+        if against is None or others is None
+        else Against(against_name, others[known], against.fitted_.calibration.mixing),
+        keys=_keys(scored, key, known),
+        cells=lambda chosen: shown_table.take(known[chosen]),
     )
 
 
-def _heads_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
+def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
     """Return what another model says of the rows; raise if it makes other rows of them."""
-    heads = _scored(model, X, progress=False).heads
-    if len(heads) != n:
-        raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(heads):,}.")
-    return heads
+    units = _scored(model, X, progress=False).units
+    if len(units) != n:
+        raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(units):,}.")
+    return units
+
+
+def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
+    if scored.is_table or column is not None:
+        keys = row_keys(scored.table, column)
+    elif (text := scored.items.whole) is not None:
+        keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
+    else:
+        keys = fingerprints(dense(scored.vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
+    return tuple(keys[row] for row in known)
 
 
 def _live(
@@ -223,9 +261,9 @@ def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: C
     if not is_frame(shown):
         return tables.select(scored.table, list(cast("Collection[str]", shown)))
     table = as_arrow(shown)
-    if table.num_rows != len(scored.heads):
+    if table.num_rows != len(scored.units):
         raise InputError(
-            f"A row to show was wanted for each of the {len(scored.heads):,} rows, got {table.num_rows:,}."
+            f"A row to show was wanted for each of the {len(scored.units):,} rows, got {table.num_rows:,}."
         )
     return table
 
@@ -235,13 +273,14 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
     if items is None or is_frame(items):
         return scored.items
     if isinstance(items, str):
-        return replace(items_of(tables.select(scored.table, [items])[items], len(scored.heads)), column=items)
-    return items_of(items, len(scored.heads))
+        return replace(items_of(tables.select(scored.table, [items])[items], len(scored.units)), column=items)
+    return items_of(items, len(scored.units))
 
 
 def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
     reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
+    is_table = table is not None or reading.kind == "table"
     if table is None:
         vectors = model.vectors(X)
         source = _source_of_items(model, X, vectors)
@@ -250,17 +289,17 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
         source = _source_of_frame(model, X) if reading.kind in EDITABLE else None
-    heads = over_vectors(vectors, model.fitted_.heads)
-    length = len(table) if table is not None else len(X) if reading.one_series else len(heads)
+    units = over_vectors(vectors, model.fitted_.units)
+    length = len(table) if table is not None else len(X) if reading.one_series else len(units)
     rows, items = model.rows_of(length), Items()
     if (shown := model.shown(X)) is not None:
-        items = items_of(shown, len(heads))
+        items = items_of(shown, len(units))
         items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
     if table is None:
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return ScoredRows(vectors, heads, rows, table, items, source)
+    return ScoredRows(vectors, units, rows, table, items, is_table, source)
 
 
 def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
@@ -345,33 +384,18 @@ def _map_positions(
 
 
 def _reasons(
-    model: CentralityModel, vectors: Vectors, known: NDArray[np.intp]
-) -> tuple[tuple[str, ...], Reasons | None]:
-    """Return the names of features, and what each contributes; None where the numbers of a vector have no names."""
+    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp]
+) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
+    """Return the names of features, what gives their contributions, and the guilty ones.
+
+    Where the numbers of a vector have no names there is nothing to tell.
+    """
     features = model.features()
     if features is None:
-        return (), None
-
-    def reasons(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        chosen = vectors[known[rows]]
-        return np.stack([model.by_feature(model.fitted_.explain(chosen, t)) for t in (0.0, 1.0)], axis=2)
-
-    return tuple(map(str, features.names)), reasons
-
-
-def noteworthy_rows(heads: NDArray[np.float64], most: int) -> NDArray[np.intp]:
-    """Choose at most so many rows to look at: the first and the last at every t, those that move most, then others.
-
-    The others are evenly spaced.
-    """
-    n = len(heads)
-    if n <= most:
-        return np.arange(n)
-    each = max(1, most // (4 * (len(RANKED_AT) + 1)))
-    ranked = [np.argsort(SOFT(heads, t)) for t in RANKED_AT]
-    ranks_moved = np.argsort(ranked[-1]) - np.argsort(ranked[0])  # from t = 0 to t = 1
-    ends = [part for order in [*ranked, np.argsort(ranks_moved)] for part in (order[:each], order[::-1][:each])]
-    chosen = np.unique(np.concatenate(ends))
-    spaced = np.setdiff1d(np.linspace(0, n - 1, most).astype(np.intp), chosen)
-    every = max(1, -(-len(spaced) // max(1, most - len(chosen))))  # so that no more are taken than there is room for
-    return np.sort(np.concatenate([chosen, spaced[::every]])[:most])
+        return (), None, ()
+    t, names = float(model.t), tuple(map(str, features.names))
+    odd = known[np.argsort(model.fitted_.calibration.mixing.mixed(scored.units[known], t), kind="stable")[:MOST_GUILTY]]
+    parts = model.by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
+    taken = parts.clip(max=0).mean(0)  # (features,)
+    guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
+    return names, lambda rows: explained(model, scored.vectors[known[rows]]), guilty

@@ -3,7 +3,7 @@
 import base64
 import os
 from collections.abc import Callable
-from typing import Any, NotRequired, TypedDict, Unpack
+from typing import Any, NotRequired, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.explorer import marks, page, payload
-from centrality.explorer.header import Mark
+from centrality.explorer.header import Change, Mark
 from centrality.explorer.picture import picture_of
+from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
 from centrality.model.interface import CentralityModel
 
@@ -90,6 +91,7 @@ class Widget(AnyWidget):
 
     def __init__(self, view: View, **options: Any) -> None:
         self.view = view
+        self._saved: set[int] = set()  # rows whose marks are in a file; one that is taken back is taken back there
         super().__init__(**{"_bytes": payload.pack(view, pictures=True, reasons=False), "t": view.t, **options})
         self.on_msg(self._answer)
 
@@ -98,16 +100,24 @@ class Widget(AnyWidget):
         return marks.rows_marked(mark, self._all_marks())
 
     def save_marks(self, path: str | os.PathLike[str]) -> None:
-        """Write marks and notes to a CSV file of row, mark and note."""
-        marks.write(self._all_marks(), path)
+        """Merge marks and notes into a CSV file; what others have kept there stays, and is not overwritten."""
+        now = self._all_marks()
+        self._saved |= {mark["row"] for mark in now}
+        taken_back = [self._mark(row) for row in sorted(self._saved - {mark["row"] for mark in now})]
+        marks.MarksFile(path).take(*[cast("Change", mark) for mark in [*now, *taken_back]])
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the page to one file that needs nothing else."""
         page.export(self.view, path)
 
     def _all_marks(self) -> list[Mark]:
-        rows = sorted({*self.marks, *self.notes})
-        return [{"row": row, "mark": self.marks.get(row, ""), "note": self.notes.get(row, "")} for row in rows]
+        return [self._mark(row) for row in sorted({*self.marks, *self.notes})]
+
+    def _mark(self, row: int) -> Mark:
+        """Return what has been said of the row of this number in the data."""
+        place = int(np.searchsorted(self.view.rows, row))
+        key = self.view.keys[place] if self.view.keys else ""
+        return {"key": key, "row": row, "mark": self.marks.get(row, ""), "note": self.notes.get(row, ""), "version": 0}
 
     def _answer(self, _: object, content: Question, __: object) -> None:
         answer: dict[str, Any] = {"question": content["question"]}
@@ -127,6 +137,8 @@ class Widget(AnyWidget):
             "texts": lambda: payload.whole_texts(self.view, row),
             "what-if": lambda: payload.what_if(self.view, row, given),
             "way": lambda: payload.way(self.view, row, given),
+            "kept": lambda: True,  # marks have arrived: Python is there
+            "selection": lambda: selection_csv(self.view, given).decode(),
         }
         try:
             return {"answer": asked[content["ask"]]()}

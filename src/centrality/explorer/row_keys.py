@@ -1,0 +1,78 @@
+"""Give each row a key that stays its own when rows are reordered, added or taken away: marks are kept under it."""
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from centrality import tables
+from centrality._checks import InputError
+
+BETWEEN, GAP = "\x1f", "\x00"  # what stands between two cells, and for none
+
+
+def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
+    """Return a key for each row: its cell in a column that tells all rows apart, else a fingerprint of all its cells.
+
+    Rows whose cells are all equal are told apart by their order: the second one's key ends in "-2".
+
+    >>> import pyarrow as pa
+    >>> row_keys(pa.table({"id": [7, 9], "size": [1.5, 2.5]}), "id")
+    ('7', '9')
+    """
+    if column is None:
+        return fingerprints(_joined_cells(table))
+    cells = cell_texts(tables.select(table, [column])[column]).to_pylist()
+    first: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        if not cell:
+            raise InputError(f"A key needs a value in each row, but {column!r} has none in row {row:,}. {_INSTEAD}")
+        if (before := first.setdefault(cell, row)) != row:
+            raise InputError(
+                f"A key is another in each row, but {column!r} has {cell!r} in rows {before:,} and {row:,}. {_INSTEAD}"
+            )
+    return tuple(cells)
+
+
+_INSTEAD = "Name another column, or none: rows are then known by all their cells."
+
+
+def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
+    """Return a text of twelve letters and digits for each row's bytes; where it is not the first such, its number."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for row in rows:
+        digest = hashlib.blake2b(row, digest_size=10).digest()
+        text = base64.b32encode(digest)[:12].decode().lower()
+        seen[text] += 1
+        keys.append(text if seen[text] == 1 else f"{text}-{seen[text]}")
+    return tuple(keys)
+
+
+def _joined_cells(table: pa.Table) -> Iterable[bytes]:
+    """Return the cells of each row as one text; the order of the columns does not matter."""
+    columns = [cell_texts(_one_unit(table[name])) for name in sorted(table.column_names)]
+    between = pa.scalar(BETWEEN, pa.large_string())
+    joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=GAP)
+    return (text.encode("utf-8", "surrogatepass") for text in joined.to_pylist())
+
+
+def _one_unit(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return moments in microseconds, in whatever unit a file format keeps them: their texts are equal then."""
+    kind = column.type
+    return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column
+
+
+def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells as texts, and gaps as gaps."""
+    if pa.types.is_dictionary(column.type):
+        return cell_texts(column.cast(column.type.value_type))
+    try:
+        return column.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records, bytes that are no text
+        return pa.chunked_array(
+            [[None if cell is None else str(cell) for cell in column.to_pylist()]], pa.large_string()
+        )
