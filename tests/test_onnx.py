@@ -71,7 +71,13 @@ def test_heads_and_centrality_agree_for_any_number_of_rows(pair, n):
     # Rows that are not scaled may be so far away that float32 does not know what is left of them once terms cancel.
     farthest = 2 if model.scaling == "none" else 8
     near, far = new(rows[RNG.integers(400, size=n)]), 10.0 ** RNG.uniform(-2, farthest, size=(n, 1))
-    for Q in (rows[:n], near, near + far * RNG.normal(size=(n, 5)), near.astype(np.float32), np.round(near).astype(int)):
+    for Q in (
+        rows[:n],
+        near,
+        near + far * RNG.normal(size=(n, 5)),
+        near.astype(np.float32),
+        np.round(near).astype(int),
+    ):
         assert_same_scores(scorer.heads(Q), model.heads(Q))
         for t in (None, 0, 0.3, [0, 0.25, 1]):
             expected = model.centrality(Q, t)

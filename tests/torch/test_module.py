@@ -70,7 +70,7 @@ def expected_units(model: FUSE, rows: np.ndarray) -> np.ndarray:
         return np.column_stack([1 / (1 + np.exp(-g)), np.clip((l - low) / (high - low), 0, 1)])
     (low, high), (its_low, its_high) = calibration.halves
     g, l = (g - low) / (high - low), (l - its_low) / (its_high - its_low)  # noqa: E741
-    return np.column_stack([g, np.minimum(l, g + ROOM) if calibration.mixing.veto else l])
+    return np.column_stack([g, l])
 
 
 def test_units_heads_and_scores_are_the_engines(model):
@@ -80,7 +80,9 @@ def test_units_heads_and_scores_are_the_engines(model):
     assert_same_unbounded(found, units)
     weight = model.fitted_.calibration.mixing.local_weight
     share = np.array(T) if weight is None else weight * np.array(T) / (1 + (weight - 1) * np.array(T))
-    mixed = units[:, :1] * (1 - share) + units[:, 1:] * share
+    with np.errstate(divide="ignore"):
+        room = ROOM / (1 - np.array(T)) if model.fitted_.calibration.mixing.veto else np.inf
+    mixed = units[:, :1] * (1 - share) + np.minimum(units[:, 1:], units[:, :1] + room) * share
     squeeze = squeezed if weight is not None else np.asarray
     assert_same_scores(module.heads(torch.from_numpy(Q)), squeeze(units), room=10)
     assert_same_scores(module(torch.from_numpy(Q), T), squeeze(mixed), room=10)
