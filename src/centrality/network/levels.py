@@ -43,8 +43,7 @@ def closed(
         some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
         off = density(z[some], z[other], np.asarray(scales)) - _potentials(network, member, z[other])  # (n, k)
         region = _regions(z[some], z[other], regions, rng)
-        medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
-        change, shift = _smallest_change(features_of(network, member)(z[other]), medians[region] - np.median(off, 0))
+        change, shift = _smallest_change(features_of(network, member)(z[other]), _wanted(off, region))
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
@@ -56,6 +55,22 @@ def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Genera
 
 def _potentials(network: Network, member: int, z: NDArray[np.float32]) -> Matrix:  # (n, k)
     return np.asarray(EngineScorer(network, engine())(z)[member, :, 1:])
+
+
+def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
+    """Return by how much the potentials are to be moved in each row's region.
+
+    That is the median of how far they are off there, less the median of all rows, and shrunk by as much of the medians'
+    differences as chance explains: where columns are many, a row's own density is hardly known.
+    """
+    sizes = np.bincount(region)
+    medians = np.stack([np.median(off[region == r], axis=0) for r in range(len(sizes))])
+    within = np.stack([np.median(np.abs(off[region == r] - medians[r]), axis=0) for r in range(len(sizes))])
+    chance = np.average(np.square(1.86 * within) / sizes[:, None], axis=0, weights=sizes)  # variance of a median
+    found = medians - np.median(off, axis=0)
+    total = np.average(np.square(found), axis=0, weights=sizes)
+    kept = np.divide(np.maximum(total - chance, 0.0), total, out=np.zeros_like(total), where=total > 0)
+    return np.asarray((kept * found)[region])
 
 
 def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -13,6 +13,7 @@ tie. "soft" puts both heads into units of the upper half of the training rows, i
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -111,19 +112,26 @@ class Calibration(Value):
     def as_if_new(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
         """Return the raw scores that rows like these training rows would have, had no member seen them.
 
-        What members that have seen a row would say of it otherwise is drawn from those that have not: their mean, and
+        What members that have seen a row would say of it otherwise is drawn from the r that have not: their mean, and
         beside it one of their deviations, turned round. These are scaled by √((r + 1) / (r - 1)): a new draw differs
-        from the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r).
+        from the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
+        noisier than one of all members, so means are drawn in by what that adds to their spread.
         """
         pairs = self.of_members(outputs)
-        for pattern in np.unique(unseen, axis=1).T:
-            rows = np.flatnonzero((unseen == pattern[:, None]).all(0))
-            known, missing = np.flatnonzero(pattern), np.flatnonzero(~pattern)
-            said = pairs[np.ix_(known, rows)]
-            mean, r = said.mean(0), len(known)
+        means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
+        for known, rows in _patterns(unseen):
+            said, r = pairs[np.ix_(known, rows)], max(int(known.sum()), 2)
+            means[rows], noise[rows] = said.mean(0), said.var(0) * (r / (r - 1)) * (1 / known.sum() - 1 / len(pairs))
+        low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
+        spread = np.square(0.5 * (high - low))
+        drawn_in = np.sqrt(np.maximum(1 - noise.mean(0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
+        closer = (middle - means) * (1 - drawn_in)
+        for known, rows in _patterns(unseen):
+            said, r = pairs[np.ix_(known, rows)], int(known.sum())
             wider = np.sqrt((r + 1) / (r - 1)) if r > 1 else 0.0
-            for place, member in enumerate(missing):
-                pairs[member, rows] = mean - wider * (said[place % r] - mean)
+            for place, member in enumerate(np.flatnonzero(~known)):
+                pairs[member, rows] = means[rows] - wider * (said[place % r] - means[rows])
+        pairs += closer
         none = np.zeros((len(pairs), 2))
         combined = engine().Calibration(
             none[:, :1].copy(), 1 + none[:, :1], none, 1 + none, 0.0, self.doubt, float(self.mixing.share(0.5))
@@ -153,6 +161,13 @@ class Calibration(Value):
     def softened(self) -> Calibration:
         """Return the soft calibration by the same quantiles: what "clip" cuts off has no slope to follow."""
         return self if self.kind == "soft" else replace(self, kind="soft", mixing=SOFT)
+
+
+def _patterns(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Yield which members have not seen some rows, and these rows, until all rows have come."""
+    kinds, kind = np.unique(unseen, axis=1, return_inverse=True)
+    for number, known in enumerate(kinds.T):
+        yield known, np.flatnonzero(kind.ravel() == number)
 
 
 def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k, 2)
