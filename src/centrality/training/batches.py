@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from centrality.training.comparisons import preference
 from centrality.training.named_metrics import NamedMetric
-from centrality.training.off_support import SHARE
 from centrality.training.plan import Task
 from centrality.training.schemes import Partition
 
@@ -105,15 +104,18 @@ class BatchSampler:
                     anchors = task.comparison.fixed_anchors(task.plan.anchors, task.rng)
                     if anchors is None:
                         anchors = allowed[partition.draw_anchors(task.plan.anchors, len(batches))[:, :most]]
-                    candidates = self._partly_off(allowed[batches])
-                    yield candidates, np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
+                    yield (
+                        self._partly_made(allowed[batches], member),
+                        np.broadcast_to(anchors, (len(batches), anchors.shape[-1])),
+                    )
 
-    def _partly_off(self, candidates: NDArray[np.intp]) -> NDArray[np.intp]:  # (batches, 2b)
-        """Put rows off the data in place of one candidate in SHARE, where there are any and candidates are enough."""
-        rows, b = self._task.rows, self._sizes.candidates
-        if rows.off and b >= SHARE:
-            some = candidates[:, ::SHARE]
-            some[:] = len(rows) + self._task.rng.integers(rows.off, size=some.shape)
+    def _partly_made(self, candidates: NDArray[np.intp], member: int) -> NDArray[np.intp]:  # (batches, 2b)
+        """Put made rows in place of some of the candidates, where there are any and candidates are enough."""
+        task = self._task
+        made, every = task.made(member), task.rows.every_made
+        if len(made) and self._sizes.candidates >= 2 * every:
+            some = candidates[:, ::every]
+            some[:] = made[task.rng.integers(len(made), size=some.shape)]
         return candidates
 
     def _endless_noised_rows(self, member: int) -> Iterator[Arrays]:  # (batches, r)

@@ -1,33 +1,58 @@
-"""Rows that lie off the data, for the global head to be compared with.
+"""Rows that nobody brought, for the global head to be compared with: off the data, or between training rows.
 
-Comparisons among training rows teach nothing about what lies beyond them: where a column holds zeros and amounts, a
-large negative number could be the most central of all. So some of the compared candidates are training rows with one or
-more cells moved out of the column's range. Anchors are never among them, and the local head does not see them.
+Which of two points is nearer to the anchors can be told of any two points. Comparisons among training rows teach
+nothing about what lies beyond them: where a column holds zeros and amounts, a large negative number could be the most
+central of all. So some candidates are training rows with one or more cells moved out of the column's range. And where
+rows are few for their columns, the head would learn them by heart: others are then crossed from two training rows, each
+cell taken from one of them. Anchors are never made, and the local head sees none of them.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-SHARE = 4  # one compared candidate in so many lies off the data
-FEWEST, MOST = 256, 4096  # how many such rows are made at once
+SHARE = 4  # one compared candidate in so many is a made row
+FEW = 10  # training rows for each column, below which others are made too, and every other candidate is a made row
+MADE = 2048  # how many there are at a time
 NEAR = 1.0  # in scaled units, how far beyond the range half of the moved cells lie, on average
 FAR = 36.0  # up to where the others lie: a bent column ends there, since 10 + log(1e15 - 10) is 45
 
-
-def how_many(n: int) -> int:
-    """Return how many rows off the data are made beside n rows."""
-    return int(np.clip(n // SHARE, FEWEST, MOST))
+Rows = NDArray[np.float32]
 
 
-def moved_off(z: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return so many of the scaled rows z with cells moved out of their columns' ranges, to either side.
+@dataclass(frozen=True)
+class MadeRows:
+    """Hold made rows, and of which rows they were made: a network that must not see those leaves them out."""
+
+    z: Rows  # (MADE, p)
+    parents: NDArray[np.intp]  # (MADE, 2)
+
+    @classmethod
+    def of(cls, z: Rows, rng: np.random.Generator) -> "MadeRows":
+        """Make rows of the scaled rows z: all with cells moved off the data, or a quarter, if z are few; the rest is crossed."""
+        parents = rng.integers(len(z), size=(MADE, 2))
+        crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
+        parents[~crossed, 1] = parents[~crossed, 0]
+        made = moved_off(z, z[parents[:, 0]], rng)
+        either = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
+        made[crossed] = np.where(either, z[parents[crossed, 0]], z[parents[crossed, 1]])
+        return cls(made, parents)
+
+
+def few(z: Rows) -> bool:
+    """Say whether rows are few for their columns."""
+    return len(z) < FEW * z.shape[1]
+
+
+def moved_off(z: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
+    """Return rows with cells moved out of the ranges that the columns of z have, to either side.
 
     Half of them have one cell moved, the others any number; a constant column is left alone.
     """
-    n, p = z.shape
-    rows = z[rng.integers(n, size=count)]
+    count, p = rows.shape
     low, high = z.min(0), z.max(0)
-    share = np.where(np.arange(count) % 2, 0.0, rng.random(count))  # of the cells, beside the one that always moves
+    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one that always moves
     moved = rng.random((count, p)) < share[:, None]
     moved[np.arange(count), rng.integers(p, size=count)] = True
     moved &= high > low

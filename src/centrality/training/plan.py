@@ -97,6 +97,10 @@ class Task:
         """Return the positions of the rows held that this member may learn from."""
         return self.rows.without(() if self.plan.left_out is None else self.plan.left_out[member])
 
+    def made(self, member: int) -> NDArray[np.intp]:
+        """Return the positions of the made rows that this member may be shown."""
+        return self.rows.made_without(() if self.plan.left_out is None else self.plan.left_out[member])
+
     def fewest_positions(self) -> int:
         """Return how many rows the member with the fewest may learn from."""
         return min(len(self.positions(member)) for member in range(self.network.members))

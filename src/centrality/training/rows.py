@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.training.off_support import how_many, moved_off
+from centrality.training.off_support import FEW, MADE, SHARE, MadeRows
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
 
@@ -15,8 +15,8 @@ class Rows:
     """The rows that training works on, scaled, as one float32 array.
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
-    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support` adds
-    rows off the data behind them, at positions from len(rows) on.
+    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support` puts
+    rows made of them behind them, at positions from len(rows) on.
     """
 
     def __init__(
@@ -36,8 +36,9 @@ class Rows:
         self.size = min(held_at_once(self.total, self.width, room), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
-        self.off = how_many(self.size) if off_support else 0
-        self.all = np.empty((self.size + self.off, self.width), dtype=np.float32)  # rows held, then rows off the data
+        self._made: MadeRows | None = None
+        made = MADE if off_support else 0
+        self.all = np.empty((self.size + made, self.width), dtype=np.float32)  # the rows held, then those made of them
         self.z = self.all[: self.size]
         self.renew()
 
@@ -56,14 +57,28 @@ class Rows:
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = self.scaling.apply(self.given(at))
-        if self.off:
-            self.all[self.size :] = moved_off(self.z, self.off, self._rng)
+        if len(self.all) > self.size:
+            self._made = MadeRows.of(self.z, self._rng)
+            self.all[self.size :] = self._made.z
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""
         if self._folds is None:
             return np.arange(self.size)
         return np.flatnonzero(~np.isin(self._folds[self.numbers], folds))
+
+    def made_without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return the positions of made rows of which no parent belongs to these folds; none where none are made."""
+        if self._made is None:
+            return np.empty(0, dtype=np.intp)
+        allowed = np.ones(self.size, dtype=bool) if self._folds is None else np.zeros(self.size, dtype=bool)
+        allowed[self.without(folds)] = True
+        return self.size + np.flatnonzero(allowed[self._made.parents].all(1))
+
+    @property
+    def every_made(self) -> int:
+        """Return that one compared candidate in so many is to be a made row."""
+        return 2 if self.size < FEW * self.width else SHARE
 
     def given(self, numbers: Any) -> NDArray[Any]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
