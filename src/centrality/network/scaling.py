@@ -36,6 +36,7 @@ SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tai
 KNEE = 10.0  # spreads beyond which a column is bent
 RARE = 1.0  # a column that is constant between its tails: its usual rare value lies 1 / sqrt(this) spreads off
 LIMIT = 1e15  # no scaled number is larger
+ORDINARY = 200  # powers of two: the squares of numbers up to 2^200 and down to 2^-200 are far from overflowing
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
@@ -200,6 +201,16 @@ def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.zeros_like(spread)
     found[varies] = np.exp(apart * logs + (1 - apart) * common)
     return found
+
+
+def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return a power of two near the largest magnitude of a column, in units of which its squares stay finite.
+
+    It is 1 where they do anyway: then nothing is changed, to the bit.
+    """
+    exponent = np.frexp(largest)[1]
+    extreme = (np.abs(exponent) > ORDINARY) & (np.asarray(largest) > 0)
+    return np.ldexp(1.0, np.where(extreme, np.clip(exponent, -1022, 1023), 0))
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,6 +45,29 @@ class ColumnEncoder(Protocol):
         """Say in words what becomes of the column."""
 
 
+@dataclass
+class LeftOut:
+    """Leaves a column out that carries nothing."""
+
+    why: str
+    kind = "left out"
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
+
+    def far_off(self) -> NDArray[np.float64]:
+        return np.empty(0)
+
+    def typical(self, z: NDArray[np.floating]) -> None:
+        return None
+
+    def names(self, name: str) -> list[str]:
+        return []
+
+    def describe(self) -> str:
+        return f"left out: {self.why}"
+
+
 def texts_of(values: pa.ChunkedArray) -> pa.Array:
     """Return the values as text."""
     return values.cast(pa.string()).combine_chunks()

@@ -9,18 +9,22 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole_number
+from centrality._checks import tell, whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
 from centrality.representations._base import DataNote, ItemsLike, Representation, State, as_arrow
-from centrality.representations._column_cells import Cells, ColumnEncoder
+from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
+from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
-from centrality.tables.columns import TableError, is_number, require
+from centrality.representations._dates import learn_format
+from centrality.representations._identifiers import FEW_ROWS, identifiers
+from centrality.tables.columns import TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
+from centrality.tables.written_numbers import learn_writing
 
-FEW_ROWS = 20  # with fewer, no column is called an identifier
+IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 
 
 class Table(Representation):
@@ -69,7 +73,9 @@ class Table(Representation):
             checked_share(self.unreadable)
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
+            self._doubts: dict[str, str] = {}
             self._encoders = {name: self._choose_encoder(name, table[name]) for name in table.column_names}
+            self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
@@ -142,9 +148,18 @@ class Table(Representation):
         check_is_fitted(self)
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
+    def doubts(self) -> dict[str, str]:
+        """Say of which columns it is doubtful whether they were read as they are meant, and why."""
+        check_is_fitted(self)
+        return dict(self._doubts)
+
     def types(self) -> dict[str, pa.DataType]:
-        kinds = dict.fromkeys(("categories", "dates", "words"), pa.string()) | {"numbers": pa.float64()}
-        return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds}
+        as_text = ("categories", "dates", "words")
+        return {
+            name: pa.string() if encoder.kind in as_text or getattr(encoder, "writing", None) else pa.float64()
+            for name, encoder in self._encoders.items()
+            if encoder.kind != "left out"
+        }
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -154,7 +169,8 @@ class Table(Representation):
             for number, (_, learned) in enumerate(parts.values())
             for key, array in learned.items()
         }
-        return {"columns": {name: plain for name, (plain, _) in parts.items()}, "most_gaps": self._most_gaps}, arrays
+        plain = {name: plain for name, (plain, _) in parts.items()}
+        return {"columns": plain, "most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
@@ -166,49 +182,59 @@ class Table(Representation):
         self.n_features_in_ = len(self._encoders)
         # A file from before gaps were counted: then only a row with nothing in it has too many.
         self._most_gaps = int(state.get("most_gaps", len(self.columns_) - 1))
+        self._doubts = dict(state.get("doubts", {}))
         return self
 
     def _columns_read(self) -> list[str]:
         """Name the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
+    def _doubt_identifiers(self, table: pa.Table) -> None:
+        """Name columns of numbers that may be identifiers; they are used all the same."""
+        numbers = {
+            name: encoder.numbers(name, table[name])
+            for name, encoder in self._encoders.items()
+            if isinstance(encoder, Numbers)
+        }
+        for name in identifiers(numbers):
+            self._doubts.setdefault(name, IDENTIFIER)
+
     def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds."""
         kind = values.type
-        if pa.types.is_dictionary(kind):
+        chosen_as_category = pa.types.is_dictionary(kind)
+        if chosen_as_category:
             values, kind = values.cast(kind.value_type), kind.value_type
         if pa.types.is_null(kind):
-            return columns.LeftOut("every value is missing")
+            return LeftOut("every value is missing")
         if is_number(kind) or pa.types.is_decimal(kind):
-            return columns.Numbers.fit(name, values)
+            return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             return columns.Dates.fit(name, values, None)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return self._choose_text_encoder(name, values)
+        if is_text(kind):
+            texts = values.cast(pa.string())
+            few = pc.count_distinct(texts).as_py() <= self.cardinality
+            return columns.Categories.fit(name, texts) if chosen_as_category and few else self._choose_for(name, texts)
         raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
 
-    def _choose_text_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
-        """Return a fitted encoder for a column of text: of dates, of categories or of words."""
-        texts = values.cast(pa.string())
+    def _choose_for(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
+        """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
         different = pc.count_distinct(texts).as_py()  # without the missing ones
-        format = _date_format(texts)
-        if format is not None and different > 1:
+        format, doubt = learn_format(texts)
+        if format is not None:
+            if doubt:
+                self._doubts[name] = doubt
+                tell(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return columns.Dates.fit(name, texts, format)
+        writing, doubt = learn_writing(texts)
+        if doubt:
+            self._doubts[name] = doubt
+        if writing is not None and different > 1:
+            return Numbers.fit(name, texts, writing)
         if different <= self.cardinality:
             return columns.Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
-            return columns.LeftOut("an identifier: one word, different in every row")
+            self._doubts[name] = "it says something only if it is no identifier"
+            return LeftOut("an identifier: one word, different in every row")
         return Words.fit(name, texts)
-
-
-def _date_format(texts: pa.ChunkedArray) -> str | None:
-    """Return how the dates in a text column are written; None if they are no dates (skrub decides)."""
-    pd = optional("pandas", "table")
-    skrub = optional("skrub", "table")
-    reader = skrub.ToDatetime()
-    try:
-        reader.fit_transform(pd.Series(texts.to_pylist(), dtype="str", name="dates"))
-    except skrub.core.RejectColumn:
-        return None
-    return None if reader.format_ is None else str(reader.format_)

@@ -1,0 +1,43 @@
+"""Tell numbers that name a row from numbers that measure something."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+FEW_ROWS = 20  # with fewer, no column is called an identifier
+CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
+DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
+ORDER = 0.5  # a rank correlation from which a column goes with another, and so measures something
+LOOKED_AT = 10_000  # rows whose order is compared
+
+
+def identifiers(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
+    """Name the columns of numbers that may be identifiers, and go with none of the other columns."""
+    likely = [name for name, x in columns.items() if _may_identify(x)]
+    if not likely:
+        return []
+    ranks = {name: _ranks(x[:: -(-len(x) // LOOKED_AT)]) for name, x in columns.items()}
+    return [
+        name
+        for name in likely
+        if all(abs(float(ranks[name] @ ranks[other])) < ORDER for other in columns if other != name)
+    ]
+
+
+def _may_identify(x: NDArray[np.float64]) -> bool:
+    """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
+    if len(x) < FEW_ROWS or not (x == np.floor(x)).all() or len(np.unique(x)) < len(x):  # NaN is no whole number
+        return False
+    least, largest = np.abs(x).min(), np.abs(x).max()
+    equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
+    return bool(equally_long or np.ptp(x) < DENSE * len(x))
+
+
+def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks of mean zero and length one, gaps in the middle: products of two are rank correlations."""
+    ranks = rankdata(x, nan_policy="omit")
+    ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
+    centred = ranks - ranks.mean()
+    return np.asarray(centred / (np.linalg.norm(centred) or 1.0))
