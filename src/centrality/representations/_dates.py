@@ -57,12 +57,13 @@ def learn_format(texts: pa.ChunkedArray) -> tuple[str | None, str]:
         return None, ""
     dates = pd.Series(distinct.to_pylist(), dtype="str")
     taken, other = (_parsed(dates, order, utc=True) for order in (format, _swapped(format)))
+    unlike = (taken != other) & taken.notna() & other.notna()
     doubt = ""
     if taken.notna().sum() < other.notna().sum():
         format = _swapped(format)
-    elif taken.notna().sum() == other.notna().sum() and (taken != other).any():
-        unlike = taken.ne(other).idxmax()
-        doubt = f"{dates[unlike]!r} is taken for {taken[unlike]:%d %B %Y}, but day and month could be exchanged"
+    elif taken.notna().sum() == other.notna().sum() and unlike.any():
+        first = unlike.idxmax()
+        doubt = f"{dates[first]!r} is taken for {taken[first]:%d %B %Y}, but day and month could be exchanged"
     _, unread = _read_texts(distinct, format)
     rows = counts.to_numpy()
     return (format, doubt) if rows[unread].sum() <= (1 - ENOUGH) * rows.sum() else (None, "")

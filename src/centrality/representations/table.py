@@ -149,7 +149,6 @@ class Table(Representation):
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
     def doubts(self) -> dict[str, str]:
-        """Say of which columns it is doubtful whether they were read as they are meant, and why."""
         check_is_fitted(self)
         return dict(self._doubts)
 
