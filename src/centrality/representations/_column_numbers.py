@@ -7,14 +7,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._checks import tell
-from centrality.network.scaling import LIMIT, unit_of
+from centrality.network.scaling import LIMIT
 from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
+from centrality.scores.magnitudes import mean_and_deviation
 from centrality.scores.report import about_wild_cells, wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
 from centrality.tables.written_numbers import NumberWriting
 
-SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 KNEE = 10.0  # deviations beyond which numbers are bent, and cells are drawn in before the deviation is taken
 TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal column cut at the outer ones has left
 
@@ -22,7 +22,7 @@ TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal 
 def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values with those beyond the knee moved there, by the spread of the middle nine tenths."""
     low, median, high = np.quantile(values, TAILS)
-    reach = KNEE * np.clip(values, low, high).std() / SPREAD_OF_NORMAL
+    reach = KNEE * mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
     return values if reach == 0 else np.clip(values, median - reach, median + reach)
 
 
@@ -48,15 +48,12 @@ class Numbers:
         if len(present) == 0:
             return LeftOut("every value is missing")
         missing = 1 - (len(present) + int(wrong.sum())) / len(x)
-        unit = float(unit_of(np.abs(present).max()))
-        present = present / unit
-        if present.std() == 0 and missing == 0:
-            return LeftOut(f"every value is {present[0] * unit:g}")
+        if (present == present[0]).all() and missing == 0:
+            return LeftOut(f"every value is {present[0]:g}")
         if cells := int(wild_cells(present[:, None])[0]):
             tell(about_wild_cells(name, cells))
-        drawn_in = _drawn_in(present)
-        mean, deviation = float(drawn_in.mean()) * unit, max((float(drawn_in.std()) or 1.0) * unit, SMALLEST)
-        return cls(mean, deviation, missing, bent=True, writing=writing)
+        mean, deviation = map(float, mean_and_deviation(_drawn_in(present)))
+        return cls(mean, deviation or 1.0, missing, bent=True, writing=writing)
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where there is none."""
