@@ -8,7 +8,7 @@ import pytest
 
 from centrality import Chain, load
 from centrality.representations import Table
-from centrality.tables import TableError
+from centrality.tables import TableError, read
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER, DataNote, Unreadable
 from tests.conftest import quick
 
@@ -94,3 +94,16 @@ def test_codes_stay_what_they_were_and_categories_that_are_called_so_too():
     assert said["code"] == "category, 3 levels"
     assert said["rooms"].startswith("number written as")
     assert said["kind"] == "category, 3 levels"
+
+
+def test_times_of_day_are_numbers_of_seconds(tmp_path):
+    rng = np.random.default_rng(0)
+    minutes = rng.integers(0, 24 * 60, 200)
+    lines = [f"{m // 60:02d}:{m % 60:02d},{k % 7}" for k, m in enumerate(minutes)]
+    (tmp_path / "t.csv").write_text("at,x\n" + "\n".join(lines) + "\n")
+    rows = read(tmp_path / "t.csv")
+    table = Table().fit(rows)
+    numbers = pa.table({"at": 60.0 * minutes, "x": np.arange(200) % 7})
+    np.testing.assert_array_equal(table.transform(rows), Table().fit_transform(numbers))
+    assert table.types()["at"] == pa.time32("s")
+    assert table.typical(np.zeros(2))[0] == f"{int(60 * minutes.mean()) // 3600:02d}:{int(minutes.mean()) % 60:02d}"

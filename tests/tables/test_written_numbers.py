@@ -48,6 +48,8 @@ def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, who
     ("cells", "value", "doubt"),
     [
         (["1,234", "12,345", "950"], 1234.0, "'1,234' is taken for 1234, but could be 1.234"),
+        (["1.234", "12.345", "950"], 1234.0, "'1.234' is taken for 1234, but could be 1.234"),
+        (["1.234", "12.345", "9500"], 1.234, "'1.234' is taken for 1.234, but could be 1234"),
         (["1.234", "12.345"], 1.234, "'1.234' is taken for 1.234, but could be 1234"),
         (["€1.234", "€12.345"], 1234.0, "'1.234' is taken for 1234, but could be 1.234"),
         (["1,234", "0,345"], 1.234, ""),  # no group begins with a zero

@@ -38,6 +38,9 @@ class ColumnEncoder(Protocol):
     def typical(self, z: NDArray[np.floating]) -> object:
         """Return the value that these numbers stand for; None where that cannot be told."""
 
+    def type(self) -> pa.DataType:
+        """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
+
     def names(self, name: str) -> list[str]:
         """Name the numbers that stand for the column of this name."""
 
@@ -60,6 +63,9 @@ class LeftOut:
 
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
+
+    def type(self) -> pa.DataType:
+        return pa.string()
 
     def names(self, name: str) -> list[str]:
         return []

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._checks import tell
@@ -39,6 +40,7 @@ class Numbers:
     missing: float  # the share of the training rows without a value
     bent: bool = False  # as in files from before there was a knee
     writing: NumberWriting | None = None  # how they are written, if they are text
+    clock: bool = False  # they are times of day, in seconds
     kind = "numbers"
 
     @classmethod
@@ -53,7 +55,7 @@ class Numbers:
         if cells := int(wild_cells(present[:, None])[0]):
             tell(about_wild_cells(name, cells))
         mean, deviation = map(float, mean_and_deviation(_drawn_in(present)))
-        return cls(mean, deviation or 1.0, missing, bent=True, writing=writing)
+        return cls(mean, deviation or 1.0, missing, True, writing, pa.types.is_time(values.type))  # noqa: FBT003
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where there is none."""
@@ -84,14 +86,25 @@ class Numbers:
         size = abs(float(z[0]))
         size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if self.bent and size > KNEE else size
         x = self.mean + self.deviation * float(np.copysign(size, z[0]))
+        if self.clock:
+            return f"{int(x) // 3600:02d}:{int(x) // 60 % 60:02d}"
         return x if self.writing is None else self.writing.write(x)
+
+    def type(self) -> pa.DataType:
+        return pa.time32("s") if self.clock else pa.float64() if self.writing is None else pa.string()
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
 
     def describe(self) -> str:
         gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
-        how = "" if self.writing is None else f" written as {self.writing.example()}"
+        how = (
+            " of seconds since midnight"
+            if self.clock
+            else ""
+            if self.writing is None
+            else f" written as {self.writing.example()}"
+        )
         return f"number{how}, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
 
 
@@ -103,6 +116,8 @@ def _floats(
         values = values.cast(values.type.value_type)
     if writing is not None and is_text(values.type):
         return writing.read(values.cast(pa.string()))
+    if pa.types.is_time(values.type):
+        values = pc.divide(values.cast(pa.time64("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     try:
         x = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

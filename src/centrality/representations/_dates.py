@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._optional import optional
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 # "03/04/2024" is none: it is read only if the rows of the fit were written so.
 UNMISTAKABLE = ("ISO8601", "%Y/%m/%d", "%Y.%m.%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d-%b-%Y")
 FULL = r"\d{4}(?:-\d{1,2}-\d{1,2}|\d{4})(?:\D|$)"  # a day as ISO 8601 writes it, which also knows bare years and months
+WITHOUT_MARKS = "%Y%m%d"  # 20240131, which files hold as whole numbers
 SAMPLE = 200  # different texts that are looked at for how they are written
 ENOUGH = 0.95  # the share of a column's cells that must be dates for it to be a column of dates
-SHORT_YEARS = tuple(f"{a}{mark}{b}{mark}%y" for mark in "/.-" for a, b in (("%m", "%d"), ("%d", "%m")))
+UNGUESSED = (*(f"{a}{mark}{b}{mark}%y" for mark in "/.-" for a, b in (("%m", "%d"), ("%d", "%m"))), "%b %Y", "%B %Y",
+             "%b-%y", "%b-%Y", "%b %y", "%m/%Y", "%m.%Y", "%Y年%m月%d日")  # fmt: skip
 TIMES = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
 
 
@@ -36,6 +39,8 @@ def read_dates(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series"
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
     if pa.types.is_null(kind):
+        values, kind = values.cast(pa.string()), pa.string()
+    if pa.types.is_integer(kind) and format == WITHOUT_MARKS:
         values, kind = values.cast(pa.string()), pa.string()
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         dates = values.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False).to_pandas()
@@ -69,6 +74,16 @@ def learn_format(texts: pa.ChunkedArray) -> tuple[str | None, str]:
     return (format, doubt) if rows[unread].sum() <= (1 - ENOUGH) * rows.sum() else (None, "")
 
 
+def are_days(values: pa.ChunkedArray) -> bool:
+    """Say whether whole numbers are dates such as 20240131: all of them are days from 1800 to 2100."""
+    ends = pc.min_max(values).as_py()
+    if ends["min"] is None or ends["min"] < 1800_01_01 or ends["max"] > 2100_12_31 or ends["min"] == ends["max"]:
+        return False
+    distinct = values.unique().drop_null().cast(pa.string())
+    dates = optional("pandas", "table").Series(distinct.to_pylist(), dtype="str")
+    return bool(_parsed(dates, WITHOUT_MARKS, utc=True).notna().all())
+
+
 def _guessed_format(texts: list[str]) -> str | None:
     """Return how most of these texts are written, if at least half of them are dates."""
     pd = optional("pandas", "table")
@@ -80,7 +95,7 @@ def _guessed_format(texts: list[str]) -> str | None:
     counts = Counter({format: count for format, count in counts.items() if isinstance(format, str) and format != "%Y"})
     if not counts:
         dates = pd.Series(texts, dtype="str")
-        counts.update({format: 2 * int(_parsed(dates, format, utc=True).notna().sum()) for format in SHORT_YEARS})
+        counts.update({format: 2 * int(_parsed(dates, format, utc=True).notna().sum()) for format in UNGUESSED})
     # Of equally frequent ones: the day comes first before a point, as in Europe; otherwise the month, as in pandas.
     format, count = max(counts.items(), key=lambda item: (item[1], item[0].startswith("%d.")))
     return format if count >= len(texts) / 2 else None

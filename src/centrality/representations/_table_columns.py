@@ -83,6 +83,9 @@ class Categories:
     def typical(self, z: NDArray[np.floating]) -> str:
         return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]
 
+    def type(self) -> pa.DataType:
+        return pa.string()
+
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
 
@@ -153,6 +156,9 @@ class Dates:
 
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
+
+    def type(self) -> pa.DataType:
+        return pa.string()
 
     def names(self, name: str) -> list[str]:
         marked = [f"{name} missing"] if self.missing else []

@@ -18,7 +18,7 @@ from centrality.representations._base import DataNote, ItemsLike, Representation
 from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
 from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
-from centrality.representations._dates import learn_format
+from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_format
 from centrality.representations._identifiers import FEW_ROWS, identifiers
 from centrality.tables.columns import TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
@@ -153,12 +153,7 @@ class Table(Representation):
         return dict(self._doubts)
 
     def types(self) -> dict[str, pa.DataType]:
-        as_text = ("categories", "dates", "words")
-        return {
-            name: pa.string() if encoder.kind in as_text or getattr(encoder, "writing", None) else pa.float64()
-            for name, encoder in self._encoders.items()
-            if encoder.kind != "left out"
-        }
+        return {name: encoder.type() for name, encoder in self._encoders.items() if encoder.kind != "left out"}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -206,7 +201,9 @@ class Table(Representation):
             values, kind = values.cast(kind.value_type), kind.value_type
         if pa.types.is_null(kind):
             return LeftOut("every value is missing")
-        if is_number(kind) or pa.types.is_decimal(kind):
+        if pa.types.is_integer(kind) and are_days(values):
+            return columns.Dates.fit(name, values, WITHOUT_MARKS)
+        if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             return columns.Dates.fit(name, values, None)

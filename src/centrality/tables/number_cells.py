@@ -28,9 +28,9 @@ CODES = (
 )
 CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
-    rf"^(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
-    r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?"
-    r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{No}%/"·.* ]{0,18}[23]?)?"""
+    rf"^[~≈]? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
+    r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
+    r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]{0,18})?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
 )
 # The digits where this is the decimal mark: in one run, or in groups with the same mark between all of them.
@@ -40,6 +40,7 @@ DIGITS = {
     ".": rf"(?:(?:[0-9]+|{GROUPED.format(mark=',')}|{INDIAN})(?:\.[0-9]+)?|\.[0-9]+)",
     ",": rf"(?:(?:[0-9]+|{GROUPED.format(mark='[.]')})(?:,[0-9]+)?|,[0-9]+)",
 }
+ORDINALS = ("st", "nd", "rd", "th")
 RAISED = str.maketrans("²³", "23")
 GROUP_MARKS = {".": "[, ']", ",": "[. ']"}
 
@@ -132,12 +133,14 @@ def is_currency(affix: str) -> bool:
 
 
 def canonical(affix: str) -> str:
-    """Return a unit without what people vary in: case, spaces, a full stop, the plural, raised digits.
+    """Return a unit without what people vary in: case, spaces, a full stop, the plural, raised digits, 1st and 4th.
 
     >>> canonical(" Days"), canonical("day"), canonical("ms"), canonical(" m²")
     ('day', 'day', 'ms', 'm2')
     """
     bare = re.sub(r"\s", "", affix).casefold().rstrip(".").translate(RAISED)
+    if bare in ORDINALS:
+        return "th"
     return bare[:-1] if len(bare) > 2 and bare.endswith("s") else bare
 
 

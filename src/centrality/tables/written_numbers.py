@@ -33,6 +33,7 @@ MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "milli
               "mrd": 1e9, "billion": 1e9}  # fmt: skip
 FEW_UNITS = 4  # named in a message
 
+UNMARKED = 0.02  # the share of whole numbers under a thousand from which a point stands between groups
 NOT_ALIKE = "many cells look like numbers, but they are not all written in one way"
 
 Affixes = tuple[str, str]  # what stands before and after the digits
@@ -194,8 +195,10 @@ def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
     either = np.flatnonzero(marked & point & comma)
     if not len(either):
         return ("," if cells.match("digits", " ").any() else "."), ""  # whoever groups by spaces writes decimal commas
-    # All have three digits after their only mark. A price with three decimals is rare, as is a point between groups.
-    decimal = "," if currency and not cells.match("digits", ",").any() else "."
+    # All have three digits after their only mark. A comma then stands between groups, as a rule; so does a point in
+    # prices, and where other numbers have none and at most three digits: decimals would be one or two at times.
+    short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()
+    decimal = "," if (currency or short) and not cells.match("digits", ",").any() else "."
     place = int(either[0])
     taken, other = (cells.sizes(mark)[place] for mark in (decimal, ",."[decimal == ","]))
     return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {taken:g}, but could be {other:g}"
