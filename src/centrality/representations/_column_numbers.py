@@ -91,20 +91,17 @@ class Numbers:
         return x if self.writing is None else self.writing.write(x)
 
     def type(self) -> pa.DataType:
-        return pa.time32("s") if self.clock else pa.float64() if self.writing is None else pa.string()
+        if self.clock:
+            return pa.time32("s")
+        return pa.float64() if self.writing is None else pa.string()
 
     def names(self, name: str) -> list[str]:
         return [name, f"{name} missing"] if self.missing else [name]
 
     def describe(self) -> str:
         gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
-        how = (
-            " of seconds since midnight"
-            if self.clock
-            else ""
-            if self.writing is None
-            else f" written as {self.writing.example()}"
-        )
+        how = " of seconds since midnight" if self.clock else ""
+        how = how if self.writing is None else f" written as {self.writing.example()}"
         return f"number{how}, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
 
 
