@@ -5,6 +5,12 @@ import pytest
 
 from centrality.representations._identifiers import identifiers
 
+
+def found(columns: dict[str, np.ndarray]) -> list[str]:
+    rows = len(next(iter(columns.values())))
+    return identifiers(list(columns), rows, lambda name, step: columns[name][::step])
+
+
 rng = np.random.default_rng(0)
 N = 300
 AGE = rng.normal(40, 10, N)
@@ -24,9 +30,15 @@ AGE = rng.normal(40, 10, N)
     ids=["dense", "fixed length", "ordered", "fractions", "repeated", "with a gap", "sparse"],
 )
 def test_an_identifier_is_whole_all_different_dense_or_of_one_length_and_in_no_order(column, expected):
-    assert identifiers({"column": column, "age": AGE}) == (["column"] if expected else [])
+    assert found({"column": column, "age": AGE}) == (["column"] if expected else [])
 
 
 def test_few_rows_are_never_called_so():
-    assert identifiers({"id": np.arange(19.0)}) == []
-    assert identifiers({"id": np.arange(20.0)}) == ["id"]
+    assert found({"id": np.arange(19.0)}) == []
+    assert found({"id": np.arange(20.0)}) == ["id"]
+
+
+def test_order_in_a_part_of_very_many_rows_is_order():
+    many = rng.permutation(50_000).astype(float)
+    assert found({"id": many, "other": rng.normal(size=50_000)}) == ["id"]
+    assert found({"id": many, "other": many**3}) == []

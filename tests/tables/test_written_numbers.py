@@ -180,6 +180,7 @@ def test_a_single_cell_of_very_many_tells_what_a_mark_means():
     assert learn_writing(pa.array(cells))[0].decimal == ","
 
 
-def test_a_writing_that_is_none_is_refused():
+@pytest.mark.parametrize("parts", [{"decimal": ";"}, {"thousands": "x"}, {"decimals": -1}, {"decimals": 1.5}])
+def test_a_writing_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="numbers cannot be written so"):
-        NumberWriting(decimal=";")
+        NumberWriting(**parts)

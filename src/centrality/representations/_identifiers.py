@@ -1,6 +1,6 @@
 """Tell numbers that name a row from numbers that measure something."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,24 @@ ORDER = 0.5  # a rank correlation from which a column goes with another, and so 
 LOOKED_AT = 10_000  # rows whose order is compared
 
 
-def identifiers(columns: Mapping[str, NDArray[np.float64]]) -> list[str]:
-    """Name the columns of numbers that may be identifiers, and go with none of the other columns."""
-    likely = [name for name, x in columns.items() if _may_identify(x)]
+def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
+    """Name the columns of numbers that may be identifiers, and go with none of the others.
+
+    `read(name, step)` returns every step-th number of a column: one column is held at a time, and few rows of all.
+    """
+    likely = [name for name in names if _may_identify(read(name, 1))]
     if not likely:
         return []
-    ranks = {name: _ranks(x[:: -(-len(x) // LOOKED_AT)]) for name, x in columns.items()}
-    return [
-        name
-        for name in likely
-        if all(abs(float(ranks[name] @ ranks[other])) < ORDER for other in columns if other != name)
-    ]
+    step = -(-rows // LOOKED_AT)
+    ranks = {name: _ranks(read(name, step)) for name in names}
+    return [name for name in likely if all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)]
 
 
 def _may_identify(x: NDArray[np.float64]) -> bool:
     """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
-    if len(x) < FEW_ROWS or not (x == np.floor(x)).all() or len(np.unique(x)) < len(x):  # NaN is no whole number
-        return False
+    for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
+        if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
+            return False  # NaN is no whole number
     least, largest = np.abs(x).min(), np.abs(x).max()
     equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
     return bool(equally_long or np.ptp(x) < DENSE * len(x))

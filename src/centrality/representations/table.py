@@ -185,12 +185,13 @@ class Table(Representation):
 
     def _doubt_identifiers(self, table: pa.Table) -> None:
         """Name columns of numbers that may be identifiers; they are used all the same."""
-        numbers = {
-            name: encoder.numbers(name, table[name])
-            for name, encoder in self._encoders.items()
-            if isinstance(encoder, Numbers)
-        }
-        for name in identifiers(numbers):
+        of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
+
+        def read(name: str, step: int) -> NDArray[np.float64]:
+            values = table[name] if step == 1 else table[name].take(pa.array(np.arange(0, table.num_rows, step)))
+            return of_numbers[name].numbers(name, values)
+
+        for name in identifiers(list(of_numbers), table.num_rows, read):
             self._doubts.setdefault(name, IDENTIFIER)
 
     def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:

@@ -28,6 +28,7 @@ from centrality.tables.number_cells import (
 ENOUGH = 0.95  # the share of a column's cells that must be numbers for it to be a column of numbers
 LOOKED_AT = 1000  # cells that tell at once that a column of text is no column of numbers
 LEARNED_FROM = 20_000  # cells, and those besides that are then found to be written otherwise
+MOST_DECIMALS = 400  # no float has more
 CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
 MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9,
               "mrd": 1e9, "billion": 1e9}  # fmt: skip
@@ -51,7 +52,8 @@ class NumberWriting:
     magnitudes: bool = False  # k, M and bn multiply
 
     def __post_init__(self) -> None:
-        if self.decimal not in DIGITS or self.thousands not in ("", ",", ".", " ", "'"):
+        marks = self.decimal in DIGITS and self.thousands in ("", ",", ".", " ", "'")
+        if not (marks and isinstance(self.before + self.after, str) and self.decimals in range(MOST_DECIMALS)):
             raise ValueError(f"numbers cannot be written so: {self!r}")
 
     def read(self, texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.float64], Mask]:
@@ -215,4 +217,4 @@ def _decimals(cells: NumberCells, decimal: str) -> int:
     """Return the most digits that stand after the decimal mark."""
     fitting = cells.parts["digits"].filter(pa.array(cells.fits(decimal)))
     after = pc.replace_substring_regex(fitting, rf"^[^{decimal}]*[{decimal}]?", "")
-    return int(pc.max(pc.utf8_length(after)).as_py() or 0)
+    return min(int(pc.max(pc.utf8_length(after)).as_py() or 0), MOST_DECIMALS - 1)
