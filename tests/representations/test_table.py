@@ -161,7 +161,8 @@ def test_what_it_learned_fits_into_json_and_arrays(people, fitted_table):
 @pytest.mark.parametrize(
     ("new", "message"),
     [
-        ({"height": ["tall"]}, "Column 'height' held numbers when the model was fitted, here it is .*string"),
+        ({"height": ["tall", "low"]}, "Column 'height' is not what .*, in 2 the value cannot be read as a number"),
+        ({"height": [b"tall"]}, "Column 'height' held numbers when the model was fitted, here it is binary"),
         ({"height": [np.inf]}, "Column 'height': finite numbers were wanted, got infinity in 1 rows"),
     ],
 )

@@ -111,8 +111,8 @@ def _floats(
     """Return the values as numbers, gaps as NaN, and where one is written that is none; raise if they are infinite."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if writing is not None and is_text(values.type):
-        return writing.read(values.cast(pa.string()))
+    if is_text(values.type):
+        return (writing or NumberWriting()).read(values.cast(pa.string()))
     if pa.types.is_time(values.type):
         values = pc.divide(values.cast(pa.time64("us")).cast(pa.int64()).cast(pa.float64()), 1e6)
     try:

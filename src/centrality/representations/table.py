@@ -30,9 +30,11 @@ IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
-    Numbers and booleans are standardised, far ones bent; dates become skrub's calendar features; text of few different
-    values is a category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
-    information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
+    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
+    dates become skrub's calendar features; text of few different values is a category, text of many becomes components
+    of its character n-grams (skrub). Missing values are kept as information: marked beside numbers and dates, a
+    category of their own among categories. No row is dropped. `describe` says how each column was read, `doubts` where
+    that may not be what was meant.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
     unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
@@ -51,9 +53,12 @@ class Table(Representation):
     --------
     >>> import pyarrow as pa
     >>> from centrality.representations import Table
-    >>> table = Table().fit(pa.table({"height": [1.7, None, 1.8, 1.6], "smokes": ["no", "yes", "no", None]}))
+    >>> rows = pa.table({"smokes": ["no", "yes", "no", None], "rent": ["€ 1.217,00", "€ 980,50", "-", "€ 765,00"]})
+    >>> table = Table().fit(rows)
     >>> table.describe()["smokes"]
     'category, 3 levels, missing being one of them'
+    >>> print(table.describe()["rent"].partition(", standardised")[0])
+    number written as € 1.234,50
     """
 
     kind = "table"
