@@ -166,6 +166,25 @@ def test_several_units_are_no_column_of_numbers_and_that_is_said():
     )
 
 
+def test_metres_beside_kilometres_are_no_millions():
+    assert learn_writing(pa.array(["500 m", "3 km", "12 km", "800 m"]))[0] is None
+    assert learn_writing(pa.array(["12 b", "30 b", "7"]))[0].read(pa.array(["7"]))[0].tolist() == [7]
+
+
+def test_a_unit_of_a_few_cells_is_none_of_the_column():
+    writing, doubt = learn_writing(pa.array([*map(str, range(99)), "5a"]))
+    assert writing == NumberWriting()
+    assert doubt == ""
+    assert writing.read(pa.array(["5a", "5"]))[1].tolist() == [True, False]
+
+
+def test_a_zero_in_front_makes_codes_only_of_bare_digits():
+    assert learn_writing(pa.array(["$012.50", "$7.00"]))[0].read(pa.array(["$012.50"]))[0].tolist() == [12.5]
+    typo = pa.array([*map(str, range(5000)), "007"])
+    assert learn_writing(typo)[0].read(pa.array(["007"]))[0].tolist() == [7]
+    assert learn_writing(pa.array([*map(str, range(500)), "007"]))[0] is None
+
+
 def test_a_few_cells_that_are_no_numbers_do_not_hide_the_others():
     few, many = ["see note"] * 5, ["see note"] * 6
     assert learn_writing(pa.array(["$5"] * 95 + few))[0] == NumberWriting(before="$")

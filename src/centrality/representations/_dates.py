@@ -85,7 +85,7 @@ def are_days(values: pa.ChunkedArray) -> bool:
 
 
 def _guessed_format(texts: list[str]) -> str | None:
-    """Return how most of these texts are written, if at least half of them are dates."""
+    """Return how most of these texts are written that are dates; None if few are."""
     pd = optional("pandas", "table")
     counts: Counter[str] = Counter()
     with warnings.catch_warnings():

@@ -32,8 +32,8 @@ MOST_DECIMALS = 400  # no float has more
 CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
 MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9,
               "mrd": 1e9, "billion": 1e9}  # fmt: skip
+TYPOS = 0.001  # a share of digits with a zero in front that does not make a column one of codes
 FEW_UNITS = 4  # named in a message
-
 UNMARKED = 0.02  # the share of whole numbers under a thousand from which a point stands between groups
 NOT_ALIKE = "many cells look like numbers, but they are not all written in one way"
 
@@ -150,8 +150,8 @@ def _learn(texts: pa.Array) -> tuple[NumberWriting | None, str]:
 
 
 def _are_codes(texts: pa.Array, gaps: int) -> bool:
-    """Say whether the texts are codes, not amounts: one has zeros in front, or all are digits of one length."""
-    if pc.any(pc.match_substring_regex(texts, "^[^0-9]*0[0-9]")).as_py():
+    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length."""
+    if (pc.mean(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py() or 0) > TYPOS:
         return True
     lengths = pc.min_max(pc.utf8_length(texts)).as_py()
     same = lengths["min"] == lengths["max"] >= CODE_LENGTH and not gaps
@@ -169,23 +169,33 @@ def _without_magnitude(affixes: Affixes) -> tuple[Affixes, float]:
 def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
     """Return the affixes of nearly all cells as most write them, whether k and M multiply, and what is doubtful."""
     places, affixes = cells.affixes()
-    counts = np.bincount(places, minlength=len(affixes)).tolist()
+    counts = dict(zip(affixes, np.bincount(places, minlength=len(affixes)).tolist(), strict=True))
     for magnitudes in (False, True):
         written: Counter[Affixes] = Counter()
-        for pair, count in zip(affixes, counts, strict=True):
+        for pair, count in counts.items():
             written[_without_magnitude(pair)[0] if magnitudes else pair] += count
-        units: Counter[str] = Counter()
-        for pair, count in written.items():
-            units[canonical("".join(pair))] += count
-        bare = units.pop("", 0)
-        unit, count = units.most_common(1)[0] if units else ("", 0)
-        multiplies = not magnitudes and bare and unit in MAGNITUDES and unit != "m"  # 950 beside 1.2k is no 950k
-        if count + bare >= ENOUGH * len(places) and not multiplies:
+        unit, share, bare = _most_common(written, len(places))
+        # 950 beside 1.2k is no 950k; and 5 m beside 3 km are no millions.
+        mistaken = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
+        if share + bare >= ENOUGH and not mistaken:
             common = next(pair for pair, _ in written.most_common() if canonical("".join(pair)) == unit)
-            unsaid = f"{bare / len(places):.1%} of the numbers have no unit and are taken for {unit}, too"
-            return common, magnitudes, unsaid if unit and bare and not magnitudes else ""
+            unsaid = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
+            return common, magnitudes, unsaid
     named = ", ".join(dict.fromkeys("".join(pair).strip() or "none" for pair in affixes[:FEW_UNITS]))
     return None, False, f"numbers of several units ({named}) cannot be compared: write them in one"
+
+
+def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, float]:
+    """Return the most common unit, the share of the cells that have it, and the share of those that have none.
+
+    A unit that only a few cells have beside bare ones is no unit of the column: these few are no numbers of it.
+    """
+    units: Counter[str] = Counter()
+    for pair, count in written.items():
+        units[canonical("".join(pair))] += count
+    bare = units.pop("", 0)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return ("", 0.0, bare / total) if bare >= ENOUGH * total else (unit, count / total, bare / total)
 
 
 def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
@@ -202,7 +212,7 @@ def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
     short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()
     decimal = "," if (currency or short) and not cells.match("digits", ",").any() else "."
     place = int(either[0])
-    taken, other = (cells.sizes(mark)[place] for mark in (decimal, ",."[decimal == ","]))
+    taken, other = (cells.sizes(mark)[place] for mark in (decimal, "." if decimal == "," else ","))
     return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {taken:g}, but could be {other:g}"
 
 
