@@ -87,6 +87,8 @@ def are_days(values: pa.ChunkedArray) -> bool:
 def _guessed_format(texts: list[str]) -> str | None:
     """Return how most of these texts are written that are dates; None if few are."""
     pd = optional("pandas", "table")
+    if sum(any(map(str.isdigit, text)) for text in texts) < len(texts) / 2:
+        return None  # most columns of words: at once
     counts: Counter[str] = Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of dates that are written the other way round

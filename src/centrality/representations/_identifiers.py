@@ -9,21 +9,26 @@ from scipy.stats import rankdata
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
 DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
-ORDER = 0.5  # a rank correlation from which a column goes with another, and so measures something
+ORDER = 0.9  # a rank correlation from which a column goes with another, and so measures something
 LOOKED_AT = 10_000  # rows whose order is compared
 
 
 def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
-    """Name the columns of numbers that may be identifiers, and go with none of the others.
+    """Name the columns of numbers that may be identifiers: they count the rows, or go with none of the others.
 
     `read(name, step)` returns every step-th number of a column: one column is held at a time, and few rows of all.
     """
-    likely = [name for name in names if _may_identify(read(name, 1))]
+    columns = ((name, read(name, 1)) for name in names)
+    likely = {name: bool(np.ptp(x) == len(x) - 1) for name, x in columns if _may_identify(x)}  # whether they count
     if not likely:
         return []
     step = -(-rows // LOOKED_AT)
     ranks = {name: _ranks(read(name, step)) for name in names}
-    return [name for name in likely if all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)]
+    return [
+        name
+        for name, counts in likely.items()
+        if counts or all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)
+    ]
 
 
 def _may_identify(x: NDArray[np.float64]) -> bool:

@@ -30,7 +30,7 @@ CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
     rf"^[~≈]? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
     r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
-    r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]{0,18})?"""
+    r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]*)?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
 )
 # The digits where this is the decimal mark: in one run, or in groups with the same mark between all of them.

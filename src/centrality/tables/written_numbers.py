@@ -140,7 +140,7 @@ def _learn(texts: pa.Array) -> tuple[NumberWriting | None, str]:
     """Learn how numbers are written from some texts."""
     cells = NumberCells.of(texts)
     if cells.share() < ENOUGH:
-        return None, NOT_ALIKE if cells.share() > 1 / 2 else ""
+        return None, ""
     affixes, magnitudes, about_units = _common_unit(cells)
     if affixes is None:
         return None, about_units
