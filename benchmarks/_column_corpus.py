@@ -294,8 +294,9 @@ def words(rng: Rng) -> Iterator[Column]:
         yield Column("free text", name, WORDS, [" ".join(rng.choice(some, length)) for _ in range(ROWS)])
     streets = rng.choice(["Main St", "High Rd", "Park Ave", "Elm Ln", "Oak Dr"], ROWS)
     yield Column("free text", "addresses", WORDS, [f"{rng.integers(1, 200)} {street}" for street in streets])
+    codes = rng.choice(np.arange(10_000, 99_999), 60, replace=False)  # they come again: not one for each row
     yield Column(
-        "free text", "codes", WORDS, [f"{rng.integers(10, 99)}-{rng.integers(100, 999)}-X" for _ in range(ROWS)]
+        "free text", "codes", WORDS, [f"{code // 1000}-{code % 1000:03d}-X" for code in rng.choice(codes, ROWS)]
     )
     first, last = rng.choice(["Ann", "Bob", "Cem", "Dora"], ROWS), rng.choice(["Ito", "Li", "Roy"], ROWS)
     names = [f"{a} {chr(65 + rng.integers(26))}. {b}" for a, b in zip(first, last, strict=True)]
