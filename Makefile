@@ -139,6 +139,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.explanations
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.column_writings
 	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.explorer_acts
 	$(BIN)/python -m benchmarks.explorer_acts --memory 5

@@ -60,6 +60,20 @@ def modalities() -> str:
     return markdown(header, body)
 
 
+def column_writings() -> str:
+    body = [
+        [r["family"], r["columns"], *(f"{float(r[who]):.1%}" for who in ("centrality", "pandas", "skrub"))]
+        for r in rows("column_writings")
+    ]
+    return markdown(["columns of", "how many", "centrality", "pandas", "skrub"], body)
+
+
+def planted_cells() -> str:
+    names = ["file", "cell", "0.2.0", "written", "cleaned"]
+    body = [[r[name] for name in names] for r in rows("planted_cells")]
+    return markdown(["file", "planted cell", "rank in 0.2.0", "now", "in a file cleaned by hand"], body)
+
+
 def false_discoveries() -> str:
     body = [
         [
@@ -140,6 +154,8 @@ MADE = (
     summary,
     mixture,
     modalities,
+    column_writings,
+    planted_cells,
     false_discoveries,
     ablation,
     detection,

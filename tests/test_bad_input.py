@@ -105,7 +105,7 @@ def test_a_column_all_missing_is_left_out_of_a_table_and_refused_among_numbers(m
     out = tmp_path / "m.safetensors"
     fit = ["fit", str(tmp_path / "t.parquet"), "-o", str(out), "--max-steps", "20"]
     assert main([*fit, "--represent", "table"]) == 0
-    assert "gone: left out: every value is missing" in capsys.readouterr().out
+    assert "gone    left out: every value is missing" in capsys.readouterr().out
     out.unlink()
     assert main([*fit, "--columns", "length,gone"]) == 2
     assert "NaN or infinity (inf) in column 'gone' (300 rows)" in capsys.readouterr().err

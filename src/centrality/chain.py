@@ -136,8 +136,9 @@ class Chain(CentralityModel):
         )
 
     def about(self) -> dict[str, Any]:
-        """Return which representation reads the rows, and what it makes of each column."""
-        return {"representation": type(self.representation_).__name__, "reads": self.representation_.describe()}
+        """Return which representation reads the rows, what it makes of each column, and which of that is doubtful."""
+        read = self.representation_
+        return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
 
     def warm_up(self) -> None:
         """Load the encoder, where there is one, and score something."""

@@ -48,7 +48,7 @@ def main(name: str) -> None:
 
 
 def make_chain(name: str) -> None:
-    """The same of a chain with a table: numbers with gaps, a date, a category."""
+    """The same of a chain with a table: numbers with gaps, as such and as people write them, a date, a category."""
     import pyarrow as pa
 
     from centrality import FUSE, Chain
@@ -58,6 +58,7 @@ def make_chain(name: str) -> None:
     table = pa.table(
         {
             "size": [None if i % 10 == 0 else float(x) for i, x in enumerate(rows[:, 0])],
+            "price": ["n/a" if i % 12 == 0 else f"{x:,.2f} €" for i, x in enumerate(1000 * rows[:, 2])],
             "kind": ["oak" if x > 0 else "elm" for x in rows[:, 1]],
             "day": [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(len(rows))],
         }

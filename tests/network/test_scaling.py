@@ -147,3 +147,37 @@ def test_wide_sparse_rows_are_scaled_as_dense_ones_without_a_dense_copy_of_them(
     assert peak < 0.8 * X.shape[0] * X.shape[1] * 8
     np.testing.assert_array_equal(in_parts.heavy, as_one.heavy)
     np.testing.assert_allclose(in_parts.scaled(X.toarray()), as_one.scaled(X.toarray()), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["auto", "standard"])
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_columns_of_any_magnitude_count_alike(kind, clean, form):
+    """Scaled by powers of two, which change no bit: a column has the same numbers, however small or large it is."""
+    X = np.random.default_rng(0).normal(size=(300, 4)) * [1.0, 1e4, 1e-4, 1e2] + [0.0, 3e4, 0.0, 0.0]
+    units = 2.0 ** np.array([0, 1000, -1000, -700])
+    expected = Scaling.fit(form(X), kind, clean=clean).apply(X)
+    found = Scaling.fit(form(X * units), kind, clean=clean).apply(X * units)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert expected.std(0).min() > 0.5
+
+
+def test_rows_that_are_all_tiny_or_all_huge_keep_their_shape():
+    X = np.random.default_rng(0).normal(size=(300, 2)) * [1.0, 3.0]  # alike: one unit for both
+    expected = Scaling.fit(X, "auto").apply(X)
+    for unit in (2.0**-1000, 2.0**1000):
+        np.testing.assert_allclose(Scaling.fit(X * unit, "auto").apply(X * unit), expected, rtol=1e-6)
+
+
+def test_one_huge_cell_does_not_decide_what_the_others_look_like():
+    large, huge = (np.random.default_rng(0).normal(size=(300, 2)) for _ in range(2))
+    large[7, 0], huge[7, 0] = 1e6, 1.7e308
+    by_large, by_huge = (Scaling.fit(rows, "auto").apply(rows[8:]) for rows in (large, huge))
+    np.testing.assert_allclose(by_huge, by_large, rtol=1e-6)
+
+
+def test_the_smallest_numbers_that_there_are_give_finite_ones():
+    X = np.linspace(0, 1e-320, 50)[:, None]
+    z = Scaling.fit(X, "standard").apply(X)
+    assert np.isfinite(z).all()
+    assert len(np.unique(z)) == 50

@@ -68,3 +68,14 @@ def test_rows_of_a_request_come_in_the_types_a_model_asks_for():
     assert table.schema.types == [pa.string(), pa.string(), pa.float64()]
     with pytest.raises(TableError, match=r"rows cannot be read as \.jsonl: .*column 'day'.* in row 1"):
         parse_rows(lines, ["day"], {"day": pa.float64()}, "rows")
+
+
+def test_a_number_stays_one_where_text_is_wanted():
+    """A model that reads $1,234.50 is also sent 1234.5: as text, a decimal comma's reader could mistake it."""
+    types = {"a": pa.string(), "b": pa.string()}
+    rows = parse_rows(b'{"a": 1.5, "b": "x"}\n{"a": 2, "b": "y"}\n', ["a", "b"], types, "rows")
+    assert rows["a"].to_pylist() == [1.5, 2.0]
+    texts = parse_rows(b'{"a": "1,5", "b": "x"}\n', ["a", "b"], types, "rows")
+    assert texts["a"].to_pylist() == ["1,5"]
+    with pytest.raises(TableError, match=r"cannot be read as \.jsonl"):
+        parse_rows(b'{"a": [1], "b": "x"}\n', ["a", "b"], types, "rows")

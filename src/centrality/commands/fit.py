@@ -15,6 +15,7 @@ from centrality.commands._arguments import (
     seed,
 )
 from centrality.commands._display import shows_progress
+from centrality.commands._reading import reading_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,7 @@ class Result(TypedDict):
     global_loss: list[float]
     local_loss: list[float]
     representation: NotRequired[dict[str, str]]  # what became of each column
+    doubts: NotRequired[dict[str, str]]  # where that may not be what was meant, and why
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -100,7 +102,8 @@ def run(arguments: argparse.Namespace) -> Result:
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows
     if representation is not None:
-        result["representation"] = model.about()["reads"]
+        about = model.about()
+        result["representation"], result["doubts"] = about["reads"], about["doubts"]
     return result
 
 
@@ -189,6 +192,11 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
     }
 
 
+def _how_read(result: Result) -> list[str]:
+    """Return the table of how the columns were read; nothing for numbers as they are."""
+    return reading_lines(result["representation"], result.get("doubts", {})) if "representation" in result else []
+
+
 def show(result: Result) -> str:
     first, last = zip(result["global_loss"], result["local_loss"], strict=True)
     sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
@@ -196,6 +204,6 @@ def show(result: Result) -> str:
         f"Fitted {sampled}{result['rows']:,} rows of {result['features']} columns, "
         f"noise scale {', '.join(f'{eta:.3g}' for eta in result['noise_scale'])}.\n"
         f"Loss, first to last: global {first[0]:.4f} to {last[0]:.4f}, local {first[1]:.4f} to {last[1]:.4f}.\n"
-        + "".join(f"{name}: {fate}\n" for name, fate in result.get("representation", {}).items())
+        + "".join(f"{line}\n" for line in _how_read(result))
         + f"Model: {result['model']}"
     )

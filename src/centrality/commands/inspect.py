@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from centrality.commands._reading import reading_lines
+
 if TYPE_CHECKING:
     from centrality.model_file import Arrays, Header
 
@@ -55,10 +57,13 @@ def show(result: Result) -> str:
         "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
     }
+    how_read: list[str] = []
     if "representation" in result:
         described = result["representation"]
         lines["representation"] = described["kind"]
-        lines |= {f"· {name}"[:24]: fate for name, fate in described["columns"].items()}
+        how_read = reading_lines(described["columns"], described["state"].get("doubts", {}))
     width = max(15, *map(len, lines))
-    page = "\n".join(f"{name:>{width}}  {text}" for name, text in lines.items())
-    return f"{page}\n{Report(**result['report'])}" if result.get("report") else page
+    page = [f"{name:>{width}}  {text}" for name, text in lines.items()]
+    if result.get("report"):
+        page.append(str(Report(**result["report"])))
+    return "\n".join([*page, *how_read])

@@ -7,6 +7,7 @@ others look like. Clean rows are scaled by their moments: far values are no dirt
 Large data is never copied as one: dense, integer and sparse rows are converted block by block.
 """
 
+import functools
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from scipy import sparse
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
 from centrality._values import Value
+from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
 
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
@@ -37,6 +39,8 @@ SPREAD_OF_NORMAL = 0.9117  # the deviation of a standard normal column whose tai
 KNEE = 10.0  # spreads beyond which a column is bent
 RARE = 1.0  # a column that is constant between its tails: its usual rare value lies 1 / sqrt(this) spreads off
 LIMIT = 1e15  # no scaled number is larger
+SMALL_SQUARE, SMALL_MEAN = 1e-250, 1e-100  # sums of squares, and means, of columns that are looked at again
+SMALLEST = float(np.finfo(np.float64).tiny)  # its inverse is a number
 UNITS_ALIKE, UNITS_APART = 5.0, 20.0  # ratios of the largest to the smallest spread: one unit for all; one for each
 
 
@@ -61,9 +65,6 @@ class Scaling(Value):
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         mean, deviation = _moments(X)
-        if not np.isfinite(deviation).all():
-            column = int(np.flatnonzero(~np.isfinite(deviation))[0])
-            raise InputError(f"The values of column {column} are so large that their variance overflows: rescale it.")
         if not deviation.any():
             raise InputError(
                 f"All {X.shape[0]} rows are equal, so none is more central than another: "
@@ -81,7 +82,8 @@ class Scaling(Value):
         heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN)
         if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
             # One scale for all keeps distances and angles what they were.
-            common = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), 0.0)
+            unit = unit_of(deviation.max())
+            common = np.where(varies, np.sqrt(np.square(deviation[varies] / unit).mean()) * unit, 0.0)
             return cls(mean, _inverse(common), none.astype(np.int64), none, none)
         return heavy
 
@@ -173,7 +175,7 @@ def _middles(
     """Yield median and spread of the columns, those of a block after the other; a constant column has spread 0."""
     for at, values in sample:
         low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
-        spread, plain = np.clip(values, low, high).std(0) / SPREAD_OF_NORMAL, deviation[at]
+        spread, plain = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL, deviation[at]
         rare = (low == high) & (plain > 0)
         differing = np.abs(values[:, rare] - median[rare]) > 0
         share = np.maximum(differing.mean(0), 1 / len(values))
@@ -197,14 +199,16 @@ def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     varies = spread > 0
     logs = np.log(spread[varies])
     apart = np.clip((np.ptp(logs) - np.log(UNITS_ALIKE)) / np.log(UNITS_APART / UNITS_ALIKE), 0.0, 1.0)
-    common = 0.5 * np.log(np.square(spread[varies]).mean())
+    unit = unit_of(spread.max())
+    common = 0.5 * np.log(np.square(spread[varies] / unit).mean()) + np.log(unit)
     found = np.zeros_like(spread)
     found[varies] = np.exp(apart * logs + (1 - apart) * common)
     return found
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+    """Return 1 / deviation, 0 where that is 0; of the very smallest, the largest number whose products stay finite."""
+    return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
 
 
 def dense(block: CheckedRows) -> NDArray[Any]:
@@ -217,31 +221,59 @@ def rows_per_block(width: int) -> int:
     return min(max(BLOCK_VALUES // max(width, 1), min(256, MOST_VALUES // max(width, 1)), 8), 8192)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the caller looks for what is not finite
+@np.errstate(over="ignore", invalid="ignore")  # columns whose squares are too large a number are measured again
 def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column, the latter exactly 0 where a column is constant.
 
     One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
-    put together (Chan, Golub and LeVeque): stable for columns far from zero.
+    put together (Chan, Golub and LeVeque): stable for columns far from zero. Columns whose squares are no ordinary
+    numbers are measured again in units of their magnitude.
     """
-    n, p = X.shape
-    size = rows_per_block(p)
-
-    def of_block(start: int) -> _Moments:
-        block = dense(X[start : start + size]).astype(np.float64)
-        mean = block.mean(0)
-        block -= mean
-        return len(block), mean, np.einsum("ij,ij->j", block, block)
-
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
-        _, mean, squares = _joined(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
+    n, size = X.shape[0], rows_per_block(X.shape[1])
+    mean, squares = _sums(X)
     deviation = np.sqrt(squares / n)
+    # Numbers that differ by so little that their squares are that small are themselves small.
+    extreme = np.flatnonzero(~np.isfinite(squares) | ((squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)))
+    unit = unit_of(_largest(X, extreme)) if len(extreme) else np.ones(0)
+    extreme, unit = extreme[unit != 1], unit[unit != 1]  # zeros alone are as constant as they look
+    if len(extreme):
+        in_units, squares = _sums(X, extreme, unit)
+        mean[extreme], deviation[extreme] = in_units * unit, np.sqrt(squares / n) * unit
     doubtful = np.flatnonzero((deviation > 0) & (deviation <= 1e-9 * np.abs(mean)))  # rounding, or a real difference?
     for start in range(0, n, size) if len(doubtful) else ():
         first, block = (dense(X[at])[:, doubtful] for at in (slice(1), slice(start, start + size)))
         doubtful = doubtful[(block == first).all(0)]
     deviation[doubtful] = 0.0
     return mean, deviation
+
+
+def _sums(
+    X: CheckedRows, columns: Any = slice(None), unit: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and sum of squares about it of all columns, or of some in these units."""
+    n, p = X.shape
+    size = rows_per_block(p)
+
+    def of_block(start: int) -> _Moments:
+        block = dense(X[start : start + size])[:, columns].astype(np.float64)
+        if unit is not None:
+            block /= unit
+        mean = block.mean(0)
+        block -= mean
+        return len(block), mean, np.einsum("ij,ij->j", block, block)
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # numpy lets other threads run meanwhile
+        _, mean, squares = _joined(pool.map(of_block, range(0, n, size)), at_once=max(8, MOST_VALUES // p))
+    return mean, squares
+
+
+def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the largest magnitude in each of these columns."""
+    if sparse.issparse(X):
+        return largest(cast(Any, X)[:, columns])
+    size = rows_per_block(X.shape[1])
+    blocks = (largest(dense(X[start : start + size])[:, columns]) for start in range(0, X.shape[0], size))
+    return functools.reduce(np.maximum, blocks)
 
 
 def _joined(blocks: Iterator[_Moments], at_once: int) -> _Moments:

@@ -52,6 +52,10 @@ class Representation(TransformerMixin, BaseEstimator):
         """Say in words what becomes of each column."""
         raise NotImplementedError
 
+    def doubts(self) -> dict[str, str]:
+        """Say of which columns it is doubtful whether they were read as they are meant, and why."""
+        return {}
+
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
         """Name what a vector's numbers come from, and say which of that each comes from; None where it has no name."""
         return None

@@ -38,11 +38,40 @@ class ColumnEncoder(Protocol):
     def typical(self, z: NDArray[np.floating]) -> object:
         """Return the value that these numbers stand for; None where that cannot be told."""
 
+    def type(self) -> pa.DataType:
+        """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
+
     def names(self, name: str) -> list[str]:
         """Name the numbers that stand for the column of this name."""
 
     def describe(self) -> str:
         """Say in words what becomes of the column."""
+
+
+@dataclass
+class LeftOut:
+    """Leaves a column out that carries nothing."""
+
+    why: str
+    kind = "left out"
+
+    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
+        return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
+
+    def far_off(self) -> NDArray[np.float64]:
+        return np.empty(0)
+
+    def typical(self, z: NDArray[np.floating]) -> None:
+        return None
+
+    def type(self) -> pa.DataType:
+        return pa.string()
+
+    def names(self, name: str) -> list[str]:
+        return []
+
+    def describe(self) -> str:
+        return f"left out: {self.why}"
 
 
 def texts_of(values: pa.ChunkedArray) -> pa.Array:

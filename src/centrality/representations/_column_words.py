@@ -83,6 +83,9 @@ class Words:
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
 
+    def type(self) -> pa.DataType:
+        return pa.string()
+
     def names(self, name: str) -> list[str]:
         return [f"{name} {k}" for k in range(len(self.components))]
 

@@ -8,7 +8,7 @@ A cell that cannot be read, or holds what never occurred in fitting, is told apa
 which cells are so, and where they lie, `FAR` deviations off.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,116 +16,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from centrality._checks import tell
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations._base import State
-from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, Mask, mask_of, texts_of
+from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, LeftOut, Mask, mask_of, texts_of
+from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
 from centrality.representations._dates import read_dates
-from centrality.scores.report import about_wild_cells, wild_cells
-from centrality.tables.columns import TableError
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE
+from centrality.tables.written_numbers import NumberWriting
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RARE = 0.005  # categories below this share of the rows are taken together
 OTHER, MISSING = "(other)", "(missing)"
-KNEE = 10.0  # deviations beyond which numbers are bent, and cells are drawn in before the deviation is taken
-TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal column cut at the outer ones has left
-
-
-def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values with those beyond the knee moved there, by the spread of the middle nine tenths."""
-    low, median, high = np.quantile(values, TAILS)
-    reach = KNEE * np.clip(values, low, high).std() / SPREAD_OF_NORMAL
-    return values if reach == 0 else np.clip(values, median - reach, median + reach)
-
-
-@dataclass
-class LeftOut:
-    """Leaves a column out that carries nothing."""
-
-    why: str
-    kind = "left out"
-
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        return Cells(np.empty((len(values), 0)), np.zeros(len(values), dtype=bool), {})
-
-    def far_off(self) -> NDArray[np.float64]:
-        return np.empty(0)
-
-    def typical(self, z: NDArray[np.floating]) -> None:
-        return None
-
-    def names(self, name: str) -> list[str]:
-        return []
-
-    def describe(self) -> str:
-        return f"left out: {self.why}"
-
-
-@dataclass
-class Numbers:
-    """Encodes numbers as (x - mean) / deviation; a gap is filled with the mean and marked in a column of its own.
-
-    Mean and deviation are taken with far cells drawn in, and far cells are bent like a logarithm: no wild cell decides
-    what the others look like, nor leads to where no network has been.
-    """
-
-    mean: float
-    deviation: float
-    missing: float  # the share of the training rows without a value
-    bent: bool = False  # as in files from before there was a knee
-    kind = "numbers"
-
-    @classmethod
-    def fit(cls, name: str, values: pa.ChunkedArray) -> "Numbers | LeftOut":
-        x = _floats(name, values)
-        present = x[~np.isnan(x)]
-        if len(present) == 0:
-            return LeftOut("every value is missing")
-        missing = 1 - len(present) / len(x)
-        with np.errstate(over="ignore"):
-            deviation = float(present.std())
-        if not np.isfinite(deviation):
-            raise TableError(f"Column {name!r}: the values are so large that their variance overflows.")
-        if deviation == 0 and missing == 0:
-            return LeftOut(f"every value is {present[0]:g}")
-        if cells := int(wild_cells(present[:, None])[0]):
-            tell(about_wild_cells(name, cells))
-        drawn_in = _drawn_in(present)
-        return cls(float(drawn_in.mean()), float(drawn_in.std()) or 1.0, missing, bent=True)
-
-    def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        x = _floats(name, values)
-        gaps = np.isnan(x)
-        z = np.where(gaps, 0.0, (x - self.mean) / self.deviation)
-        if self.bent:
-            far = np.abs(z) > KNEE
-            z[far] = np.sign(z[far]) * (KNEE + np.log1p(np.abs(z[far]) - KNEE))
-        if self.missing:
-            return Cells(np.column_stack([z, gaps - self.missing]), gaps, {})
-        return Cells(z[:, None], gaps, {NEW_GAP: gaps})
-
-    def far_off(self) -> NDArray[np.float64]:
-        return np.array([FAR, 1 - self.missing] if self.missing else [FAR])
-
-    def typical(self, z: NDArray[np.floating]) -> float | None:
-        """Return the number that these stand for; None for a gap."""
-        if self.missing and z[1] > 0.5 - self.missing:
-            return None
-        size = abs(float(z[0]))
-        size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if self.bent and size > KNEE else size
-        return self.mean + self.deviation * float(np.copysign(size, z[0]))
-
-    def names(self, name: str) -> list[str]:
-        return [name, f"{name} missing"] if self.missing else [name]
-
-    def describe(self) -> str:
-        gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
-        return f"number, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
 
 
 @dataclass
@@ -177,6 +82,9 @@ class Categories:
 
     def typical(self, z: NDArray[np.floating]) -> str:
         return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]
+
+    def type(self) -> pa.DataType:
+        return pa.string()
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
@@ -249,6 +157,9 @@ class Dates:
     def typical(self, z: NDArray[np.floating]) -> None:
         return None
 
+    def type(self) -> pa.DataType:
+        return pa.string()
+
     def names(self, name: str) -> list[str]:
         marked = [f"{name} missing"] if self.missing else []
         return [f"{name} {feature}" for feature in self.feature_names] + marked
@@ -278,23 +189,14 @@ def to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
     values = {name: value for name, value in vars(encoder).items() if not name.startswith("_")}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in values.items() if name not in arrays}
+    if plain.get("writing") is not None:
+        plain["writing"] = asdict(plain["writing"])
     return {"kind": encoder.kind, **plain}, arrays
 
 
 def from_state(state: State, arrays: Arrays) -> ColumnEncoder:
     """Return the encoder that `to_state` took apart."""
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
+    if values.get("writing") is not None:
+        values["writing"] = NumberWriting(**values["writing"])
     return KINDS[state["kind"]](**values)
-
-
-def _floats(name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:  # (n,)
-    """Return the values as numbers, gaps as NaN; raise if they are none, or infinite."""
-    try:
-        x = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TableError(
-            f"Column {name!r} held numbers when the model was fitted, here it is {values.type}: {error}"
-        ) from None
-    if np.isinf(x).any():
-        raise TableError(f"Column {name!r}: finite numbers were wanted, got infinity in {int(np.isinf(x).sum())} rows.")
-    return x

@@ -9,26 +9,32 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import whole_number
+from centrality._checks import tell, whole_number
 from centrality._estimator import unchanged_on_failure
 from centrality._optional import optional
 from centrality.model_file import Arrays
 from centrality.representations import _table_columns as columns
 from centrality.representations._base import DataNote, ItemsLike, Representation, State, as_arrow
-from centrality.representations._column_cells import Cells, ColumnEncoder
+from centrality.representations._column_cells import Cells, ColumnEncoder, LeftOut
+from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
-from centrality.tables.columns import TableError, is_number, require
+from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_format
+from centrality.representations._identifiers import FEW_ROWS, identifiers
+from centrality.tables.columns import TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
+from centrality.tables.written_numbers import learn_writing
 
-FEW_ROWS = 20  # with fewer, no column is called an identifier
+IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
 
 
 class Table(Representation):
     """Turns a table of mixed columns into vectors in which every column weighs alike.
 
-    Numbers and booleans are standardised, far ones bent; dates become skrub's calendar features; text of few different
-    values is a category, text of many becomes components of its character n-grams (skrub). Missing values are kept as
-    information: marked beside numbers and dates, a category of their own among categories. No row is dropped.
+    Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
+    dates become skrub's calendar features; text of few different values is a category, text of many becomes components
+    of its character n-grams (skrub). Missing values are kept as information: marked beside numbers and dates, a
+    category of their own among categories. No row is dropped. `describe` says how each column was read, `doubts` where
+    that may not be what was meant.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
     unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
@@ -47,9 +53,12 @@ class Table(Representation):
     --------
     >>> import pyarrow as pa
     >>> from centrality.representations import Table
-    >>> table = Table().fit(pa.table({"height": [1.7, None, 1.8, 1.6], "smokes": ["no", "yes", "no", None]}))
+    >>> rows = pa.table({"smokes": ["no", "yes", "no", None], "rent": ["€ 1.217,00", "€ 980,50", "-", "€ 765,00"]})
+    >>> table = Table().fit(rows)
     >>> table.describe()["smokes"]
     'category, 3 levels, missing being one of them'
+    >>> print(table.describe()["rent"].partition(", standardised")[0])
+    number written as € 1.234,50
     """
 
     kind = "table"
@@ -69,7 +78,9 @@ class Table(Representation):
             checked_share(self.unreadable)
             if table.num_rows == 0:
                 raise TableError("Rows were wanted, the table has none.")
+            self._doubts: dict[str, str] = {}
             self._encoders = {name: self._choose_encoder(name, table[name]) for name in table.column_names}
+            self._doubt_identifiers(table)
             self.columns_ = self._columns_read()
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
@@ -142,9 +153,12 @@ class Table(Representation):
         check_is_fitted(self)
         return {name: encoder.describe() for name, encoder in self._encoders.items()}
 
+    def doubts(self) -> dict[str, str]:
+        check_is_fitted(self)
+        return dict(self._doubts)
+
     def types(self) -> dict[str, pa.DataType]:
-        kinds = dict.fromkeys(("categories", "dates", "words"), pa.string()) | {"numbers": pa.float64()}
-        return {name: kinds[e.kind] for name, e in self._encoders.items() if e.kind in kinds}
+        return {name: encoder.type() for name, encoder in self._encoders.items() if encoder.kind != "left out"}
 
     def state(self) -> tuple[State, Arrays]:
         check_is_fitted(self)
@@ -154,7 +168,8 @@ class Table(Representation):
             for number, (_, learned) in enumerate(parts.values())
             for key, array in learned.items()
         }
-        return {"columns": {name: plain for name, (plain, _) in parts.items()}, "most_gaps": self._most_gaps}, arrays
+        plain = {name: plain for name, (plain, _) in parts.items()}
+        return {"columns": plain, "most_gaps": self._most_gaps, "doubts": self._doubts}, arrays
 
     def restore(self, state: State, arrays: Arrays) -> Self:
         self._encoders = {}
@@ -166,49 +181,62 @@ class Table(Representation):
         self.n_features_in_ = len(self._encoders)
         # A file from before gaps were counted: then only a row with nothing in it has too many.
         self._most_gaps = int(state.get("most_gaps", len(self.columns_) - 1))
+        self._doubts = dict(state.get("doubts", {}))
         return self
 
     def _columns_read(self) -> list[str]:
         """Name the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
+    def _doubt_identifiers(self, table: pa.Table) -> None:
+        """Name columns of numbers that may be identifiers; they are used all the same."""
+        of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
+
+        def read(name: str, step: int) -> NDArray[np.float64]:
+            values = table[name] if step == 1 else table[name].take(pa.array(np.arange(0, table.num_rows, step)))
+            return of_numbers[name].numbers(name, values)
+
+        for name in identifiers(list(of_numbers), table.num_rows, read):
+            self._doubts.setdefault(name, IDENTIFIER)
+
     def _choose_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for what the column holds."""
         kind = values.type
-        if pa.types.is_dictionary(kind):
+        chosen_as_category = pa.types.is_dictionary(kind)
+        if chosen_as_category:
             values, kind = values.cast(kind.value_type), kind.value_type
         if pa.types.is_null(kind):
-            return columns.LeftOut("every value is missing")
-        if is_number(kind) or pa.types.is_decimal(kind):
-            return columns.Numbers.fit(name, values)
+            return LeftOut("every value is missing")
+        if pa.types.is_integer(kind) and are_days(values):
+            return columns.Dates.fit(name, values, WITHOUT_MARKS)
+        if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
+            return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             return columns.Dates.fit(name, values, None)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return self._choose_text_encoder(name, values)
+        if is_text(kind):
+            texts = values.cast(pa.string())
+            few = pc.count_distinct(texts).as_py() <= self.cardinality
+            return columns.Categories.fit(name, texts) if chosen_as_category and few else self._choose_for(name, texts)
         raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
 
-    def _choose_text_encoder(self, name: str, values: pa.ChunkedArray) -> ColumnEncoder:
-        """Return a fitted encoder for a column of text: of dates, of categories or of words."""
-        texts = values.cast(pa.string())
+    def _choose_for(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
+        """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
         different = pc.count_distinct(texts).as_py()  # without the missing ones
-        format = _date_format(texts)
-        if format is not None and different > 1:
+        format, doubt = learn_format(texts)
+        if format is not None:
+            if doubt:
+                self._doubts[name] = doubt
+                tell(f"Column {name!r}: {doubt}. Write dates as 2024-01-31 to be sure.")
             return columns.Dates.fit(name, texts, format)
+        writing, doubt = learn_writing(texts)
+        if doubt:
+            self._doubts[name] = doubt
+        if writing is not None and different > 1:
+            return Numbers.fit(name, texts, writing)
         if different <= self.cardinality:
             return columns.Categories.fit(name, texts)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
-            return columns.LeftOut("an identifier: one word, different in every row")
+            self._doubts[name] = "it says something only if it is no identifier"
+            return LeftOut("an identifier: one word, different in every row")
         return Words.fit(name, texts)
-
-
-def _date_format(texts: pa.ChunkedArray) -> str | None:
-    """Return how the dates in a text column are written; None if they are no dates (skrub decides)."""
-    pd = optional("pandas", "table")
-    skrub = optional("skrub", "table")
-    reader = skrub.ToDatetime()
-    try:
-        reader.fit_transform(pd.Series(texts.to_pylist(), dtype="str", name="dates"))
-    except skrub.core.RejectColumn:
-        return None
-    return None if reader.format_ is None else str(reader.format_)

@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.scores.magnitudes import in_units
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
@@ -302,12 +303,13 @@ def _distinct_rows(X: Any) -> int:
 
 def _deviation(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return each column's standard deviation; exactly 0 where it is constant."""
+    X, unit = in_units(X)
     if sparse.issparse(X):
         X = X.astype(np.float64)
         variance = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
         constant = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() == 0
-        return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
-    return np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64))
+        return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0))) * unit
+    return np.where((X[:1] == X).all(axis=0), 0.0, X.std(axis=0, dtype=np.float64)) * unit
 
 
 def _influence(
@@ -342,7 +344,8 @@ def _off_zero(
     X: CheckedRows, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
     """Return the columns that the network sees far from zero for how little they vary, the farthest first."""
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    X, unit = in_units(X)
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() * unit
     away = np.divide(np.abs(mean - center), deviation, out=np.zeros_like(mean), where=deviation > 0)
     labels = _labels(names, len(mean))
     farthest = [j for j in np.argsort(-away, kind="stable")[:SHOWN] if away[j] > OFF_ZERO]
@@ -364,6 +367,7 @@ def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """
+    values, _ = in_units(values)
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95], axis=0)
     off = np.abs(values - median)
     wild = off > BEYOND * (high - low)

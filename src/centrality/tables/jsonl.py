@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, is_number
 from centrality.tables.records import split_lines
 from centrality.tables.source import Format, Sink, Types
 from centrality.tables.text import Dialect, as_if_parsed, in_arrows_memory, open_text, with_types
@@ -37,7 +37,22 @@ class JsonDialect(Dialect):
         return self._read(block, None, "infer")
 
     def _parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
-        return self._read(block, schema, "error" if strict else "ignore")
+        unexpected = "error" if strict else "ignore"
+        try:
+            return self._read(block, schema, unexpected)
+        except pa.ArrowInvalid:
+            # JSON says itself what is a number: it stays one where text would do, such as $1,234.50 in other rows.
+            guessed = self._infer(block).schema
+            numbers = {
+                field.name: guessed.field(field.name).type
+                for field in schema
+                if pa.types.is_string(field.type)
+                and field.name in guessed.names
+                and is_number(guessed.field(field.name).type)
+            }
+            if not numbers:
+                raise
+            return self._read(block, with_types(schema, numbers), unexpected)
 
     def _read(self, block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
         from pyarrow import json as arrow_json

@@ -15,7 +15,8 @@ NEVER_TOO_MANY = 1  # so many rows say nothing about a column
 ENOUGH_ROWS = 10_000  # when so many were read, a column that fails is known to: nobody need wait for the end
 
 # What can be wrong with a cell, in the words of a message.
-NO_DATE, NEW_GAP, NEW_VALUE = "cannot be read as a date", "is missing, unlike in fitting", "did not occur in fitting"
+NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
+NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
 
 
 class DataNote(UserWarning):

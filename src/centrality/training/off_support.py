@@ -30,7 +30,7 @@ class MadeRows:
 
     @classmethod
     def of(cls, z: Rows, rng: np.random.Generator) -> "MadeRows":
-        """Make rows of the scaled rows z: all with cells moved off the data, or a quarter, if z are few; the rest is crossed."""
+        """Make rows of the scaled rows z: all with cells moved off the data; if z are few, three in four are crossed."""
         parents = rng.integers(len(z), size=(MADE, 2))
         crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
         parents[~crossed, 1] = parents[~crossed, 0]

@@ -1,0 +1,49 @@
+"""Tell numbers that name a row from numbers that measure something."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+FEW_ROWS = 20  # with fewer, no column is called an identifier
+CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
+DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
+ORDER = 0.9  # a rank correlation from which a column goes with another, and so measures something
+LOOKED_AT = 10_000  # rows whose order is compared
+
+
+def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
+    """Name the columns of numbers that may be identifiers: they count the rows, or go with none of the others.
+
+    `read(name, step)` returns every step-th number of a column: one column is held at a time, and few rows of all.
+    """
+    columns = ((name, read(name, 1)) for name in names)
+    likely = {name: bool(np.ptp(x) == len(x) - 1) for name, x in columns if _may_identify(x)}  # whether they count
+    if not likely:
+        return []
+    step = -(-rows // LOOKED_AT)
+    ranks = {name: _ranks(read(name, step)) for name in names}
+    return [
+        name
+        for name, counts in likely.items()
+        if counts or all(abs(ranks[name] @ ranks[other]) < ORDER for other in names if other != name)
+    ]
+
+
+def _may_identify(x: NDArray[np.float64]) -> bool:
+    """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
+    for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
+        if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
+            return False  # NaN is no whole number
+    least, largest = np.abs(x).min(), np.abs(x).max()
+    equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
+    return bool(equally_long or np.ptp(x) < DENSE * len(x))
+
+
+def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks of mean zero and length one, gaps in the middle: products of two are rank correlations."""
+    ranks = rankdata(x, nan_policy="omit")
+    ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
+    centred = ranks - ranks.mean()
+    return np.asarray(centred / (np.linalg.norm(centred) or 1.0))

@@ -1,0 +1,230 @@
+"""Read numbers as people write them: $1,234.50, 1.234,56 €, 12.5%, 12 kg, (1,234), n/a.
+
+How the numbers of a column are written is learned from the whole column (`learn_writing`), is a small value that a
+model file can hold (`NumberWriting`), and is then applied to each cell by itself.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from centrality.tables.number_cells import (
+    DIGITS,
+    GROUP_MARKS,
+    Mask,
+    NumberCells,
+    as_floats,
+    canonical,
+    evenly,
+    is_currency,
+    without_gaps,
+)
+
+ENOUGH = 0.95  # the share of a column's cells that must be numbers for it to be a column of numbers
+LOOKED_AT = 1000  # cells that tell at once that a column of text is no column of numbers
+LEARNED_FROM = 20_000  # cells, and those besides that are then found to be written otherwise
+MOST_DECIMALS = 400  # no float has more
+CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
+MAGNITUDES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9,
+              "mrd": 1e9, "billion": 1e9}  # fmt: skip
+TYPOS = 0.001  # a share of digits with a zero in front that does not make a column one of codes
+FEW_UNITS = 4  # named in a message
+UNMARKED = 0.02  # the share of whole numbers under a thousand from which a point stands between groups
+NOT_ALIKE = "many cells look like numbers, but they are not all written in one way"
+
+Affixes = tuple[str, str]  # what stands before and after the digits
+
+
+@dataclass(frozen=True)
+class NumberWriting:
+    """Says how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
+
+    decimal: str = "."  # a point or a comma; the other one, spaces and apostrophes stand between groups of digits
+    thousands: str = ""  # which of these does, where one does
+    before: str = ""  # "$"
+    after: str = ""  # " kg", "%"
+    decimals: int = 0  # the most digits after the decimal mark
+    magnitudes: bool = False  # k, M and bn multiply
+
+    def __post_init__(self) -> None:
+        marks = self.decimal in DIGITS and self.thousands in ("", ",", ".", " ", "'")
+        if not (marks and isinstance(self.before + self.after, str) and self.decimals in range(MOST_DECIMALS)):
+            raise ValueError(f"numbers cannot be written so: {self!r}")
+
+    def read(self, texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.float64], Mask]:
+        """Return the numbers, gaps as NaN, and which cells hold something that is no number of this column."""
+        texts = without_gaps(texts)
+        given = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        x = self._usual(texts)
+        unusual = given & np.isnan(x)
+        if unusual.any():
+            x[unusual] = self._taken_apart(texts.filter(pa.array(unusual)))
+        return x, given & np.isnan(x)
+
+    def _usual(self, texts: pa.Array) -> NDArray[np.float64]:
+        """Return the numbers of cells that are written as most are, NaN for others: ten times as fast."""
+        before, after = self.before.strip(), self.after.strip()
+        pattern = f"^-?(?:{re.escape(before)} ?)?{DIGITS[self.decimal]}(?: ?{re.escape(after)})?$"
+        usual = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
+        for text in filter(None, (before, after, *" ',.".replace(self.decimal, ""))):
+            usual = pc.replace_substring(usual, text, "")
+        return as_floats(pc.replace_substring(usual, ",", "."))
+
+    def _taken_apart(self, texts: pa.Array) -> NDArray[np.float64]:
+        """Return the numbers of cells by their parts, NaN where these are no number of this column."""
+        cells = NumberCells.of(texts)
+        known, factor = self._units(cells)
+        x = np.where(known, cells.sizes(self.decimal) * factor, np.nan)
+        if self.decimal == ",":
+            # A number as programs write it, 1234.5 beside 1.234,50: it cannot be mistaken.
+            bare = cells.are("before", "") & cells.are("after", "") & cells.match("digits", r"^[0-9]*\.[0-9]+$")
+            x = np.where(np.isnan(x) & bare, cells.sizes("."), x)
+        x = np.where(cells.negative(), -x, x)
+        return np.where(cells.proper() & np.isfinite(x), x, np.nan)
+
+    def _units(self, cells: NumberCells) -> tuple[Mask, NDArray[np.float64]]:
+        """Say which cells have this column's unit or none, and what their numbers are to be multiplied by."""
+        own = canonical(self.before + self.after)
+        places, affixes = cells.affixes()
+        parts = [_without_magnitude(pair) if self.magnitudes else (pair, 1.0) for pair in affixes]
+        known = np.array([canonical("".join(pair)) in ("", own) for pair, _ in parts], dtype=bool)
+        return known[places], np.array([factor for _, factor in parts])[places]
+
+    def write(self, x: float) -> str:
+        """Write a number as those of the column are.
+
+        >>> NumberWriting(thousands=",", before="$", decimals=2).write(-1234.5)
+        '-$1,234.50'
+        """
+        digits = f"{abs(x):,.{self.decimals}f}".translate({ord(","): self.thousands, ord("."): self.decimal})
+        sign = "-" if x < 0 and re.search("[1-9]", digits) else ""
+        return f"{sign}{self.before}{digits}{self.after}"
+
+    def example(self) -> str:
+        """Write a number so that the marks and the unit can be seen.
+
+        >>> NumberWriting(",", ".", after=" kg", decimals=1).example()
+        '1.234,5 kg'
+        """
+        return replace(self, decimals=min(self.decimals, 2)).write(1234.5 if self.decimals else 1234)
+
+
+def learn_writing(texts: pa.Array | pa.ChunkedArray) -> tuple[NumberWriting | None, str]:
+    """Return how a column's numbers are written, None if it is no column of numbers; and what is doubtful about it."""
+    plain = without_gaps(texts)
+    present = plain.drop_null()
+    if len(present) == 0 or NumberCells.of(evenly(present, LOOKED_AT)).share() < 1 / 2:
+        return None, ""
+    if _are_codes(present, gaps=plain.null_count):
+        return None, ""
+    some = evenly(present, LEARNED_FROM)
+    writing, doubt = _learn(some)
+    if writing is None:
+        return None, doubt
+    _, wrong = writing.read(present)
+    if wrong.any() and len(some) < len(present):  # a few of these may tell decimal marks from those between groups
+        others = present.filter(pa.array(wrong)).slice(0, LOOKED_AT)
+        others = others.filter(NumberCells.of(others).parts["digits"].is_valid())
+        writing, doubt = _learn(pa.concat_arrays([some, others]))
+        if writing is not None:
+            _, wrong = writing.read(present)
+    return (writing, doubt) if writing is not None and wrong.mean() <= 1 - ENOUGH else (None, doubt or NOT_ALIKE)
+
+
+def _learn(texts: pa.Array) -> tuple[NumberWriting | None, str]:
+    """Learn how numbers are written from some texts."""
+    cells = NumberCells.of(texts)
+    if cells.share() < ENOUGH:
+        return None, ""
+    affixes, magnitudes, about_units = _common_unit(cells)
+    if affixes is None:
+        return None, about_units
+    decimal, about_marks = _decimal_mark(cells, currency=any(map(is_currency, affixes)))
+    writing = NumberWriting(decimal, _thousands(cells, decimal), *affixes, _decimals(cells, decimal), magnitudes)
+    return writing, "; ".join(filter(None, (about_marks, about_units)))
+
+
+def _are_codes(texts: pa.Array, gaps: int) -> bool:
+    """Say whether the texts are codes, not amounts: some have zeros in front, or all are digits of one length."""
+    if (pc.mean(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py() or 0) > TYPOS:
+        return True
+    lengths = pc.min_max(pc.utf8_length(texts)).as_py()
+    same = lengths["min"] == lengths["max"] >= CODE_LENGTH and not gaps
+    return bool(same and pc.all(pc.match_substring_regex(texts, "^[0-9]+$")).as_py())
+
+
+def _without_magnitude(affixes: Affixes) -> tuple[Affixes, float]:
+    """Return the affixes without k, M or bn, and what that multiplies by."""
+    before, after = affixes
+    letters = re.sub(r"[\W\d_].*", "", after.strip(), flags=re.DOTALL)
+    factor = MAGNITUDES.get(letters.casefold())
+    return (affixes, 1.0) if factor is None else ((before, after.strip()[len(letters) :]), factor)
+
+
+def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
+    """Return the affixes of nearly all cells as most write them, whether k and M multiply, and what is doubtful."""
+    places, affixes = cells.affixes()
+    counts = dict(zip(affixes, np.bincount(places, minlength=len(affixes)).tolist(), strict=True))
+    for magnitudes in (False, True):
+        written: Counter[Affixes] = Counter()
+        for pair, count in counts.items():
+            written[_without_magnitude(pair)[0] if magnitudes else pair] += count
+        unit, share, bare = _most_common(written, len(places))
+        # 950 beside 1.2k is no 950k; and 5 m beside 3 km are no millions.
+        mistaken = bool(unit and bare) if magnitudes else bool(bare) and unit in MAGNITUDES and unit not in ("m", "b")
+        if share + bare >= ENOUGH and not mistaken:
+            common = next(pair for pair, _ in written.most_common() if canonical("".join(pair)) == unit)
+            unsaid = f"{bare:.1%} of the numbers have no unit and are taken for {unit}, too" if unit and bare else ""
+            return common, magnitudes, unsaid
+    named = ", ".join(dict.fromkeys("".join(pair).strip() or "none" for pair in affixes[:FEW_UNITS]))
+    return None, False, f"numbers of several units ({named}) cannot be compared: write them in one"
+
+
+def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, float]:
+    """Return the most common unit, the share of the cells that have it, and the share of those that have none.
+
+    A unit that only a few cells have beside bare ones is no unit of the column: these few are no numbers of it.
+    """
+    units: Counter[str] = Counter()
+    for pair, count in written.items():
+        units[canonical("".join(pair))] += count
+    bare = units.pop("", 0)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return ("", 0.0, bare / total) if bare >= ENOUGH * total else (unit, count / total, bare / total)
+
+
+def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
+    """Return the decimal mark that most cells allow; where a point and a comma do, also what was taken for what."""
+    point, comma = cells.fits("."), cells.fits(",")
+    if point.sum() != comma.sum():
+        return (".", "") if point.sum() > comma.sum() else (",", "")
+    marked = cells.match("digits", "[.,]")
+    either = np.flatnonzero(marked & point & comma)
+    if not len(either):
+        return ("," if cells.match("digits", " ").any() else "."), ""  # whoever groups by spaces writes decimal commas
+    # All have three digits after their only mark. A comma then stands between groups, as a rule; so does a point in
+    # prices, and where other numbers have none and at most three digits: decimals would be one or two at times.
+    short = 1 - marked.mean() > UNMARKED and not cells.match("digits", "^[0-9]{4}").any()
+    decimal = "," if (currency or short) and not cells.match("digits", ",").any() else "."
+    place = int(either[0])
+    taken, other = (cells.sizes(mark)[place] for mark in (decimal, "." if decimal == "," else ","))
+    return decimal, f"{cells.parts['digits'][place].as_py()!r} is taken for {taken:g}, but could be {other:g}"
+
+
+def _thousands(cells: NumberCells, decimal: str) -> str:
+    """Return the mark that stands between groups of digits; of several, the most frequent one; "" if there is none."""
+    marks = [mark for mark in ",. '" if re.match(GROUP_MARKS[decimal], mark)]
+    seen = [int(pc.sum(pc.count_substring(cells.parts["digits"], mark)).as_py() or 0) for mark in marks]
+    return marks[int(np.argmax(seen))] if max(seen) else ""
+
+
+def _decimals(cells: NumberCells, decimal: str) -> int:
+    """Return the most digits that stand after the decimal mark."""
+    fitting = cells.parts["digits"].filter(pa.array(cells.fits(decimal)))
+    after = pc.replace_substring_regex(fitting, rf"^[^{decimal}]*[{decimal}]?", "")
+    return min(int(pc.max(pc.utf8_length(after)).as_py() or 0), MOST_DECIMALS - 1)

@@ -1,0 +1,205 @@
+"""Numbers as people write them: a number that is written in a style is read back exactly, a column shows its style."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from centrality.tables.written_numbers import ENOUGH, LEARNED_FROM, NumberWriting, learn_writing
+
+MARKS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'")]
+AFFIXES = [("", ""), ("$", ""), ("€ ", ""), ("US$", ""), ("CHF ", ""), ("", " €"), ("", "%"), ("", " %"), ("", " kg"),
+           ("", "ms"), ("", " m²"), ("", " km/h"), ("", " sq ft"), ("Rs. ", ""), ("$", "/hr")]  # fmt: skip
+
+styles = st.builds(
+    lambda marks, affixes, decimals: NumberWriting(*marks, *affixes, decimals),
+    st.sampled_from(MARKS),
+    st.sampled_from(AFFIXES),
+    st.integers(0, 4),
+)
+numbers = st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20)
+
+
+@given(styles, numbers)
+def test_a_number_that_is_written_in_a_style_is_read_back_exactly(writing, wholes):
+    exact = [whole / 10**writing.decimals for whole in wholes]  # the nearest float to a number of so many decimals
+    found, wrong = writing.read(pa.array(map(writing.write, exact)))
+    assert found.tolist() == exact
+    assert not wrong.any()
+
+
+@given(styles, numbers)
+def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, wholes):
+    exact = [*(whole / 10**writing.decimals for whole in wholes), 9876543.21, -7654321.09, 12.34, 1.21]
+    exact = np.round(exact, writing.decimals)  # two groups of thousands, and under a thousand: no other reading fits
+    if writing.decimals in (0, 3) and not writing.thousands:
+        return  # plain digits; and three digits after the only mark, which is the next test
+    learned, doubt = learn_writing(pa.array(map(writing.write, exact)))
+    assert doubt == ""
+    found, wrong = learned.read(pa.array(map(writing.write, exact)))
+    np.testing.assert_array_equal(found, exact)
+    assert not wrong.any()
+    if writing.decimals or writing.thousands in (",", "."):
+        assert learned == writing
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "doubt"),
+    [
+        (["1,234", "12,345", "950"], 1234.0, "'1,234' is taken for 1234, but could be 1.234"),
+        (["1.234", "12.345", "950"], 1234.0, "'1.234' is taken for 1234, but could be 1.234"),
+        (["1.234", "12.345", "9500"], 1.234, "'1.234' is taken for 1.234, but could be 1234"),
+        (["1.234", "12.345"], 1.234, "'1.234' is taken for 1.234, but could be 1234"),
+        (["€1.234", "€12.345"], 1234.0, "'1.234' is taken for 1234, but could be 1.234"),
+        (["1,234", "0,345"], 1.234, ""),  # no group begins with a zero
+        (["1,234", "12,5"], 1.234, ""),
+        (["1,234", "1,234,567"], 1234.0, ""),
+        (["1.234", "1.234.567"], 1234.0, ""),
+        (["1,234", "7.5"], 1234.0, ""),
+        (["1.234", "7,5"], 1234.0, ""),
+    ],
+)
+def test_the_marks_mean_what_the_whole_column_allows_and_a_choice_is_said(cells, value, doubt):
+    writing, said = learn_writing(pa.array(cells))
+    assert writing.read(pa.array(cells))[0][0] == value
+    assert said == doubt
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("(1,234.50)", -1234.5),
+        ("($1,234.50)", -1234.5),
+        ("$(1,234.50)", -1234.5),
+        ("-$1,234.50", -1234.5),
+        ("$-1,234.50", -1234.5),
+        ("1,234.50-", -1234.5),
+        ("\u22121,234.50", -1234.5),  # a minus that is no hyphen
+        ("+$5", 5.0),
+        ("$ 5", 5.0),
+        ("5 $", 5.0),
+        ("\u00a0$1\u202f234.5 ", 1234.5),
+        ("12,34,567", 1234567.0),  # lakhs
+        ("1234.5", 1234.5),
+        ("1.5e3", 1500.0),
+        (".5", 0.5),
+    ],
+)
+def test_a_cell_may_be_written_otherwise_than_most(cell, value):
+    found, wrong = NumberWriting(thousands=",", before="$", decimals=2).read(pa.array([cell]))
+    assert found.tolist() == [value]
+    assert not wrong.any()
+
+
+@pytest.mark.parametrize(
+    "cell", ["€5", "5 kg", "$5 kg", "(5", "5)", "-(5)", "--5", "-5-", "1,23.4", "1.2.3", "5 6", "1e999", "$", "hello"]
+)  # fmt: skip
+def test_what_is_no_number_of_the_column_is_told(cell):
+    found, wrong = NumberWriting(thousands=",", before="$", decimals=2).read(pa.array(["$5", cell]))
+    assert found[0] == 5
+    assert np.isnan(found[1])
+    assert wrong.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("gap", ["-", "–", "n/a", "N/A", "NA", "null", "None", "?", ".", "", "unknown", "NaN", None])
+def test_a_word_for_a_gap_is_a_gap_and_not_wrong(gap):
+    writing, doubt = learn_writing(pa.array(["12.5%", "3%", gap]))
+    found, wrong = writing.read(pa.array(["12.5%", "3%", gap]))
+    np.testing.assert_array_equal(found, [12.5, 3, np.nan])
+    assert not wrong.any()
+    assert doubt == ""
+
+
+def test_programs_numbers_are_read_beside_decimal_commas():
+    writing, _ = learn_writing(pa.array(["1.234,50 €", "12,00 €"]))
+    found, wrong = writing.read(pa.array(["1234.5", "-0.5", "12.50", "1.234", "1.234.5"]))
+    np.testing.assert_array_equal(found, [1234.5, -0.5, 12.5, 1234.0, np.nan])  # 1.234 is how the column writes it
+    assert wrong.tolist() == [False, False, False, False, True]
+
+
+def test_a_unit_may_vary_as_people_vary_it():
+    writing, doubt = learn_writing(pa.array(["1 day", "3 days", "2 Days", "4days."]))
+    assert writing.read(pa.array(["1 day", "3 days", "2 Days", "4days."]))[0].tolist() == [1, 3, 2, 4]
+    assert doubt == ""
+
+
+def test_numbers_without_the_unit_of_the_others_are_a_doubt():
+    writing, doubt = learn_writing(pa.array(["5 kg", "7 kg", "9 kg", "8"]))
+    assert writing.read(pa.array(["8"]))[0].tolist() == [8]
+    assert doubt == "25.0% of the numbers have no unit and are taken for kg, too"
+
+
+def test_thousands_and_millions_multiply():
+    cells = pa.array(["$950", "$1.2k", "$3.5M", "$2bn"])
+    writing, _ = learn_writing(cells)
+    assert writing.read(cells)[0].tolist() == [950, 1200, 3.5e6, 2e9]
+    metres, _ = learn_writing(pa.array(["5 m", "12 m"]))
+    assert metres.read(pa.array(["5 m", "7"]))[0].tolist() == [5, 7]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["hello", "world"],
+        ["01234", "56789"],  # postcodes
+        ["10115", "20095"],
+        ["10-20", "20-30"],
+        ["555-1234", "555-4321"],
+        ["192.168.1.1", "10.0.0.1"],
+        ["12:30", "13:45"],
+        ["A1", "A2"],
+        ["4111 1111 1111 1111", "4222 2222 2222 2222"],
+        ["12 Main St", "14 High Rd", "3 Park Ave"],
+        ["n/a", "-", None],
+    ],
+    ids=str,
+)
+def test_what_is_no_column_of_numbers_is_left_as_it_is(cells):
+    assert learn_writing(pa.array(cells, pa.string()))[0] is None
+
+
+def test_several_units_are_no_column_of_numbers_and_that_is_said():
+    assert learn_writing(pa.array(["5 kg", "7 lb", "3 kg"])) == (
+        None,
+        "numbers of several units (kg, lb) cannot be compared: write them in one",
+    )
+
+
+def test_metres_beside_kilometres_are_no_millions():
+    assert learn_writing(pa.array(["500 m", "3 km", "12 km", "800 m"]))[0] is None
+    assert learn_writing(pa.array(["12 b", "30 b", "7"]))[0].read(pa.array(["7"]))[0].tolist() == [7]
+
+
+def test_a_unit_of_a_few_cells_is_none_of_the_column():
+    writing, doubt = learn_writing(pa.array([*map(str, range(99)), "5a"]))
+    assert writing == NumberWriting()
+    assert doubt == ""
+    assert writing.read(pa.array(["5a", "5"]))[1].tolist() == [True, False]
+
+
+def test_a_zero_in_front_makes_codes_only_of_bare_digits():
+    assert learn_writing(pa.array(["$012.50", "$7.00"]))[0].read(pa.array(["$012.50"]))[0].tolist() == [12.5]
+    typo = pa.array([*map(str, range(5000)), "007"])
+    assert learn_writing(typo)[0].read(pa.array(["007"]))[0].tolist() == [7]
+    assert learn_writing(pa.array([*map(str, range(500)), "007"]))[0] is None
+
+
+def test_a_few_cells_that_are_no_numbers_do_not_hide_the_others():
+    few, many = ["see note"] * 5, ["see note"] * 6
+    assert learn_writing(pa.array(["$5"] * 95 + few))[0] == NumberWriting(before="$")
+    assert learn_writing(pa.array(["$5"] * 94 + many))[0] is None
+    assert ENOUGH == 0.95
+
+
+def test_a_single_cell_of_very_many_tells_what_a_mark_means():
+    cells = ["1,234"] * (3 * LEARNED_FROM)
+    assert learn_writing(pa.array(cells))[0].decimal == "."
+    cells[12_347] = "12,5"
+    assert learn_writing(pa.array(cells))[0].decimal == ","
+
+
+@pytest.mark.parametrize("parts", [{"decimal": ";"}, {"thousands": "x"}, {"decimals": -1}, {"decimals": 1.5}])
+def test_a_writing_that_is_none_is_refused(parts):
+    with pytest.raises(ValueError, match="numbers cannot be written so"):
+        NumberWriting(**parts)

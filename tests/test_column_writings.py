@@ -1,0 +1,44 @@
+"""Columns as people write them: nearly all are read as a careful person would, whatever numbers they hold."""
+
+import csv
+
+import pytest
+from benchmarks._column_corpus import NUMBER, corpus
+from benchmarks._messy_files import PLANTED, messy_files
+from benchmarks._results import RESULTS
+from benchmarks.column_writings import by_pandas, is_right, ours
+
+from centrality.representations import Table
+
+pytestmark = pytest.mark.slow  # 200 fits
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_at_least_95_in_100_columns_are_read_as_a_careful_person_would(seed):
+    columns = corpus(seed)
+    assert len(columns) == 200
+    wrong = [column.name for column in columns if not is_right(column, ours(column))]
+    assert len(wrong) <= 10, wrong
+
+
+def test_the_share_that_is_written_down_is_the_one_that_is_measured():
+    columns = corpus()
+    with (RESULTS / "column_writings.csv").open() as file:
+        [said] = [row for row in csv.DictReader(file) if row["family"] == "all"]
+    assert float(said["centrality"]) == sum(is_right(column, ours(column)) for column in columns) / len(columns)
+
+
+def test_the_corpus_is_fair_to_readers_of_plain_numbers():
+    plain = [column for column in corpus() if column.family == "plain"]
+    assert len(plain) == 6
+    assert all(column.kind == NUMBER and is_right(column, by_pandas(column)) for column in plain)
+
+
+def test_a_messy_file_is_read_as_the_cleaned_one():
+    for file in messy_files():
+        written, cleaned = (Table().fit(table) for table in (file.written, file.cleaned))
+        rows = (file.written, file.cleaned)
+        found, expected = (table.transform(of) for table, of in zip((written, cleaned), rows, strict=True))
+        assert (found == expected).all()
+        assert {written.describe()[name].partition(" written as")[0] for name in file.planted} == {"number"}
+        assert len(PLANTED) == 3
