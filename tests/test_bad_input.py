@@ -44,7 +44,7 @@ REFUSED = {
     "an empty file of JSON": ("t.jsonl", b"\n\n", "is empty: it has 0 rows"),
     "ragged lines": ("t.csv", (HEADER + "1,2,oak\n1,2\n").encode(), "row 2: Expected 3 columns, got 2: 1,2"),
     "mixed encodings": ("t.csv", HEADER.encode() + b"1,2,\xe9rable\n3,4,\xc3\xa9rable\n", "is not UTF-8 throughout"),
-    "a cut gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00cut", "cannot be read as .csv"),
+    "a cut gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00cut", "cannot be read as .gz"),
     "no Parquet": ("t.parquet", b"PAR1 not really PAR1", "cannot be read as .parquet"),
 }
 

@@ -197,8 +197,14 @@ def _require_numbers(frame: IntoDataFrame) -> None:
         )
 
 
-def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
-    """Raise if a value is NaN or infinite, naming the columns and counting the rows."""
+TAKES_GAPS = (
+    "Chain(Table(), FUSE()), or on the command line fit --represent table, reads a table with gaps as it is; or drop "
+    "these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+)
+
+
+def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str = TAKES_GAPS) -> None:
+    """Raise if a value is NaN or infinite, naming the columns and counting the rows, and give this advice."""
     values = rows if isinstance(rows, np.ndarray) else rows.data.reshape(-1, 1)
     if values.dtype.kind != "f" or (values.size <= FEW_VALUES and np.isfinite(values).all()):
         return
@@ -218,7 +224,5 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
         shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         raise InputError(
-            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "
-            "Chain(Table(), FUSE()) reads a table with gaps as it is; or drop these rows, or fill them in (for example "
-            "with sklearn.impute.SimpleImputer)."
+            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted. {advice}"
         )

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 DATA = (
-    ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, a folder of .parquet files or of images, "
-    "or a published set by name, such as breastw"
+    ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
+    "files or of images, or a published set by name, such as breastw"
 )
 
 

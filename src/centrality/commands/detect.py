@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Result:
     rule = _rule(arguments)
     chosen = Rule.chosen(**rule)
     if arguments.output is not None:
-        tables.kind_of(arguments.output)
+        tables.kind_to_write(arguments.output)
         require_output(arguments.output, arguments.model, arguments.data)
     model = load_model(arguments)
     t = dial(model, arguments.t)

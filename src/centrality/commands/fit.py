@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
+TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> Result:
     representation = _representation(arguments)  # a wrong name is said before the data is read
     rows, total = _rows(arguments)
     if representation is None:
-        tables.numbers(rows.slice(0, 1))  # says at once if a column is not made of numbers
+        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
         raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
 

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
         from centrality import tables
         from centrality.tables import locations
 
-        tables.kind_of(output)
+        tables.kind_to_write(output)
         if not locations.is_remote(output):
             require_output(Path(output), arguments.model, arguments.data)
 
