@@ -20,9 +20,9 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils import check_random_state
 
 from centrality import tables
+from centrality._estimator import random_numbers
 from centrality._optional import optional
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
@@ -125,7 +125,7 @@ def fit(
         sketches.require_possible(fuse.holdout)
     with tables.open_rows(data) as source:
         width = len(source.schema if columns is None else columns)
-    rng = np.random.default_rng(check_random_state(fuse.random_state).randint(2**31))
+    rng = np.random.default_rng(random_numbers(fuse.random_state).randint(2**31))
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))

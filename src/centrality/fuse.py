@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
@@ -17,6 +16,7 @@ from centrality._estimator import (
     CheckedRows,
     ModelRows,
     RandomState,
+    random_numbers,
     require_finite,
     rows_to_fit,
     rows_to_score,
@@ -196,7 +196,7 @@ class FUSE(CentralityModel):
             checked_t(self.t)
             checked_calibration(self.calibration)
             self.share_of_outliers()
-            seed = int(check_random_state(self.random_state).randint(2**31))
+            seed = int(random_numbers(self.random_state).randint(2**31))
             checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
@@ -276,7 +276,7 @@ class FUSE(CentralityModel):
             return self.fit(X)
         X = rows_to_score(self, X)
         before = self.fitted_
-        seed = int(check_random_state(self.random_state).randint(2**31)) + before.replay.seen
+        seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
         replay = before.replay.with_new(X, rng)
         assert replay.rows is not None  # it remembers some of X at least

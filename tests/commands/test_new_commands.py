@@ -89,6 +89,27 @@ def test_explain_refuses_a_row_that_is_not_there(folder, capsys):
     assert "--rows counts from 0 to 599 here, got 600." in capsys.readouterr().err
 
 
+def test_rows_are_also_called_by_a_text_that_only_they_hold(folder, rows, capsys, tmp_path):
+    ids = pa.array([f"H{i + 596}" for i in range(600)])
+    tables.write(rows.append_column("id", ids).append_column("town", pa.array(["Oslo"] * 600)), tmp_path / "t.csv")
+    result = as_json(capsys, "explain", folder / "m.safetensors", tmp_path / "t.csv", "--rows", "H1195,0", "--top", "1")
+    assert [row["row"] for row in result["rows"]] == [599, 0]
+    for wrong, found in (("H9", "none holds it"), ("Oslo", r"600 rows hold it, the first are [0, 1, 2]")):
+        assert main(["explain", str(folder / "m.safetensors"), str(tmp_path / "t.csv"), "--rows", wrong]) == 2
+        message = f"a number from 0 to 599 was wanted, or a text that one row holds, got {wrong}: {found}."
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["rank", "detect", "explain"])
+def test_one_t_is_wanted_where_there_is_one_answer(folder, capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([command, str(folder / "m.safetensors"), str(folder / "rows.csv"), "--t", "0,1"])
+    assert ended.value.code == 2
+    assert "one number from 0 (global) to 1 (local) was wanted, got 0,1; score --t takes several" in (
+        capsys.readouterr().err
+    )
+
+
 def test_drift_finds_a_shift_in_the_second_half_only_and_draws_it(folder, rows, capsys, tmp_path):
     shifted = np.column_stack([column.to_numpy() for column in rows.slice(0, 500).columns])
     shifted[250:] += 3

@@ -91,6 +91,17 @@ def numbers(text: str) -> list[float]:
     return [float(part) for part in text.split(",")]
 
 
+def one_number(text: str) -> float:
+    """Read one number; several, as `score --t` takes them, are refused with a sentence."""
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; score --t takes several" if "," in text else ""
+        raise argparse.ArgumentTypeError(
+            f"one number from 0 (global) to 1 (local) was wanted, got {text}{hint}"
+        ) from None
+
+
 def model_path(text: str) -> Path:
     """Read the path of a model to write, which must end in .safetensors."""
     if Path(text).suffix != ".safetensors":

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, require_output
+from centrality.commands._arguments import load_model, model_and_data, one_number, require_output
 from centrality.commands._display import aligned, paint, shows_progress
 from centrality.scores.people import number, share
 
@@ -41,7 +41,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     rule.add_argument(
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
-    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
     command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write the outliers there, the oddest first")
 
 

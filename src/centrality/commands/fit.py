@@ -11,6 +11,7 @@ from centrality.commands._arguments import (
     column_names,
     count,
     model_path,
+    one_number,
     require_output,
     seed,
 )
@@ -65,7 +66,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
     command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
-    command.add_argument("--t", type=float, default=0.5, help="the model's own t (default: 0.5)")
+    command.add_argument("--t", type=one_number, default=0.5, help="the model's own t (default: 0.5)")
     command.add_argument("--metric", default="euclidean", help="euclidean, manhattan or cosine")
     command.add_argument(
         "--noise-scale", type=auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole_number
+from centrality._checks import InputError, generator, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.explanations import grouped, kinds
@@ -207,7 +207,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         dial = checked_t(self._dial(t))
         inliers = [self.fitted_.inlier_scores(float(at)) for at in np.atleast_1d(dial)]
         heads = self.heads(X)
-        rng = None if random_state is None else np.random.default_rng(random_state)
+        rng = None if random_state is None else generator(random_state)
         columns = [
             conformal.p_values(known, self.mixing_(heads, float(at)), rng)
             for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
