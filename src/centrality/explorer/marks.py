@@ -50,14 +50,20 @@ def write(marks: Iterable[Mark], path: str | os.PathLike[str]) -> None:
 def read(path: str | os.PathLike[str]) -> list[Mark]:
     """Read marks from a CSV file, as the page saves it and as the server keeps it."""
     with Path(path).open(newline="", encoding="utf-8") as file:
-        lines = csv.DictReader(file)
-        if not {"row", "mark"} <= set(lines.fieldnames or ()):
-            raise InputError(f"{path} holds no marks: columns row, mark and note were wanted.")
         try:
-            found = [{"row": int(line["row"]), "mark": line["mark"], "note": line.get("note") or ""} for line in lines]
-        except ValueError:
-            raise InputError(f"{path} holds no marks: a row was wanted by its number.") from None
-    return checked(found)
+            return checked(_marks_in(csv.DictReader(file), path))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"{path} holds no marks: a CSV file in UTF-8 was wanted: {error}.") from None
+
+
+def _marks_in(lines: "csv.DictReader[str]", path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    if not {"row", "mark"} <= set(lines.fieldnames or ()):
+        raise InputError(f"{path} holds no marks: columns row, mark and note were wanted.")
+    found = list(lines)
+    try:
+        return [{"row": int(line["row"]), "mark": line["mark"], "note": line.get("note") or ""} for line in found]
+    except (TypeError, ValueError):
+        raise InputError(f"{path} holds no marks: a row was wanted by its number.") from None
 
 
 def rows_marked(mark: str, marks: Iterable[Mark] | str | os.PathLike[str]) -> NDArray[np.int64]:  # (k,)

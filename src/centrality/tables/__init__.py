@@ -42,7 +42,11 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     ...     source.schema.names[:2], sum(batch.num_rows for batch in source.batches())
     (['sepal_length', 'sepal_width'], 150)
     """
-    return open_stream(sys.stdin.buffer) if str(path) == "-" else open_location(path)  # type: ignore[arg-type]
+    if str(path) != "-":
+        return open_location(path)
+    if sys.stdin is None:
+        raise TableError("stdin is closed: there are no rows to read from it.")
+    return open_stream(sys.stdin.buffer)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:

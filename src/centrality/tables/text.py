@@ -147,7 +147,7 @@ class TextSource(Source):
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def close(self) -> None:
-        if self._file is not sys.stdin.buffer:
+        if self._file is not getattr(sys.stdin, "buffer", None):  # there may be no stdin
             self._file.close()
 
     def table(self) -> pa.Table:
