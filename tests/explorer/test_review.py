@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from centrality._checks import InputError
 from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
