@@ -24,6 +24,7 @@ from scipy.stats import spearmanr
 
 from benchmarks._results import data, save
 from centrality import FUSE
+from centrality.network.modules import as_module
 from centrality.scores.calibration import BEND
 
 MOST_ROWS = 5000
@@ -159,7 +160,7 @@ def torch_score(model: FUSE, t: float) -> Callable[[torch.Tensor], torch.Tensor]
     low, high = (torch.tensor(calibration.potentials[:, None, :, k], dtype=torch.float32) for k in (0, 1))
     median, top = (torch.tensor(calibration.halves[:, k], dtype=torch.float32) for k in (0, 1))
     share, room = float(mixing.share(t)), float(mixing.room(t))
-    network = model.network_
+    network = as_module(model.fitted_.network)
 
     def score(z: torch.Tensor) -> torch.Tensor:
         outputs = network(z)

@@ -46,7 +46,7 @@ def test_fitting_changes_neither_part_and_clones_have_the_same_settings():
     made.fit(FRAME)
     assert (made.model_.t, made.representation_.cardinality) == (1.0, 7)
     assert not hasattr(table, "columns_")
-    assert not hasattr(model, "network_")
+    assert not hasattr(model, "fitted_")
 
 
 def test_load_brings_back_a_chain_or_a_fuse(chain, file, tmp_path):

@@ -50,9 +50,9 @@ def test_a_training_row_is_recognised_and_judged_by_the_network_that_has_not_see
 def test_one_network_for_many_rows_leaves_a_tenth_of_them_out():
     X = np.random.default_rng(0).normal(size=(4000, 2))
     model = quick().fit(X)
-    assert model.network_.members == 1
+    assert model.fitted_.network.members == 1
     assert len(model.calibration_heads()) == pytest.approx(400, abs=6 * np.sqrt(360))
-    assert quick().fit(X[:2000]).network_.members == 5
+    assert quick().fit(X[:2000]).fitted_.network.members == 5
 
 
 def test_clean_rows_set_their_threshold_on_a_tenth_that_neither_network_nor_prior_has_seen():

@@ -125,7 +125,8 @@ def test_unscaled_rows_far_from_zero_agree_as_far_as_float32_lets_them(tmp_path)
 def test_the_prior_of_clean_rows_goes_along(tmp_path):
     rows = RNG.normal(size=(300, 150)) * np.linspace(1, 3, 150)
     model = quick(novelty=True).fit(rows)
-    assert 85 <= len(model.network_.prior.centres) <= 95  # a centre for three rows of the nine tenths learned from
+    centres = model.fitted_.network.prior["centres"]
+    assert 85 <= len(centres) <= 95  # a centre for three rows of the nine tenths learned from
     scorer = exported(model, tmp_path)
     for Q in (new(rows), 100 * rows, rows + 1e6):
         assert_same_scores(scorer.heads(Q), model.heads(Q))

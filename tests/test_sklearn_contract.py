@@ -72,7 +72,7 @@ def test_a_clone_has_the_settings_and_nothing_learned(blob):
     copy = clone(model)
     assert copy.hidden == (8, 8)
     assert isinstance(copy.encoder, nn.Linear)
-    assert not hasattr(copy, "network_")
+    assert not hasattr(copy, "fitted_")
 
 
 def test_pickles_score_alike(blob):

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 from centrality import FUSE, load
 from centrality.network.gaussians import fit_mixture
 from centrality.network.mixture import BLOCK
+from centrality.network.modules import as_module
 from tests.network.examples import mixture_of
 
 SCALES = [0.2, 1.0]
@@ -133,9 +134,9 @@ def test_novelty_ranks_far_points_by_their_distance_in_every_direction():
 def test_only_clean_rows_are_trusted_with_one():
     X = correlated(100, 3)
     short = {"random_state": 0, "max_steps": 5}
-    assert FUSE(**short).fit(X).network_.prior is None
-    assert FUSE(novelty=True, **short).fit(X).network_.prior is not None
-    assert FUSE.as_in_paper("outlier", novelty=True, **short).fit(X).network_.prior is None
+    assert not FUSE(**short).fit(X).fitted_.network.prior
+    assert FUSE(novelty=True, **short).fit(X).fitted_.network.prior
+    assert not FUSE.as_in_paper("outlier", novelty=True, **short).fit(X).fitted_.network.prior
 
 
 def test_a_saved_model_keeps_it(tmp_path):
@@ -150,7 +151,7 @@ def test_scoring_adds_what_the_network_says_it_does(encoder):
     X = correlated(60, 3)
     model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=5).fit(X)
     z = model.fitted_.scaling.apply(X)
-    expected = model.network_(torch.from_numpy(z)).detach()
+    expected = as_module(model.fitted_.network)(torch.from_numpy(z)).detach()
     np.testing.assert_allclose(model.fitted_.scorer(z), expected, rtol=1e-4, atol=1e-4)
 
 

@@ -69,7 +69,7 @@ def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
         before_steps(patch, stop)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, **options)
-    assert not hasattr(model, "network_")
+    assert not hasattr(model, "fitted_")
 
 
 @pytest.fixture(params=["the engine", "torch"])

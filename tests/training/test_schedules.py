@@ -13,7 +13,7 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
     from centrality import load
 
     model = quick(ensemble=3, max_steps=200, **changes).fit(blob)
-    assert model.network_.members == 3
+    assert model.fitted_.network.members == 3
     error = model.standard_error(blob)
     assert error.shape == (len(blob),)
     assert (error > 0).all()

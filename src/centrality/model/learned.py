@@ -1,28 +1,16 @@
 """Give what a model has learned the names that scikit-learn's users look for."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.model.fitted import Fitted, History
 from centrality.scores.mixing import Mixing
 
-if TYPE_CHECKING:
-    from centrality.network.modules import Module
-
 
 class Learned:
     """Shows parts of the fitted value as attributes of the model."""
 
     fitted_: Fitted
-
-    @property
-    def network_(self) -> "Module":
-        """The trained network, as a torch module with weights of its own."""
-        from centrality.network.modules import as_module  # brings torch
-
-        return as_module(self.fitted_.network, self.fitted_.device)
 
     @property
     def history_(self) -> History:
