@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -37,9 +38,19 @@ def in_blocks(
                 folds.one_each(outputs, hashed)
             else:
                 folds.honest(outputs, *folds.recognised(hashed))
-        return finish(outputs)
+        return _finite(finish(_finite(outputs)))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+
+
+def _finite(scores: Outputs) -> Outputs:
+    """Return the scores; raise if one is none, which rows of finite numbers never have unless the model is broken."""
+    if not np.isfinite(scores).all():
+        raise InputError(
+            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
+            "file again, or fit it again."
+        )
+    return scores
 
 
 def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: str) -> Outputs:
