@@ -40,14 +40,16 @@ def app(tmp_path):
     return make
 
 
-async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"", after: float = 0) -> tuple[int, bytes]:
+async def asked(
+    app: App, body: bytes, kind: str = JSON, query: bytes = b"", after: float = 0, headers: tuple = ()
+) -> tuple[int, bytes]:
     """One request, as a server would bring it; its body comes after so many seconds."""
     scope = {
         "type": "http",
         "method": "POST",
         "path": "/score",
         "query_string": query,
-        "headers": [(b"content-type", kind.encode())],
+        "headers": [(b"content-type", kind.encode()), *headers],
     }
     sent = []
 
@@ -340,3 +342,21 @@ def test_images_come_as_bytes_and_never_as_paths_of_this_machine(app, clip, tmp_
     path = str(tmp_path / "one.png")
     assert "an image file in base64 was wanted" in score(serving, rows=[path])["error"]
     assert "The bytes of image files were wanted" in score_arrow(serving, pa.table({"image": [path]}))["error"]
+
+
+@pytest.mark.parametrize("packed", [b"gzip", b"deflate", b"br", b"identity, gzip", b"GZIP"])
+def test_a_packed_body_is_refused_whatever_is_in_it(app, blob, packed):
+    served = app(quick().fit(blob))
+    body = json.dumps({"rows": blob[:3].tolist()}).encode()
+    headers = ((b"content-encoding", packed),)
+    status, said = asyncio.run(asked(served, body, headers=headers))
+    assert status == 415
+    assert f"got Content-Encoding {packed.decode()}: send it as it is" in json.loads(said)["error"]
+    assert asyncio.run(asked(served, body, headers=((b"content-encoding", b"identity"),)))[0] == 200
+
+
+def test_texts_that_hold_quotation_marks_and_equal_values_are_no_names_that_come_twice(app):
+    rows = pd.DataFrame({"a": ["x", 'y "quoted"', "z"] * 20, "b": np.arange(60.0)})
+    served = app(Chain(Table(), quick()).fit(rows))
+    given = [{"a": 'y "quoted"', "b": 1.0}, {"b": 2.0, "a": "x"}]
+    assert len(next(iter(score(served, rows=given).values()))) == 2

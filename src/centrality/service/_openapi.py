@@ -99,7 +99,7 @@ def _score(limits: Limits) -> Schema:
             "403": refusal("without a token: a Host that is not this machine"),
             "408": refusal("the body came too slowly"),
             "413": refusal(f"more than {limits.body_bytes:,} bytes, or {limits.decoded_bytes:,} decoded"),
-            "415": refusal("neither JSON nor Arrow"),
+            "415": refusal("neither JSON nor Arrow, or packed (Content-Encoding)"),
             "422": refusal(f"rows that cannot be scored, or more than {limits.rows:,}"),
             "500": refusal("a bug of the service, which its log tells of"),
             "503": refusal(f"busy, or longer than {limits.seconds:g} s; try again"),
