@@ -57,9 +57,9 @@ def score(
 ) -> int:
     """Score a folder of Parquet files into another one, a file for each, and return the number of rows.
 
-    Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t> beside those of the input;
-    `p_values` adds p_value_<t>, `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split`
-    cuts files of more rows into several units of work.
+    Folders may be addresses, such as s3://bucket/rows. Scores are columns beside those of the input: centrality
+    at the model's own t, centrality_t25 at t = .25. `p_values` adds p_value, `explain` reasons, likewise. `resume`
+    leaves files that hold these scores already; `split` cuts files of more rows into several units of work.
 
     >>> import numpy as np
     >>> from pathlib import Path
@@ -74,7 +74,7 @@ def score(
     >>> distributed.score(model, folder / "rows", f"{folder}/scores/", t=[0, 1])
     100
     >>> tables.read(folder / "scores" / "first.parquet").column_names
-    ['a', 'centrality_0', 'centrality_1']
+    ['a', 'centrality_t0', 'centrality_t100']
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:

@@ -33,8 +33,8 @@ def test_without_asking_everything_is_an_array_even_for_frames(model, frame):
         ("heads", {}, ["global", "local"]),
         ("raw", {}, ["global", "local"]),
         ("explain", {}, ["length", "width"]),
-        ("centrality", {"t": [0, 0.5]}, ["centrality_0", "centrality_0.5"]),
-        ("p_values", {"t": [0, 1]}, ["p_value_0", "p_value_1"]),
+        ("centrality", {"t": [0, 0.5]}, ["centrality_t0", "centrality"]),
+        ("p_values", {"t": [0, 1]}, ["p_value_t0", "p_value_t100"]),
         ("transform", {}, ["global", "local"]),
     ],
 )

@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scores.conformal import Rule
+    from centrality.scores.mixing import name_at
     from centrality.scoring.bulk import dial, heads_of, mixed
 
     rule = _rule(arguments)
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.output is not None:
-        _write(arguments, odd, scores[odd], t)
+        _write(arguments, odd, scores[odd], name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
 
@@ -102,7 +103,7 @@ def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64
     return np.full(len(scores), np.nan) if inliers is None else p_values(inliers, scores)
 
 
-def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", t: float) -> None:
+def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", name: str) -> None:
     """Write the outliers with their row numbers and scores beside what they hold."""
     import numpy as np
 
@@ -111,7 +112,7 @@ def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDAr
     if arguments.data == "-":
         raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
     table = tables.read(arguments.data).take(np.asarray(odd))
-    tables.write(tables.with_columns(table, {"row": odd, f"centrality_{t:g}": scores}), arguments.output)
+    tables.write(tables.with_columns(table, {"row": odd, name: scores}), arguments.output)
 
 
 def show(result: Result) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, distinct_keys
-from centrality.scores.mixing import checked_t
+from centrality.scores.mixing import checked_t, name_at
 from centrality.scoring.job import Job
 from centrality.service._answers import JSON
 from centrality.service._arrow import require_rows, table_of
@@ -94,7 +94,7 @@ def answer(
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(heads)
     else:
-        columns = {f"centrality_{t:g}": served.model.mixing_(heads, t) for t in request.ts}
+        columns = {name_at("centrality", t, served.t): served.model.mixing_(heads, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
