@@ -173,14 +173,14 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
-        They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
-        spaced ones are kept. Outliers among them make p-values too large, so that fewer outliers are found. If you know
-        that at most a share `contamination` of them are outliers, that share, the least central ones, is left out: for
-        a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate only if those left out
-        are the outliers. Otherwise it calls, on average, up to that share of the inliers more.
+        They replace those that `fit` left out; without X, these stay. Of over 20,000, evenly spaced ones are kept.
+        Outliers among them make p-values too large: fewer are found. If you say that at most a share `contamination` of
+        them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
         """
-        heads = None if X is None else self.heads(X)  # first: it says so if the model is not fitted
+        vectors = None if X is None else self.vectors(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)
+        heads = None if vectors is None else over_vectors(vectors, self.fitted_.heads)
+        self.fitted_.replay.warn_of_known(vectors)
         self.fitted_ = self.fitted_.calibrated(heads, contamination)
         if heads is not None and not contamination and self.fitted_.training_scores is not None:
             self.fitted_.training_scores.warn_of_odd(heads)
