@@ -372,15 +372,15 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
-    def to_onnx(self, path: str | PathLike[str]) -> None:
+    def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
 
-        Of a model that represents its rows first, the file scores the vectors: `vectors(X)`, not X itself.
+        It takes `rows` in "float64" or "float32". Of a model that represents its rows first, it takes `vectors(X)`.
         """
         from centrality.model.onnx_graph import write  # here: only an export needs it
 
         check_is_fitted(self)
-        write(self.fitted_, path, t=self.t)
+        write(self.fitted_, path, t=self.t, rows=rows)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
