@@ -19,11 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".versions"
-EXTRAS = ("plots", "data", "table", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
-WITHOUT_TORCH = ("plots", "data")  # of these, what TORCHLESS wants
+EXTRAS = ("plots", "data", "table", "excel", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
+WITHOUT_TORCH = ("plots", "data", "excel")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
-    *("tests/tables/test_tables.py", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
+    *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
     *("tests/test_fuse.py", "tests/test_inputs.py", "tests/test_model_file.py", "tests/test_cli.py"),
     *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
     *(
@@ -34,7 +34,7 @@ SELECTED = [
     *("tests/test_onnx.py", "tests/test_plots.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
 ]
 TORCHLESS = [
-    *("tests/tables/test_tables.py", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
+    *("tests/tables", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
     "tests/datasets",
 ]
 LEFT_OUT = ["-m", "not data", "-k", "not umap"]  # data sets, and the one test here of an extra that is heavy
