@@ -14,9 +14,11 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from centrality._checks import InputError, InputTypeError
+from centrality._checks import InputError, InputTypeError, tell
 
 FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
+FEW_LABELS = 20  # fewer say nothing about what is rare
+RARE = 0.3  # a label on at most so many rows may mean outlier
 CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
 
 # Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
@@ -101,6 +103,19 @@ def random_numbers(random_state: RandomState) -> np.random.RandomState:
             f"random_state must be None, a whole number from 0 to {2**32 - 1}, or a numpy RandomState, "
             f"got {random_state!r}."
         ) from None
+
+
+def warn_of_labels(y: object) -> None:
+    """Warn if `y`, which no fit uses, looks like 1 for outliers: what compares it with scores takes 1 for typical."""
+    labels = None if y is None else np.asarray(y)
+    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "biuf" or len(labels) < FEW_LABELS:
+        return
+    share = float(np.mean(labels == 1))
+    if 0 < share <= RARE and ((labels == 0) | (labels == 1)).all():
+        tell(
+            f"y is 1 in {share:.1%} of the rows and 0 elsewhere. If 1 means outlier, scoring='roc_auc' would "
+            "be upside down: scores are larger for typical rows. Pass 1 - y. (fit itself does not use y.)"
+        )
 
 
 def share_of_outliers(contamination: float | str, auto: float) -> float:

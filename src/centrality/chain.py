@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
 from centrality._checks import InputError, InputTypeError
-from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure
+from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel
@@ -69,6 +69,7 @@ class Chain(CentralityModel):
         for name, part in (("representation", self.representation), ("model", self.model)):
             if isinstance(part, type):
                 raise InputTypeError(f"{name} must be made first: {part.__name__}(), got the class {part.__name__}.")
+        warn_of_labels(y)
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)

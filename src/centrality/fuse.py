@@ -22,6 +22,7 @@ from centrality._estimator import (
     rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
+    warn_of_labels,
 )
 from centrality.model import saving
 from centrality.model.fitted import Fitted, History
@@ -190,6 +191,7 @@ class FUSE(CentralityModel):
         `dissimilarity` compares rows by something other than their vectors: a square matrix, or a function of
         two row numbers (or of two arrays of them).
         """
+        warn_of_labels(y)
         with unchanged_on_failure(self):
             X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
             # Now, not when training is over: settings that matter only then.

@@ -164,6 +164,10 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
+    def fit_transform(self, X: ModelRows, y: object = None) -> Matrix:
+        """Fit, and return the heads; in a pipeline, `y` are the labels of what follows, and none of this model's."""
+        return self.fit(X).transform(X)
+
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns that `transform` gives."""
         return np.array(["global", "local"], dtype=object)
