@@ -49,9 +49,14 @@ sanitize: .venv/.test
 	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/made -G Ninja -DSANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	PATH=$(abspath $(BIN)):$$PATH cmake --build $(SANITIZED)/made
 	rm -rf $(SANITIZED)/src && cp -r src $(SANITIZED)/src && cp $(SANITIZED)/made/*.so $(SANITIZED)/src/centrality/engine/
+	rm -f $(SANITIZED)/report.*
 	for build in avx2 avx512 portable; do \
-	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 CENTRALITY_ENGINE=$$build \
-	  PYTHONPATH=$(SANITIZED)/src $(BIN)/python -m pytest -q -p no:cacheprovider -m "not slow" tests/engine || exit 1; done
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" CENTRALITY_ENGINE=$$build \
+	  ASAN_OPTIONS=detect_leaks=0:log_path=$(abspath $(SANITIZED))/report \
+	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(abspath $(SANITIZED))/report \
+	  PYTHONPATH=$(SANITIZED)/src $(BIN)/python -m pytest -q -p no:cacheprovider -m "not slow" tests/engine \
+	  || { cat $(SANITIZED)/report.* 2>/dev/null; exit 1; }; done
+	@! cat $(SANITIZED)/report.* 2>/dev/null  # pytest swallows what is printed: reports lie in files
 
 # The engine as on an ARM CPU, emulated: its results must be the bits of this machine's.
 FINGERPRINT := -std=c++17 -O3 -ffp-contract=off engine/fingerprint.cpp

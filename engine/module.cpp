@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -104,7 +105,7 @@ class Model {
     nb::object along(In<float, 2> start, In<float, 2> step, In<float, 2> at) const {
         check_line(start, step, at);
         auto out = fresh<double, 4>({std::size_t(members_), at.shape(0), at.shape(1), std::size_t(outputs_)});
-        {
+        if (at.size() > 0) {
             nb::gil_scoped_release released;
             scorer_->along(Size(at.shape(0)), Size(at.shape(1)), start.data(), step.data(), at.data(), out.data());
         }
@@ -116,7 +117,9 @@ class Model {
         require(Size(by.shape(0)) == members_ && by.shape(1) == at.shape(0) && by.shape(2) == at.shape(1) && Size(by.shape(3)) == outputs_,
                 "derivatives must have the shape of the outputs");
         auto out = fresh<float, 2>({at.shape(0), std::size_t(width_)});
-        {
+        if (at.size() == 0) {
+            std::fill_n(out.data(), out.size(), 0.0f);  // a sum over no points
+        } else {
             nb::gil_scoped_release released;
             scorer_->back(Size(at.shape(0)), Size(at.shape(1)), start.data(), step.data(), at.data(), by.data(), out.data());
         }
@@ -207,9 +210,10 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     require(job.width > 0 && potentials > 0 && !hidden.empty() && (trunks == 1 || trunks == 2), "a network must have columns, layers and heads");
     Size expected = 0, in = job.width;
     for (Size out : hidden) {
-        require(out > 0 && out <= most, "a layer must have units, no more than there are parameters");
+        require(out > 0 && in < most && out <= most / (in + 1), "a layer must have units, no more than there are parameters");
         expected += out * (in + 1), in = out;
     }
+    require(in <= most / (in + 1) && 1 + potentials <= most / (in + 1), "parameters do not fit the network");
     expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
     require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected, "parameters do not fit the network");
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
@@ -254,6 +258,8 @@ static bool runs_here() {
 #define MODULE_(name, variable) NB_MODULE(name, variable)
 MODULE_(TARGET, m) {
     using namespace TARGET;
+    // A thread that never ends keeps its model to the end of the program: nothing is lost by that, so nothing is said of it.
+    nb::set_leak_warnings(false);
     if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
     nb::class_<MixtureArrays>(m, "Mixture")
         .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>, double>(), "mean"_a, "centres"_a, "precision"_a, "level"_a, "lowest"_a);

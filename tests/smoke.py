@@ -46,7 +46,7 @@ def of_a_table(folder: Path) -> None:
     command("score", model, data, "-o", scores, "--t", "0,1")
     table = tables.read(scores)
     np.testing.assert_allclose(
-        table["centrality_0"].to_numpy(), load(model).centrality(tables.read(data), t=0), atol=1e-6
+        table["centrality_t0"].to_numpy(), load(model).centrality(tables.read(data), t=0), atol=1e-6
     )
     assert "peripheral" in command("rank", model, data)
     command("explore", model, data, "--export", folder / "page.html")

@@ -44,7 +44,7 @@ REFUSED = {
     "an empty file of JSON": ("t.jsonl", b"\n\n", "is empty: it has 0 rows"),
     "ragged lines": ("t.csv", (HEADER + "1,2,oak\n1,2\n").encode(), "row 2: Expected 3 columns, got 2: 1,2"),
     "mixed encodings": ("t.csv", HEADER.encode() + b"1,2,\xe9rable\n3,4,\xc3\xa9rable\n", "is not UTF-8 throughout"),
-    "a cut gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00cut", "cannot be read as .csv"),
+    "a cut gzip": ("t.csv.gz", b"\x1f\x8b\x08\x00cut", "cannot be read as .gz"),
     "no Parquet": ("t.parquet", b"PAR1 not really PAR1", "cannot be read as .parquet"),
 }
 
@@ -157,7 +157,7 @@ def test_an_unreadable_image_is_refused_by_name_or_has_no_score(photos, tmp_path
     assert not out.exists()
     assert main([*arguments, "--corrupt", "skip"]) == 0
     assert "note: 1 images could not be read and have no score" in capsys.readouterr().err
-    scores = tables.read(out)["centrality_0.5"].to_pylist()
+    scores = tables.read(out)["centrality"].to_pylist()
     assert [i for i, value in enumerate(scores) if value is None] == [7]
     assert main(["rank", str(model), str(photos), "--top", "2"]) == 0
     assert ".png" in capsys.readouterr().out

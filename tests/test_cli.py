@@ -47,19 +47,19 @@ def test_fit_then_score_adds_a_column_for_each_t_beside_the_input(csv, model, bl
     expected = load(model).centrality(tables.select(tables.read(csv), ["length", "width"]), t=[0, 0.5, 1])
     if suffix == ".npz":
         with np.load(out) as archive:
-            assert archive.files == ["length", "width", "centrality_0", "centrality_0.5", "centrality_1"]
-            assert_same_scores(archive["centrality_1"], expected[:, 2])
+            assert archive.files == ["length", "width", "centrality_t0", "centrality", "centrality_t100"]
+            assert_same_scores(archive["centrality_t100"], expected[:, 2])
     else:
         table = tables.read(out)
-        assert table.column_names == ["name", "length", "width", "centrality_0", "centrality_0.5", "centrality_1"]
-        assert_same_scores(table["centrality_0.5"].to_numpy(), expected[:, 1])
+        assert table.column_names == ["name", "length", "width", "centrality_t0", "centrality", "centrality_t100"]
+        assert_same_scores(table["centrality"].to_numpy(), expected[:, 1])
 
 
 def test_without_t_the_models_own_is_used(csv, tmp_path):
     model, out = tmp_path / "m.safetensors", tmp_path / "s.csv"
     assert main(["fit", str(csv), "-o", str(model), "--columns", "length,width", "--max-steps", "9", "--t", "0.2"]) == 0
     assert main(["score", str(model), str(csv), "-o", str(out)]) == 0
-    assert tables.read(out).column_names[-1] == "centrality_0.2"
+    assert tables.read(out).column_names[-1] == "centrality"
 
 
 def test_arrays_work_from_end_to_end(blob, tmp_path):
@@ -90,7 +90,7 @@ def test_json_is_for_machines(csv, model, tmp_path, capsys):
     assert inspected["feature_names"] == ["length", "width"]
     assert inspected["parameters"]["max_steps"] == 50
     assert main(["score", str(model), str(csv), "-o", str(tmp_path / "s.csv"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["columns"] == ["centrality_0.5"]
+    assert json.loads(capsys.readouterr().out)["columns"] == ["centrality"]
     assert main(["fit", str(csv), "-o", str(model), "--columns", "width", "--max-steps", "9", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["features"] == 1
 
@@ -149,9 +149,15 @@ def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(
         (["scor"], "there is no command 'scor'; did you mean score?"),
         (["score"], "required: MODEL, DATA"),
         (["fit", "x.csv"], "required: -o"),
-        (["fit", "x", "-o", "y.safetensors", "--t", "half"], "--t: invalid"),
+        (
+            ["fit", "x", "-o", "y.safetensors", "--t", "half"],
+            "--t: one number from 0 (global) to 1 (local) was wanted, got half",
+        ),
         (["rank", "m", "d", "--top", "0"], "a whole number above 0 was wanted, got 0"),
-        (["plot", "profile", "m", "d", "-o", "x.png", "--rows=-1"], "row numbers from 0 on were wanted, got -1"),
+        (
+            ["plot", "profile", "m", "d", "-o", "x.png", "--rows=-1"],
+            "row numbers from 0 on, or names of rows, were wanted, got -1",
+        ),
     ],
 )
 def test_wrong_usage_exits_2_and_says_what_is_wrong(arguments, message, capsys):
@@ -223,10 +229,10 @@ def test_p_values_stand_beside_the_scores_of_a_model_with_rows_held_aside(blob, 
     tables.write(tables.read(Path("rows.npy")).slice(0, 40), Path(f"new.{kind}"))
     assert main(["score", "m.safetensors", f"new.{kind}", "-o", f"s.{kind}", "--t", "0,1", "--p-values"]) == 0
     scores = tables.read(Path(f"s.{kind}"))
-    assert scores.column_names[-4:] == ["centrality_0", "centrality_1", "p_value_0", "p_value_1"]
+    assert scores.column_names[-4:] == ["centrality_t0", "centrality_t100", "p_value_t0", "p_value_t100"]
     expected = load("m.safetensors").p_values(tables.read(Path(f"new.{kind}")), t=[0, 1])
-    np.testing.assert_allclose(scores["p_value_0"].to_numpy(), expected[:, 0])
-    np.testing.assert_allclose(scores["p_value_1"].to_numpy(), expected[:, 1])
+    np.testing.assert_allclose(scores["p_value_t0"].to_numpy(), expected[:, 0])
+    np.testing.assert_allclose(scores["p_value_t100"].to_numpy(), expected[:, 1])
 
 
 def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_them(blob, tmp_path, capsys):

@@ -131,7 +131,7 @@ def test_the_command_joins_a_cluster_by_its_address_and_resumes(cluster, model, 
     before = {path: path.stat().st_mtime_ns for path in out.iterdir()}
     arguments = ["score", str(model), str(folder), "-o", f"{out}/", "--t", "0,1", "--resume"]
     assert main([*arguments, "--cluster", cluster.address]) == 0
-    assert f"Scored {ROWS:,} rows: centrality_0, centrality_1" in capsys.readouterr().out
+    assert f"Scored {ROWS:,} rows: centrality_t0, centrality_t100" in capsys.readouterr().out
     assert_same_files(contents(out), expected)
     assert {path: path.stat().st_mtime_ns for path in before} == before
 

@@ -22,7 +22,17 @@ ROOT = Path(__file__).parents[1]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "datasketches", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),
-    *("httptools", "uvloop", "prometheus_client", "onnx", "onnxruntime", "onnxscript", "huggingface_hub", "torch"),
+    *(
+        "httptools",
+        "uvloop",
+        "openpyxl",
+        "prometheus_client",
+        "onnx",
+        "onnxruntime",
+        "onnxscript",
+        "huggingface_hub",
+        "torch",
+    ),
 ]
 START = """
 import numpy as np
@@ -35,6 +45,7 @@ USES = {
     "contours": ("plots", "from centrality import plots; plots.contours([(X[:, 0], X[:, 1], X[None, :, :1])], (0,))"),
     "FUSEDetector": ("pyod", "from centrality.pyod import FUSEDetector"),
     "Table": ("table", "representations.Table().fit(X)"),
+    "a workbook": ("excel", "open('{folder}/rows.xlsx', 'wb').close(); tables.read('{folder}/rows.xlsx')"),
     "Images of clip": ("images", "representations.Images().fit([np.zeros((8, 8, 3), np.uint8)])"),
     "Images of timm": ("timm", "representations.Images('resnet18').fit([np.zeros((8, 8, 3), np.uint8)])"),
     "Text": ("text", "representations.Text().fit(['a', 'b'])"),

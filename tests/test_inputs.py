@@ -6,6 +6,11 @@ import pytest
 import torch
 from scipy import sparse
 
+from centrality import FUSE, Chain, load
+from centrality._checks import InputError
+from centrality.cli import main
+from centrality.depths import Halfspace
+from centrality.representations import Table
 from tests.conftest import quick
 
 NAMES = ["a", "b", "c"]
@@ -100,9 +105,110 @@ def test_text_in_a_frame_names_the_column():
             quick().fit(frame)
 
 
-def test_text_in_an_array_is_refused():
-    with pytest.raises(ValueError, match="not compatible with arrays of bytes/strings"):
-        quick().fit([["1", "2"], ["3", "x"], ["5", "6"]])
+@pytest.mark.parametrize("dtype", [str, object])
+def test_text_in_an_array_is_refused_with_what_to_do(dtype):
+    text = np.array([["1", "2"], ["3", "x"], ["5", "6"]], dtype=dtype)
+    with pytest.raises(InputError, match=r"Numbers were wanted, got text, such as '1'. X.astype\(float\) makes"):
+        quick().fit(text)
+    with pytest.raises(InputError, match=r"Chain\(Table\(\), FUSE\(\)\) takes text as it is"):
+        quick().fit(X).centrality(np.array([["1", "2", "x"]], dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (X.ravel(), r"got a 1D array of 270 numbers. Reshape your data: X.reshape\(-1, 1\)"),
+        (pd.Series(X[:, 0]), "got a 1D array of 90 numbers"),
+        (3.0, "Rows of numbers were wanted .* got 3.0"),
+        ("rows.csv", "Rows of numbers were wanted .* got 'rows.csv'"),
+        ([[1.0, 2.0, 3.0], [1.0]], "Rows of equal length were wanted"),
+    ],
+)
+def test_what_has_no_rows_and_columns_is_answered_in_one_short_line(wrong, said):
+    with pytest.raises(InputError, match=said) as error:
+        quick().fit(X).centrality(wrong)
+    assert len(str(error.value)) < 200
+    assert "\n" not in str(error.value)
+
+
+def query(kind):
+    """The rows of X as a query that nobody has run yet."""
+    if kind == "LazyFrame":
+        return pl.DataFrame(X, schema=NAMES).lazy()
+    arrow = pa.table({name: X[:, j] for j, name in enumerate(NAMES)})
+    return pytest.importorskip("duckdb").from_arrow(arrow)
+
+
+@pytest.mark.parametrize("kind", ["LazyFrame", "DuckDB"])
+def test_a_query_is_run_and_its_rows_are_taken(kind):
+    model = quick().fit(query(kind))
+    assert model.feature_names_in_.tolist() == NAMES
+    np.testing.assert_array_equal(model.heads(query(kind)), quick().fit(X).heads(X))
+    table = Chain(Table(), quick()).fit(query(kind))
+    assert table.centrality(query(kind)).shape == (90,)
+
+
+def test_arrays_of_other_libraries_are_taken():
+    strict = pytest.importorskip("array_api_strict")
+    np.testing.assert_array_equal(quick().fit(strict.asarray(X)).heads(strict.asarray(X)), quick().fit(X).heads(X))
+
+
+def test_an_xarray_dataset_is_told_its_way_in():
+    xarray = pytest.importorskip("xarray")
+    data = xarray.Dataset({name: ("row", X[:, j]) for j, name in enumerate(NAMES)})
+    for model in (quick(), Chain(Table(), quick())):
+        with pytest.raises(InputError, match=r"got an xarray Dataset: give its to_dataframe\(\) instead"):
+            model.fit(data)
+    model = quick().fit(X)
+    np.testing.assert_array_equal(model.heads(xarray.DataArray(X)), model.heads(X))
+    np.testing.assert_array_equal(quick().fit(data.to_dataframe()).heads(data.to_dataframe()), model.heads(X))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow"])
+def test_columns_are_found_by_their_names_in_any_order_and_among_others(kind):
+    model = quick().fit(KINDS[kind](X))
+    moved = pd.DataFrame(X, columns=NAMES)[["c", "a", "b"]].assign(note="text", d=1.0)
+    moved = {"pandas": moved, "polars": pl.from_pandas(moved), "Arrow": pa.Table.from_pandas(moved)}[kind]
+    np.testing.assert_array_equal(model.heads(moved), model.heads(KINDS[kind](X)))
+
+
+def test_a_missing_column_is_named():
+    model = quick().fit(KINDS["pandas"](X))
+    with pytest.raises(InputError, match=r"names should match those of fit: 'b' is missing. There are: 'a', 'c'."):
+        model.centrality(pd.DataFrame(X[:, [0, 2]], columns=["a", "c"]))
+
+
+def test_a_class_in_a_chain_is_told_to_be_made_first():
+    with pytest.raises(InputError, match=r"representation must be made first: Table\(\), got the class Table"):
+        Chain(Table, quick()).fit(X)
+    with pytest.raises(InputError, match=r"model must be made first: FUSE\(\), got the class FUSE"):
+        Chain(Table(), FUSE).fit(X)
+
+
+def test_columns_called_by_their_places_need_no_names(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    assert main(["fit", str(tmp_path / "x.npy"), "-o", str(tmp_path / "m.safetensors"), "--max-steps", "20"]) == 0
+    model = load(tmp_path / "m.safetensors")
+    expected = model.centrality(pd.DataFrame(X, columns=["x0", "x1", "x2"]))
+    for rows in (X, X.tolist(), sparse.csr_matrix(X)):  # a warning would be an error here
+        np.testing.assert_allclose(model.centrality(rows), expected, rtol=1e-6)
+    with pytest.raises(InputError, match="X has 2 features, but FUSE is expecting 3"):
+        model.centrality(X[:, :2])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "zero"])
+def test_what_is_no_seed_is_refused(seed):
+    for estimator in (quick(random_state=seed), Halfspace(directions=10, random_state=seed)):
+        with pytest.raises(InputError, match=rf"random_state must be None, a whole number from 0 .* got {seed!r}"):
+            estimator.fit(X).score_samples(X)
+
+
+@pytest.mark.parametrize("name", ["m.pkl", "m.joblib", "m.PT"])
+def test_a_model_is_not_saved_under_the_name_of_another_kind_of_file(tmp_path, name):
+    for model in (quick().fit(X), Chain(Table(), quick()).fit(X)):
+        with pytest.raises(InputError, match=r"written as a safetensors file, .*: name it m\.safetensors"):
+            model.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -351,3 +351,26 @@ def test_wrong_exports_exit_2_with_a_sentence(tmp_path, monkeypatch, capsys, out
     monkeypatch.chdir(tmp_path)
     assert main(["export", "none.safetensors", "-o", output]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.numbers
+@pytest.mark.parametrize("rows", ["float32", "float64"])
+@pytest.mark.parametrize("given", [np.float32, np.float64])
+def test_rows_of_either_precision_are_taken_by_either_file(tmp_path, rows, given):
+    model = quick().fit(PLAIN)
+    model.to_onnx(tmp_path / "m.onnx", rows=rows)
+    Q = new(PLAIN).astype(np.float32)  # numbers that both precisions hold
+    scorer = Scorer(tmp_path / "m.onnx")
+    assert_same_scores(scorer.centrality(Q.astype(given), t=[0, 1]), model.centrality(Q, t=[0, 1]))
+    session = onnxruntime.InferenceSession((tmp_path / "m.onnx").read_bytes(), providers=["CPUExecutionProvider"])
+    found = session.run(["heads"], {"rows": Q.astype(rows), "t": np.array([0.5])})[0]
+    assert_same_scores(found, model.heads(Q))
+
+
+def test_no_other_kind_of_number_is_written_and_the_command_asks_for_it(tmp_path):
+    model = quick().fit(PLAIN)
+    with pytest.raises(InputError, match="rows must be one of float64, float32, got 'float16'"):
+        model.to_onnx(tmp_path / "m.onnx", rows="float16")
+    model.save(tmp_path / "m.safetensors")
+    assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx"), "--float32"]) == 0
+    assert onnx.load(tmp_path / "m.onnx").graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT

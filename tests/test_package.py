@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from centrality import __version__
+from tests import versions
 
 ROOT = Path(__file__).parents[1]
 
@@ -95,3 +96,10 @@ def test_a_dry_run_of_a_release_says_what_is_missing_and_uploads_nothing(tmp_pat
     done = subprocess.run([sys.executable, ".ci/release.py"], **here)
     assert "The working tree is not clean" in done.stdout
     assert f"CITATION.cff does not have version {__version__}." in done.stdout
+
+
+def test_the_tests_that_other_versions_run_are_there():
+    paths = [*versions.SELECTED, *versions.TORCHLESS]
+    assert [path for path in paths if not (versions.ROOT / path).exists()] == []
+    extras = versions.requirements()[1]
+    assert {*versions.EXTRAS, *versions.WITHOUT_TORCH} <= set(extras)

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler
@@ -96,3 +97,31 @@ def test_words_and_signs_are_those_of_isolation_forest(blob):
         assert model.decision_function(far) < 0
         assert model.score_samples(far) < model.score_samples(blob).min()
         np.testing.assert_allclose(model.decision_function(blob), model.score_samples(blob) - model.offset_)
+
+
+def labelled():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(190, 2)), np.full((10, 2), 8.0)])
+    X[190:] += np.random.default_rng(1).normal(size=(10, 2))
+    order = np.random.default_rng(2).permutation(200)  # cross-validation cuts rows as they stand
+    return X[order], np.repeat([0, 1], [190, 10])[order]
+
+
+def test_labels_that_mean_outlier_by_1_are_warned_of_and_turned_round_they_choose_the_best():
+    X, y = labelled()
+    search = GridSearchCV(quick(max_steps=100), {"t": [0.0, 1.0]}, scoring="roc_auc", cv=2, error_score="raise")
+    with pytest.warns(UserWarning, match=r"y is 1 in [\d.]+% of the rows .* upside down: .* Pass 1 - y"):
+        search.fit(X, y)
+    assert search.best_score_ < 0.2
+    search.fit(X, 1 - y)  # a warning would be an error here
+    assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize("y", [None, np.repeat([1, -1], [190, 10]), np.arange(200) % 2, np.arange(200), ["a"] * 200])
+def test_other_labels_are_nobodys_business(y):
+    quick().fit(labelled()[0], y)
+
+
+def test_the_labels_of_a_classifier_are_left_alone():
+    X, y = labelled()
+    pipeline = make_pipeline(quick(), LogisticRegression()).fit(X, y)
+    assert pipeline.score(X, y) > 0.9

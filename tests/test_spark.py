@@ -47,13 +47,13 @@ def test_a_spark_frame_gets_columns_of_scores_beside_its_own(session, rows):
     model = quick().fit(rows.select(["a", "b"]))
     frame = session.createDataFrame(rows.to_pandas()).repartition(3)
     scored = spark.score(model, frame, t=[0, 1])
-    assert scored.columns == ["id", "a", "b", "centrality_0", "centrality_1"]
+    assert scored.columns == ["id", "a", "b", "centrality_t0", "centrality_t100"]
     found = scored.toArrow().sort_by("id")
     assert found.select(["id", "a", "b"]).to_pydict() == rows.to_pydict()
     expected = model.centrality(rows.select(["a", "b"]), t=[0, 1])
-    assert_same_scores(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected)
+    assert_same_scores(np.column_stack([found["centrality_t0"], found["centrality_t100"]]), expected)
     again = spark.score(model, scored, t=1)  # scores of the same name are replaced
-    assert again.columns == ["id", "a", "b", "centrality_0", "centrality_1"]
+    assert again.columns == ["id", "a", "b", "centrality_t0", "centrality_t100"]
 
 
 def test_a_wrong_t_is_said_before_spark_starts_to_work(session, rows):

@@ -128,3 +128,42 @@ def test_workers_do_not_outlive_a_killed_caller(tmp_path):
         time.sleep(0.1)
     else:
         pytest.fail("workers outlived their caller by ten seconds")
+
+
+@pytest.mark.parametrize(
+    ("closed", "status", "said"),
+    [
+        ("<&-", 0, ""),
+        ("2>&-", 0, ""),
+        (">&-", 2, "centrality: stdout is closed: there is no place for results.\n"),
+        ("<&- >&- 2>&-", 2, ""),
+    ],
+)
+def test_a_closed_stream_is_one_line_or_none_and_no_file_takes_its_place(tmp_path, closed, status, said):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(30, 2)))
+    command = f"{sys.executable} -m centrality depth mahalanobis rows.npy -o depths.csv {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)
+    if status == 0:
+        assert len((tmp_path / "depths.csv").read_text().splitlines()) == 31
+
+
+def test_rows_from_a_closed_stdin_are_none(tmp_path):
+    quick().fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.safetensors")
+    command = f"{sys.executable} -m centrality score m.safetensors - <&-"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "centrality: stdin is empty: it has 0 rows and 0 columns.\n")
+
+
+def test_a_program_without_stdin_says_so(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(tables.TableError, match="stdin is closed"):
+        tables.open_rows("-")
+
+
+def test_a_working_folder_that_is_gone_is_said(tmp_path):
+    (tmp_path / "gone").mkdir()
+    command = f"rmdir ../gone; {sys.executable} -m centrality depth mahalanobis wine -o depths.csv"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path / "gone", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "centrality: The working folder is gone: go to one that is there.\n"

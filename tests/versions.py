@@ -1,6 +1,7 @@
 """Tests the package on the oldest and the newest versions of what it stands on: `make test-versions`.
 
-Each environment is made once, below .versions/ (delete the folder to make them anew), from a wheel built here. `oldest`
+Each environment is made once, below .versions/ (delete the folder to make them anew), from a wheel built here
+(for other Pythons than this one: from the sdist). `oldest`
 has every requirement at the minimum that pyproject.toml declares, `newest` whatever the registry has, and `core` the
 package without any extra, installed from the sdist, for a smoke test. Torch is the one of constraints.txt throughout:
 another would pull in several GB of CUDA packages. Its CPU build exists for one Python only, so other Pythons are tested
@@ -19,11 +20,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".versions"
-EXTRAS = ("plots", "data", "table", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
-WITHOUT_TORCH = ("plots", "data")  # of these, what TORCHLESS wants
+EXTRAS = ("plots", "data", "table", "excel", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
+WITHOUT_TORCH = ("plots", "data", "excel")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
-    *("tests/tables/test_tables.py", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
+    *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
     *("tests/test_fuse.py", "tests/test_inputs.py", "tests/test_model_file.py", "tests/test_cli.py"),
     *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
     *(
@@ -34,7 +35,7 @@ SELECTED = [
     *("tests/test_onnx.py", "tests/test_plots.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
 ]
 TORCHLESS = [
-    *("tests/tables/test_tables.py", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
+    *("tests/tables", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
     "tests/datasets",
 ]
 LEFT_OUT = ["-m", "not data", "-k", "not umap"]  # data sets, and the one test here of an extra that is heavy
@@ -63,7 +64,8 @@ def main() -> int:
         elif name == "core":
             results[name] = smoke(python, sdist, asked.torch)
         else:
-            results[name] = tested(name, python, wheel, asked.torch)
+            own = wheel if name in ("oldest", "newest") else sdist  # the wheel's engine is compiled for this Python
+            results[name] = tested(name, python, own, asked.torch)
         print(f"== {name}: {results[name]}", flush=True)
     print("\n".join(f"{name:12} {result}" for name, result in results.items()))
     return int(any(result.startswith("FAILED") for result in results.values()))
@@ -128,11 +130,11 @@ def torch_pin(python: str, asked: str | None) -> list[str]:
     return [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch==")]
 
 
-def tested(name: str, python: str, wheel: Path, torch: str | None) -> str:
+def tested(name: str, python: str, package: Path, torch: str | None) -> str:
     """Run the selected tests in this environment, and return their last line."""
     pin = torch_pin(python, torch)
     folder = environment(name, python, [*pin, *wanted(EXTRAS if pin else WITHOUT_TORCH, oldest=name == "oldest")])
-    pip(folder, "--no-deps", "--force-reinstall", str(wheel))
+    pip(folder, "--no-deps", "--force-reinstall", str(package))
     paths = SELECTED if pin else TORCHLESS
     command = [str(folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]
     command += [*LEFT_OUT, *(LENIENT if name == "oldest" else []), *paths]

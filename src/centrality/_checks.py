@@ -5,6 +5,10 @@ import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_LAYERS = 64
 
@@ -53,3 +57,23 @@ def widths(hidden: object) -> tuple[int, ...]:
     if len(hidden) > MOST_LAYERS:
         raise InputError(f"hidden must be the widths of at most {MOST_LAYERS} layers, got {len(hidden):,}.")
     return tuple(whole_number("each width in hidden", width) for width in hidden)
+
+
+def generator(random_state: object) -> "np.random.Generator":
+    """Return numpy's generator for this seed; raise if it is no seed."""
+    import numpy as np  # here: help on the command line needs none of it
+
+    try:
+        return np.random.default_rng(random_state)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InputError(f"random_state must be None or a whole number from 0 on, got {random_state!r}.") from None
+
+
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object's names and values; raise if a name comes twice: nobody could say which value is meant."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"the name {twice!r} comes twice in one JSON object: each must come once.")
+    return values

@@ -1,5 +1,6 @@
 """Hold what every estimator shares: how rows come in, and scikit-learn's method names and signs for outliers."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias, TypeGuard
@@ -10,11 +11,14 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from centrality._checks import InputError, InputTypeError
+from centrality._checks import InputError, InputTypeError, tell
 
 FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
+FEW_LABELS = 20  # fewer say nothing about what is rare
+RARE = 0.3  # a label on at most so many rows may mean outlier
 CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
 
 # Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
@@ -90,6 +94,30 @@ class CentralityEstimator(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
 
+def random_numbers(random_state: RandomState) -> np.random.RandomState:
+    """Return scikit-learn's source of random numbers for this seed; raise if it is no seed."""
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except ValueError:
+        raise InputError(
+            f"random_state must be None, a whole number from 0 to {2**32 - 1}, or a numpy RandomState, "
+            f"got {random_state!r}."
+        ) from None
+
+
+def warn_of_labels(y: object) -> None:
+    """Warn if `y`, which no fit uses, looks like 1 for outliers: what compares it with scores takes 1 for typical."""
+    labels = None if y is None else np.asarray(y)
+    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "biuf" or len(labels) < FEW_LABELS:
+        return
+    share = float(np.mean(labels == 1))
+    if 0 < share <= RARE and ((labels == 0) | (labels == 1)).all():
+        tell(
+            f"y is 1 in {share:.1%} of the rows and 0 elsewhere. If 1 means outlier, scoring='roc_auc' would "
+            "be upside down: scores are larger for typical rows. Pass 1 - y. (fit itself does not use y.)"
+        )
+
+
 def share_of_outliers(contamination: float | str, auto: float) -> float:
     """Return the share of the training rows that `contamination` asks to call outliers."""
     if contamination == "auto":
@@ -130,12 +158,13 @@ def rows_to_score(estimator: BaseEstimator, X: RowsLike) -> CheckedRows:
 
 def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
     """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
-    X = _to_host(X)
+    X = in_memory(X)
     if _is_plain(X) and reset:  # what scikit-learn would do, in a hundredth of the time
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)
-    elif not (_is_plain(X) and X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")):
+    elif not (_is_plain(X) and X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator)):
         if nw.dependencies.is_into_dataframe(X):
+            X = X if reset else _by_name(X, getattr(estimator, "feature_names_in_", None))
             _require_numbers(X)
         X = _validated(estimator, X, reset=reset)
     require_finite(X, getattr(estimator, "feature_names_in_", None))
@@ -145,16 +174,44 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRo
 def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
     """Return the rows as scikit-learn takes them; what it refuses is an error that the user can correct."""
     try:
-        rows: CheckedRows = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-        )
+        with warnings.catch_warnings():
+            if not reset and _takes_positions(estimator):
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            rows: CheckedRows = validate_data(
+                estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+            )
     except InputError:
         raise
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise InputError(_in_a_sentence(X) or str(error)) from error
     return rows
+
+
+def _in_a_sentence(X: RowsLike) -> str | None:
+    """Say what is wrong with the shape or the type of an array; None if that is not what was wrong."""
+    if nw.dependencies.is_into_dataframe(X) or sparse.issparse(X):
+        return None
+    try:
+        array = np.asarray(X)
+    except ValueError:  # lists of different lengths
+        return "Rows of equal length were wanted, got lists of different lengths."
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        return (
+            f"Rows and columns were wanted, got a 1D array of {len(array):,} numbers. Reshape your data: "
+            "X.reshape(-1, 1) if these are rows of one column, X.reshape(1, -1) if they are one row."
+        )
+    if array.ndim == 0:
+        return f"Rows of numbers were wanted (a 2D array or a table), got {X!r:.60}. Reshape your data, or read it."
+    if array.ndim == 2 and array.dtype.kind in "USO":
+        text = next((cell for cell in array.flat if isinstance(cell, str)), None)
+        if text is not None:
+            return (
+                f"Numbers were wanted, got text, such as {str(text)!r:.40}. X.astype(float) makes numbers of texts "
+                "that are numbers; Chain(Table(), FUSE()) takes text as it is."
+            )
+    return None
 
 
 def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
@@ -162,11 +219,44 @@ def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
     return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 
-def _to_host(X: RowsLike) -> RowsLike:
-    """Return a torch tensor as an array (torch is not imported for that), and anything else as it came."""
-    if type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "detach"):
+def _takes_positions(estimator: BaseEstimator) -> bool:
+    """Say whether columns without names can be told apart: by their place, or because x0, x1, ... are their places."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return names is None or all(name == f"x{j}" for j, name in enumerate(names))
+
+
+def _by_name(frame: IntoDataFrame, names: Sequence[str] | None) -> IntoDataFrame:
+    """Return the columns of these names in this order, whatever the frame's order is and whatever else it holds."""
+    columns = nw.from_native(frame, eager_only=True)
+    if names is None or columns.columns == list(names):
+        return frame
+    if missing := [name for name in names if name not in columns.columns]:
+        raise InputError(
+            f"The feature names should match those of fit: {', '.join(map(repr, missing[:5]))} "
+            f"{'is' if len(missing) == 1 else 'are'} missing. There are: {', '.join(map(repr, columns.columns[:8]))}."
+        )
+    return columns.select(*names).to_native()
+
+
+def in_memory(X: Any) -> Any:
+    """Return rows that lie elsewhere as an array or a frame here, and anything else as it came.
+
+    That is a torch tensor (torch is not imported for it), a masked array, or a query: a polars LazyFrame, a relation of
+    DuckDB, or another one that narwhals can run.
+    """
+    kind = type(X).__module__.partition(".")[0]
+    if kind == "numpy":
+        return without_mask(X)
+    if kind == "torch" and hasattr(X, "detach"):
         return X.detach().cpu().numpy()
-    return without_mask(X)
+    if kind == "pyspark":
+        raise InputTypeError(
+            "A table on this machine was wanted, got one of Spark: centrality.spark.score scores those."
+        )
+    if kind == "xarray" and hasattr(X, "data_vars"):
+        raise InputTypeError("Rows and columns were wanted, got an xarray Dataset: give its to_dataframe() instead.")
+    frame = nw.from_native(X, pass_through=True)
+    return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else without_mask(X)
 
 
 def without_mask(X: Any) -> Any:
@@ -197,8 +287,14 @@ def _require_numbers(frame: IntoDataFrame) -> None:
         )
 
 
-def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
-    """Raise if a value is NaN or infinite, naming the columns and counting the rows."""
+TAKES_GAPS = (
+    "Chain(Table(), FUSE()), or on the command line fit --represent table, reads a table with gaps as it is; or drop "
+    "these rows, or fill them in (for example with sklearn.impute.SimpleImputer)."
+)
+
+
+def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str = TAKES_GAPS) -> None:
+    """Raise if a value is NaN or infinite, naming the columns and counting the rows, and give this advice."""
     values = rows if isinstance(rows, np.ndarray) else rows.data.reshape(-1, 1)
     if values.dtype.kind != "f" or (values.size <= FEW_VALUES and np.isfinite(values).all()):
         return
@@ -218,7 +314,5 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None) -> None:
         shown = ", ".join(f"{repr(str(names[j])) if names is not None else j} ({bad[j]} rows)" for j in columns[:5])
         more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         raise InputError(
-            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted: "
-            "Chain(Table(), FUSE()) reads a table with gaps as it is; or drop these rows, or fill them in (for example "
-            "with sklearn.impute.SimpleImputer)."
+            f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted. {advice}"
         )

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
-from centrality._checks import InputError
-from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure
+from centrality._checks import InputError, InputTypeError
+from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel
@@ -66,6 +66,10 @@ class Chain(CentralityModel):
 
     def fit(self, X: ModelRows, y: object = None) -> Self:
         """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out."""
+        for name, part in (("representation", self.representation), ("model", self.model)):
+            if isinstance(part, type):
+                raise InputTypeError(f"{name} must be made first: {part.__name__}(), got the class {part.__name__}.")
+        warn_of_labels(y)
         with unchanged_on_failure(self):
             self.representation_ = clone(self.representation)
             Z = self.representation_.fit_transform(X)

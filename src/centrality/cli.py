@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import os
 import sys
 import time
 import traceback
@@ -16,7 +17,7 @@ from centrality._optional import MissingExtraError
 from centrality.commands._display import coloured, shows_colour
 from centrality.commands._parser import parser
 from centrality.commands._signals import ending_in_order
-from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout
+from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout, open_what_is_closed
 
 # What the process exits with; the last one is what shells report when nobody reads the output.
 BUG, WRONG, UNREAD = 1, 2, 141
@@ -28,6 +29,8 @@ log = logging.getLogger("centrality")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
+    if open_what_is_closed():
+        return _failed(WRONG, "centrality: stdout is closed: there is no place for results.", with_traceback=False)
     be_lenient()
     arguments = None
     with ending_in_order() as interrupted:
@@ -57,10 +60,20 @@ def _run(arguments: argparse.Namespace) -> int:
         let_go_of_stdout()
         return UNREAD
     except USERS_ERRORS as error:
-        return _failed(WRONG, f"centrality: {error}", with_traceback=arguments.traceback)
+        is_gone = isinstance(error, OSError) and _folder_is_gone()
+        said = "The working folder is gone: go to one that is there." if is_gone else str(error)
+        return _failed(WRONG, f"centrality: {said}", with_traceback=arguments.traceback)
     except Exception:  # noqa: BLE001  (whatever else a command raises is a bug of ours: its traceback is printed)
         return _failed(BUG, REPORT, with_traceback=True)
     return 0
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109  (pathlib's asks the same)
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _print(text: str, file: TextIO) -> None:

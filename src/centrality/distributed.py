@@ -20,9 +20,9 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils import check_random_state
 
 from centrality import tables
+from centrality._estimator import random_numbers
 from centrality._optional import optional
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
@@ -57,9 +57,9 @@ def score(
 ) -> int:
     """Score a folder of Parquet files into another one, a file for each, and return the number of rows.
 
-    Folders may be addresses, such as s3://bucket/rows. Scores are columns centrality_<t> beside those of the input;
-    `p_values` adds p_value_<t>, `explain` reasons_<t>. `resume` leaves files that hold these scores already; `split`
-    cuts files of more rows into several units of work.
+    Folders may be addresses, such as s3://bucket/rows. Scores are columns beside those of the input: centrality
+    at the model's own t, centrality_t25 at t = .25. `p_values` adds p_value, `explain` reasons, likewise. `resume`
+    leaves files that hold these scores already; `split` cuts files of more rows into several units of work.
 
     >>> import numpy as np
     >>> from pathlib import Path
@@ -74,7 +74,7 @@ def score(
     >>> distributed.score(model, folder / "rows", f"{folder}/scores/", t=[0, 1])
     100
     >>> tables.read(folder / "scores" / "first.parquet").column_names
-    ['a', 'centrality_0', 'centrality_1']
+    ['a', 'centrality_t0', 'centrality_t100']
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
@@ -125,7 +125,7 @@ def fit(
         sketches.require_possible(fuse.holdout)
     with tables.open_rows(data) as source:
         width = len(source.schema if columns is None else columns)
-    rng = np.random.default_rng(check_random_state(fuse.random_state).randint(2**31))
+    rng = np.random.default_rng(random_numbers(fuse.random_state).randint(2**31))
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))

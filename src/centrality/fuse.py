@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
@@ -17,11 +16,13 @@ from centrality._estimator import (
     CheckedRows,
     ModelRows,
     RandomState,
+    random_numbers,
     require_finite,
     rows_to_fit,
     rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
+    warn_of_labels,
 )
 from centrality._optional import optional
 from centrality.model import saving
@@ -193,13 +194,14 @@ class FUSE(CentralityModel):
         `dissimilarity` compares rows by something other than their vectors: a square matrix, or a function of
         two row numbers (or of two arrays of them).
         """
+        warn_of_labels(y)
         with unchanged_on_failure(self):
             X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
             # Now, not when training is over: settings that matter only then.
             checked_t(self.t)
             checked_calibration(self.calibration)
             self.share_of_outliers()
-            seed = int(check_random_state(self.random_state).randint(2**31))
+            seed = int(random_numbers(self.random_state).randint(2**31))
             checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
@@ -299,7 +301,7 @@ class FUSE(CentralityModel):
             return self.fit(X)
         X = rows_to_score(self, X)
         before = self.fitted_
-        seed = int(check_random_state(self.random_state).randint(2**31)) + before.replay.seen
+        seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
         if self.epochs is None:

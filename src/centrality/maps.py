@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from centrality._checks import InputError
+from centrality._checks import InputError, generator
 from centrality._optional import optional
 
 METHODS = ("pca", "umap")
@@ -78,7 +78,7 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
 
 def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)
     if len(Z) > LANDMARKS:
-        chosen = np.sort(np.random.default_rng(random_state).permutation(len(Z))[:LANDMARKS])
+        chosen = np.sort(generator(random_state).permutation(len(Z))[:LANDMARKS])
         return _interpolate(Z, chosen, _umap(Z[chosen], random_state, progress=progress))
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1

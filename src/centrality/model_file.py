@@ -20,6 +20,7 @@ from centrality._checks import InputError
 
 FORMAT = (1, 0)  # a reader understands every minor version of its own major version
 KEY = "centrality"
+OTHER_ENDINGS = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".onnx", ".json", ".npz", ".csv", ".parquet")
 MAX_HEADER = 100_000_000  # safetensors' own limit
 
 Arrays = dict[str, NDArray[Any]]
@@ -35,6 +36,11 @@ def write(path: str | os.PathLike[str], header: Header, arrays: Arrays) -> None:
     """Write header and arrays to `path`, completely or not at all."""
     from safetensors.numpy import save
 
+    if Path(path).suffix.lower() in OTHER_ENDINGS:
+        raise InputError(
+            f"{path}: a model is written as a safetensors file, which can run no code when it is loaded: name it "
+            f"{Path(path).with_suffix('.safetensors').name}."
+        )
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     body = {"format": ".".join(map(str, FORMAT)), **header}
     sealed = {"header": body, "checksum": _checksum(body, arrays)}

@@ -109,6 +109,8 @@ class Scorer:
         if SEALED in facts and not has_checksum:  # files of version 0.1 have none
             raise _damaged(path)
         self._threads = threads or os.cpu_count() or 1
+        # What the file takes; the rows of either are converted.
+        self._dtype = np.float32 if self._session.get_inputs()[0].type == "tensor(float)" else np.float64
 
     def heads(self, Q: "RowsLike") -> NDArray[np.float64]:  # (n, 2)
         """Return the global and the local centrality of each row, each in [0, 1]."""
@@ -124,7 +126,7 @@ class Scorer:
         """Return this output of the network for all rows, which are run block by block."""
 
         def score(start: int) -> NDArray[np.float64]:
-            block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=np.float64)
+            block = np.ascontiguousarray(rows[start : start + BLOCK_ROWS], dtype=self._dtype)
             return np.asarray(self._session.run([output], {"rows": block, "t": t})[0])
 
         starts = range(0, len(rows), BLOCK_ROWS)

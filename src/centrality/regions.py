@@ -21,7 +21,6 @@ from sklearn.utils import (
     assert_all_finite,
     check_array,
     check_consistent_length,
-    check_random_state,
     column_or_1d,
 )
 from sklearn.utils.metaestimators import available_if
@@ -33,6 +32,7 @@ from centrality._estimator import (
     CheckedRows,
     RandomState,
     RowsLike,
+    random_numbers,
     rows_to_fit,
     rows_to_score,
     unchanged_on_failure,
@@ -220,7 +220,7 @@ def two_sample_test(
         raise InputError(f"statistic must be one of {', '.join(STATISTICS)}, got {statistic!r}.")
     first, second = _two_samples(X, Y)
     permutations = whole_number("permutations", permutations)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     both, n = np.concatenate([first, second]), len(first)
     orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
     if statistic == "q":
@@ -269,7 +269,7 @@ def rank_interval(
         raise InputError(f"level must lie between 0 and 1, got {level!r}.")
     rows, queries = _two_samples(X, Q)
     resamples = whole_number("resamples", resamples)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     samples = (rows[rng.randint(len(rows), size=len(rows))] for _ in range(resamples))
     ranks = np.array([_ranks_in(clone(model).fit(sample), sample, queries) for sample in samples])
     low, high = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float] | None = None) -> "DataFrame":
-    """Return the Spark DataFrame with columns centrality_<t>; executors need centrality installed.
+    """Return the Spark DataFrame with a column centrality, or one for each t, centrality_t25 at t = .25.
+
+    Executors need centrality installed.
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -29,7 +31,7 @@ def score(model: CentralityModel, frame: "DataFrame", t: float | Sequence[float]
     >>> session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     >>> scored = spark.score(model, session.createDataFrame(rows), t=[0, 1])
     >>> scored.columns, scored.count()
-    (['a', 'centrality_0', 'centrality_1'], 100)
+    (['a', 'centrality_t0', 'centrality_t100'], 100)
     >>> session.stop()
     """
     types = optional("pyspark.sql.types", "spark")

@@ -52,7 +52,7 @@ def test_detect_names_the_planted_rows_first_and_writes_them_with_their_scores(f
     assert result["outliers"] == expected.sum()
     written = tables.read(tmp_path / "odd.csv")
     assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
-    assert written.column_names == ["length", "width", "height", "row", "centrality_0.5"]
+    assert written.column_names == ["length", "width", "height", "row", "centrality"]
 
 
 def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
@@ -87,6 +87,27 @@ def test_without_rows_explain_takes_the_oddest(folder, capsys):
 def test_explain_refuses_a_row_that_is_not_there(folder, capsys):
     assert main(["explain", str(folder / "m.safetensors"), str(folder / "rows.csv"), "--rows", "600"]) == 2
     assert "--rows counts from 0 to 599 here, got 600." in capsys.readouterr().err
+
+
+def test_rows_are_also_called_by_a_text_that_only_they_hold(folder, rows, capsys, tmp_path):
+    ids = pa.array([f"H{i + 596}" for i in range(600)])
+    tables.write(rows.append_column("id", ids).append_column("town", pa.array(["Oslo"] * 600)), tmp_path / "t.csv")
+    result = as_json(capsys, "explain", folder / "m.safetensors", tmp_path / "t.csv", "--rows", "H1195,0", "--top", "1")
+    assert [row["row"] for row in result["rows"]] == [599, 0]
+    for wrong, found in (("H9", "none holds it"), ("Oslo", r"600 rows hold it, the first are [0, 1, 2]")):
+        assert main(["explain", str(folder / "m.safetensors"), str(tmp_path / "t.csv"), "--rows", wrong]) == 2
+        message = f"a number from 0 to 599 was wanted, or a text that one row holds, got {wrong}: {found}."
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["rank", "detect", "explain"])
+def test_one_t_is_wanted_where_there_is_one_answer(folder, capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([command, str(folder / "m.safetensors"), str(folder / "rows.csv"), "--t", "0,1"])
+    assert ended.value.code == 2
+    assert "one number from 0 (global) to 1 (local) was wanted, got 0,1; score --t takes several" in (
+        capsys.readouterr().err
+    )
 
 
 def test_drift_finds_a_shift_in_the_second_half_only_and_draws_it(folder, rows, capsys, tmp_path):

@@ -266,8 +266,55 @@ def test_exact_planar_depths_are_those_of_data_depth(package):
     np.testing.assert_allclose(Simplicial().fit(rows).score_samples(fresh), package.simplicial(fresh, rows), atol=1e-12)
 
 
-def test_halfspace_depth_beyond_the_plane_is_a_close_upper_bound(package):
-    rows = cloud(60, 3)
+def brute_force_in_space(points, rows):
+    """The fewest rows on a side of all planes through the point and two rows, those on the plane shared out best."""
+    found = []
+    for point in points:
+        seen = rows - point
+        seen = seen[np.abs(seen).max(1) > 1e-9]
+        fewest = len(seen)
+        for first, second in combinations(range(len(seen)), 2):
+            normal = np.cross(seen[first], seen[second])
+            if np.abs(normal).max() > 1e-12:
+                beyond = seen @ normal / np.linalg.norm(normal)
+                on_it = seen[np.abs(beyond) < 1e-9]
+                along = seen[first] / np.linalg.norm(seen[first])
+                across = np.cross(normal / np.linalg.norm(normal), along)
+                shared = brute_force_halfspace(np.zeros((1, 2)), on_it @ np.stack([along, across]).T)[0] * len(on_it)
+                fewest = min(fewest, *(int((sign * beyond > 1e-9).sum() + shared.round()) for sign in (1, -1)))
+        found.append((len(rows) - len(seen) + fewest) / len(rows))
+    return np.array(found)
+
+
+RNG = np.random.default_rng(5)
+IN_SPACE = {
+    "normal": lambda: RNG.normal(size=(22, 3)),
+    "a lattice": lambda: RNG.integers(3, size=(22, 3)).astype(float),
+    "other units": lambda: RNG.normal(size=(22, 3)) * [1, 100, 0.01],
+    "rows that repeat": lambda: np.repeat(RNG.normal(size=(8, 3)), 3, axis=0),
+    "a plane and one row": lambda: np.vstack([np.c_[RNG.normal(size=(21, 2)), np.zeros(21)], [[0, 0, 1.0]]]),
+}
+
+
+@pytest.mark.parametrize("kind", IN_SPACE)
+@pytest.mark.parametrize("seed", range(3))
+def test_halfspace_depth_of_few_rows_in_space_is_that_of_all_planes(kind, seed):
+    rows = IN_SPACE[kind]()
+    queries = np.concatenate([rows[:6], RNG.normal(size=(4, 3)), 0.5 * (rows[:4] + rows[4:8])])
+    expected = brute_force_in_space(queries, rows)
+    np.testing.assert_allclose(Halfspace(random_state=seed).fit(rows).score_samples(queries), expected, atol=1e-12)
+
+
+def test_it_is_that_of_data_depth_and_of_rows_that_lie_in_space_among_more_columns(package):
+    rows = cloud(80, 3)
+    exact = package.halfspace(rows, rows, exact=True)
+    np.testing.assert_allclose(Halfspace().fit(rows).score_samples(rows), exact, atol=1e-12)
+    turned = rows @ RNG.normal(size=(3, 6))
+    np.testing.assert_allclose(Halfspace().fit(turned).score_samples(turned), exact, atol=1e-12)
+
+
+def test_halfspace_depth_beyond_space_is_a_close_upper_bound(package):
+    rows = cloud(60, 4)
     exact = package.halfspace(rows, rows, exact=True)
     found = Halfspace(random_state=0).fit(rows).score_samples(rows)
     assert (found >= exact - 1e-12).all()

@@ -55,7 +55,10 @@ def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, lay
     at = odd_array(data.draw, n, s)
     outputs, back = scorer.along(z, z, at)
     assert outputs.shape == (layout.members, n, s, 1 + layout.potentials)
-    assert back(outputs.astype(np.float32)).shape == z.shape
+    slopes = back(outputs.astype(np.float32))
+    assert slopes.shape == z.shape
+    if s == 0:
+        np.testing.assert_array_equal(slopes, 0)
 
 
 def test_minus_zero_scores_as_zero_does():
@@ -126,7 +129,9 @@ def _mask(shape: tuple[int, ...], place: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
+VERY_WIDE = lambda a: np.empty((0, 2**59), dtype=a.dtype)  # noqa: E731  (no memory: there are no rows)
 MISFITS: dict[str, dict[str, Any]] = {
+    "no rows of very many columns": {"rows": VERY_WIDE, "vectors": VERY_WIDE},
     "a position below": {"positions": at((1, 3), -1)},
     "a position beyond": {"positions": at((0, 0), N)},
     "a position far beyond": {"positions": at((1, -1), 2**62)},
@@ -275,6 +280,27 @@ def test_rows_that_do_not_fit_are_an_error(rows):
     model = engine().Model([[(LAYERS, HEAD)]], None)
     with pytest.raises(WRONG):
         model.outputs(rows, None)
+
+
+@pytest.mark.parametrize("prior", [False, True])
+@pytest.mark.parametrize("build", BUILDS)
+def test_derivatives_are_slopes_of_the_outputs_and_zero_where_there_are_no_points(build, prior):
+    layout = Layout(width=3, hidden=(8, 6), potentials=2, members=2)
+    scorer, rng = EngineScorer(network_of(layout, prior=prior), BUILDS[build]), np.random.default_rng(0)
+    start, step, at_ = (rng.normal(size=shape).astype(np.float32) for shape in ((4, 3), (4, 3), (4, 5)))
+    outputs, back = scorer.along(start, step, at_)
+    by = rng.normal(size=outputs.shape).astype(np.float32)
+    moves = 2.0**-6 * np.eye(3, dtype=np.float32)
+    above, below = (
+        np.array([(by * scorer.along(start + sign * move, step, at_)[0]).sum((0, 2, 3)) for move in moves])
+        for sign in (1, -1)
+    )
+    slopes = (above - below).T / 2.0**-5
+    np.testing.assert_allclose(back(by), slopes, rtol=0.01, atol=0.01 * np.abs(slopes).max())
+    nowhere, back = scorer.along(start, step, at_[:, :0])
+    assert nowhere.shape == (2, 4, 0, 1 + layout.potentials)
+    for _ in range(3):  # memory that somebody else has written to
+        np.testing.assert_array_equal(back(nowhere.astype(np.float32)), np.zeros((4, 3)))
 
 
 def test_lines_and_derivatives_that_do_not_fit_are_an_error():

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from centrality._checks import InputError
 from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
@@ -224,7 +225,17 @@ def test_marks_serve_the_model_in_one_line():
     model = quick(max_steps=100).fit(X)
     widget = Widget(some_view(300))
     widget.marks = {**dict.fromkeys(range(5), "outlier"), **dict.fromkeys(range(50, 150), "fine")}
-    model.calibrate(X[widget.marked("fine")])
+    with pytest.warns(UserWarning, match="About 100% of these rows are training rows"):
+        model.calibrate(X[widget.marked("fine")])
     assert len(model.calibration_heads()) == 100
     again = quick(max_steps=100).fit(np.delete(X, widget.marked("outlier"), axis=0))
     assert again.centrality(X[:5], t=0).max() < again.centrality(X[5:], t=0).min()
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x94\xff\x00\x81", b"row,mark,note\n1,fine,\xff\n", b'row,mark\n"' + b"x" * 200_000]
+)
+def test_bytes_that_are_no_marks_are_refused_in_a_sentence(tmp_path, content):
+    (tmp_path / "marks.csv").write_bytes(content)
+    with pytest.raises(InputError, match=r"marks\.csv holds no marks: a CSV file in UTF-8 was wanted: "):
+        marks.read(tmp_path / "marks.csv")

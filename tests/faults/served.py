@@ -71,6 +71,6 @@ def _ask(port: int, tally: Counter) -> None:
             content = answer.read()
         except (OSError, http.client.HTTPException):
             return
-        if answer.status == 200 and len(json.loads(content)["centrality_0.5"]) != 100:
+        if answer.status == 200 and len(json.loads(content)["centrality"]) != 100:
             tally["half answers"] += 1
         tally["answers"] += answer.status == 200

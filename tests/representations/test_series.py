@@ -104,7 +104,7 @@ def test_a_broken_stretch_of_a_long_series_scores_lowest_in_the_terminal_too(tmp
     assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", str(out)]) == 0
     scored = read(out)
     assert scored["when"].to_pylist()[0] == "2024-01-01T0"
-    assert 1990 <= int(np.argmin(scored["centrality_0.5"].to_numpy())) <= 2090
+    assert 1990 <= int(np.argmin(scored["centrality"].to_numpy())) <= 2090
 
 
 @pytest.mark.data

@@ -97,11 +97,11 @@ def test_scores_come_with_reasons_when_asked(made, capsys):
     assert main([*ask, "-o", str(folder / "s.csv")]) == 0
     with (folder / "s.csv").open() as file:
         written = list(csv.DictReader(file))
-    assert list(written[0])[-4:] == ["centrality_0", "centrality_1", "reasons_0", "reasons_1"]
-    assert [row["reasons_1"] for row in written] == model.reasons(rows, 1).short()
-    assert written[-1]["reasons_0"].startswith("weight, kg -0.")
+    assert list(written[0])[-4:] == ["centrality_t0", "centrality_t100", "reasons_t0", "reasons_t100"]
+    assert [row["reasons_t100"] for row in written] == model.reasons(rows, 1).short()
+    assert written[-1]["reasons_t0"].startswith("weight, kg -0.")
     assert main([*ask, "-o", str(folder / "s.parquet")]) == 0
-    assert tables.read(folder / "s.parquet")["reasons_0"].to_pylist() == [row["reasons_0"] for row in written]
+    assert tables.read(folder / "s.parquet")["reasons_t0"].to_pylist() == [row["reasons_t0"] for row in written]
     capsys.readouterr()
 
 
@@ -118,14 +118,14 @@ def test_json_lines_keep_their_records_and_get_reasons(made):
     ]
     assert main(ask) == 0
     written = [json.loads(line) for line in (folder / "s.jsonl").read_text().splitlines()]
-    assert [row["reasons_0.5"] for row in written] == model.reasons(rows).short()
+    assert [row["reasons"] for row in written] == model.reasons(rows).short()
 
 
 def test_an_array_has_no_room_for_reasons(made, capsys):
     folder, *_ = made
     out = folder / "s.npy"
     assert main(["score", str(folder / "m.safetensors"), str(folder / "rows.csv"), "-o", str(out), "--explain"]) == 2
-    assert "reasons_0.5" in capsys.readouterr().err
+    assert "reasons" in capsys.readouterr().err
     assert not out.exists()
 
 

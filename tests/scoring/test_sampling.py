@@ -180,4 +180,4 @@ def test_a_model_with_a_second_pass_is_saved_and_scores_alike(folder, tmp_path):
     np.testing.assert_array_equal(again.heads(rows), model.heads(rows))
     assert again.offset_ == model.offset_
     job = Job(again, [0.5])
-    assert job.names == ["centrality_0.5"]
+    assert job.names == ["centrality"]

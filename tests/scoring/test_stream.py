@@ -46,9 +46,9 @@ def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_p
     out = tmp_path / f"out{into}"
     assert main(["score", str(model), str(tmp_path / f"in{of}"), "-o", str(out), "--t", "0,1"]) == 0
     scored = tables.read(out)
-    assert scored.column_names == ["id", "a", "b", "centrality_0", "centrality_1"]
+    assert scored.column_names == ["id", "a", "b", "centrality_t0", "centrality_t100"]
     assert scored.select(["id", "a", "b"]).equals(rows)
-    assert_same_scores(scored["centrality_1"].to_numpy(), expected[:, 1])
+    assert_same_scores(scored["centrality_t100"].to_numpy(), expected[:, 1])
 
 
 def test_text_travels_byte_for_byte(model, tmp_path):
@@ -56,12 +56,12 @@ def test_text_travels_byte_for_byte(model, tmp_path):
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
     assert main(["score", str(model), str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 0
     written = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert [line.partition(', "centrality_0.5"')[0] + "}" for line in written] == lines
+    assert [line.partition(', "centrality"')[0] + "}" for line in written] == lines
     rows = ["007,1.50,2e0", '"a ""b""\nc",0,1']
     (tmp_path / "in.csv").write_text("id,a,b\r\n" + "\r\n".join(rows))
     assert main(["score", str(model), str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.csv")]) == 0
     written = (tmp_path / "out.csv").read_text()
-    assert written.startswith("id,a,b,centrality_0.5\n" + rows[0] + ",")
+    assert written.startswith("id,a,b,centrality\n" + rows[0] + ",")
     assert "\n" + rows[1] + "," in written
 
 
@@ -78,7 +78,7 @@ def test_a_folder_of_files_becomes_a_folder_of_scores(rows, model, expected, tmp
     tables.write(rows.slice(1500), tmp_path / "in" / "deep" / "2.parquet")
     assert main(["score", str(model), str(tmp_path / "in"), "-o", f"{tmp_path}/out/", "--t", "1"]) == 0
     assert tables.read(tmp_path / "out" / "deep" / "2.parquet").num_rows == 500
-    assert_same_scores(tables.read(tmp_path / "out")["centrality_1"].to_numpy(), expected[:, 1])
+    assert_same_scores(tables.read(tmp_path / "out")["centrality_t100"].to_numpy(), expected[:, 1])
 
 
 def in_bytes(rows: pa.Table, kind: str, tmp_path) -> bytes:
@@ -106,7 +106,7 @@ def test_stdin_is_told_apart_by_its_first_bytes_and_comes_out_in_kind(
     else:
         (tmp_path / f"out.{kind}").write_bytes(done.out)
         scored = tables.read(tmp_path / f"out.{kind}")
-    assert_same_scores(scored["centrality_0"].to_numpy(), expected[:, 0])
+    assert_same_scores(scored["centrality_t0"].to_numpy(), expected[:, 0])
     assert scored["id"].to_pylist() == rows["id"].to_pylist()
 
 
@@ -120,7 +120,7 @@ def test_a_line_is_scored_when_it_comes_not_when_the_stream_ends(model):
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())  # waits forever if nothing is flushed
         assert answer["a"] == a
-        assert answer["centrality_0.5"] == pytest.approx(score, abs=1e-6)
+        assert answer["centrality"] == pytest.approx(score, abs=1e-6)
     process.stdin.close()
     assert process.wait() == 0
     process.stdout.close()
@@ -131,7 +131,7 @@ def test_a_reader_that_leaves_early_ends_the_stream_quietly(rows, model, tmp_pat
     tables.write(pa.concat_tables([rows] * 100), tmp_path / "t.jsonl")
     shell = f"'{sys.executable}' -m centrality.cli score '{model}' - < '{tmp_path}/t.jsonl' | head -n 1"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
-    assert "centrality_0.5" in done.stdout
+    assert "centrality" in done.stdout
     assert done.stderr == ""
 
 
@@ -143,7 +143,7 @@ def test_rows_that_nobody_takes_are_not_read_either(model):
     line = b'{"a": 0.25, "b": -0.5, "note": "%s"}\n' % (b"x" * 200)
     process.stdin.write(line)
     process.stdin.flush()
-    assert b"centrality_0.5" in process.stdout.readline()  # it has started
+    assert b"centrality" in process.stdout.readline()  # it has started
     entrance, sent, offered = process.stdin.fileno(), 0, 400_000 * len(line)
     os.set_blocking(entrance, False)
     while sent < offered and select.select([], [entrance], [], 5)[1]:
@@ -208,7 +208,7 @@ def test_the_models_columns_are_found_by_name_whatever_their_order(rows, model, 
     tables.write(rows.select(["b", "a"]), tmp_path / "t.parquet")
     assert main(["score", str(model), str(tmp_path / "t.parquet"), "-o", str(tmp_path / "s.npz"), "--t", "1"]) == 0
     with np.load(tmp_path / "s.npz") as archive:
-        assert_same_scores(archive["centrality_1"], expected[:, 1])
+        assert_same_scores(archive["centrality_t100"], expected[:, 1])
 
 
 def test_no_output_for_a_file_says_where_scores_can_go(model, tmp_path, capsys):

@@ -93,7 +93,7 @@ def test_workers_and_parts_give_the_same_scores_as_one_process(model, folder, ro
     assert together["id"].to_pylist() == rows["id"].to_pylist()
     assert_same_tables(together, tables.read(tmp_path / "alone"))
     expected = load(model).centrality(rows.select(["x0", "x1", "x2"]), t=1)
-    assert_same_scores(together["centrality_1"].to_numpy(), expected)
+    assert_same_scores(together["centrality_t100"].to_numpy(), expected)
 
 
 @pytest.mark.slow
@@ -304,7 +304,7 @@ def test_a_file_that_is_no_parquet_is_one_unit_and_a_folder_without_parquet_none
     assert (Path(unit.target).name, unit.groups) == ("t.csv", None)
     expected = load(model).centrality(rows.select(["x0", "x1", "x2"]))
     assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", f"{tmp_path}/out/"]) == 0
-    assert_same_scores(tables.read(tmp_path / "out" / "t.csv")["centrality_0.5"].to_numpy(), expected)
+    assert_same_scores(tables.read(tmp_path / "out" / "t.csv")["centrality"].to_numpy(), expected)
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").touch()
     with pytest.raises(tables.TableError, match=r"\.parquet files were wanted for a folder of scores"):

@@ -82,7 +82,7 @@ def peak_bytes(server: Server) -> int:
 
 
 def answers(server: Server) -> bool:
-    return len(server.score(rows=[[1, 2, 3]])["centrality_0.5"]) == 1
+    return len(server.score(rows=[[1, 2, 3]])["centrality"]) == 1
 
 
 def test_a_dictionary_that_stands_for_gigabytes_is_never_written_out_and_no_process_outlives_the_service(

@@ -44,13 +44,13 @@ def test_rows_as_lists_or_objects_get_the_models_own_scores(server, model):
     lists = server.score(rows=some.to_numpy().tolist())
     objects = server.score(rows=[{"name": "x"} | row for row in some[["c", "a", "b"]].to_dict("records")])
     assert lists == objects
-    assert list(lists) == ["centrality_0.5"]
-    assert_same_scores(lists["centrality_0.5"], model.centrality(some))
+    assert list(lists) == ["centrality"]
+    assert_same_scores(lists["centrality"], model.centrality(some))
 
 
 def test_several_t_are_several_columns(server, model):
     found = server.score(rows=X.to_numpy().tolist(), t=[0, 0.25, 1])
-    assert list(found) == ["centrality_0", "centrality_0.25", "centrality_1"]
+    assert list(found) == ["centrality_t0", "centrality_t25", "centrality_t100"]
     assert_same_scores(np.column_stack(list(found.values())), model.centrality(X, t=[0, 0.25, 1]))
 
 
@@ -60,25 +60,25 @@ def test_an_arrow_stream_is_answered_by_one_and_no_row_is_lost_between_turns(ser
     status, headers, content = server.ask("POST", "/score?t=0,1", arrow(table), ARROW)
     assert (status, headers["Content-Type"]) == (200, ARROW)
     found = pa.ipc.open_stream(content).read_all()
-    assert found.column_names == ["centrality_0", "centrality_1"]
+    assert found.column_names == ["centrality_t0", "centrality_t100"]
     expected = model.centrality(pd.DataFrame(many, columns=["a", "b", "c"]), t=[0, 1])
     assert_same_scores(np.column_stack(found.columns), expected)
 
 
 def test_p_values_are_the_models_own(server, model):
     found = server.score(rows=X[:50].to_numpy().tolist(), t=[0, 1], p_values=True)
-    assert list(found) == ["centrality_0", "centrality_1", "p_value_0", "p_value_1"]
+    assert list(found) == ["centrality_t0", "centrality_t100", "p_value_t0", "p_value_t100"]
     expected = model.p_values(X[:50], t=[0, 1])
-    np.testing.assert_array_equal(np.column_stack([found["p_value_0"], found["p_value_1"]]), expected)
+    np.testing.assert_array_equal(np.column_stack([found["p_value_t0"], found["p_value_t100"]]), expected)
 
 
 def test_explanations_are_the_models_own(server, model):
     found = server.score(rows=X[:7].to_numpy().tolist(), t=0.25, explain=True)
-    assert list(found) == ["centrality_0.25", "contribution_a", "contribution_b", "contribution_c"]
+    assert list(found) == ["centrality_t25", "contribution_a", "contribution_b", "contribution_c"]
     parts = np.column_stack([found[f"contribution_{name}"] for name in "abc"])
     np.testing.assert_allclose(parts, model.explain(X[:7], t=0.25), atol=1e-6)
     centre = pd.DataFrame(model.center_[None], columns=["a", "b", "c"])
-    whole = np.array(found["centrality_0.25"]) - model.centrality(centre, t=0.25)
+    whole = np.array(found["centrality_t25"]) - model.centrality(centre, t=0.25)
     np.testing.assert_allclose(parts.sum(1), whole, atol=1e-3)
 
 
@@ -91,7 +91,7 @@ def test_everybody_gets_their_own_scores_when_many_ask_at_once(server, model):
         connection, found = server.connection(), []
         for row in mine:
             connection.request("POST", "/score", json.dumps({"rows": [row.tolist()], "t": 1}), {"Content-Type": JSON})
-            found += json.loads(connection.getresponse().read())["centrality_1"]
+            found += json.loads(connection.getresponse().read())["centrality_t100"]
         connection.close()
         return found
 
@@ -142,6 +142,11 @@ def test_counts_are_those_of_the_requests(server):
         ('{"rows": [[1, 2, 3]], "t": [0, 1], "explain": true}', JSON, "", 422, "explain wants one t, got 2"),
         (json.dumps({"rows": [[1, 2, 3]], "t": [0.5] * 102}), JSON, "", 422, "at most 101 values of t"),
         ('{"rows": [[1, 2, 3]]}', "text/plain", "", 415, "Content-Type must be application/json or"),
+        ('{"rows": [[1, 2, 3]], "rows": [[4, 5, 6]]}', JSON, "", 422, "the name 'rows' comes twice in one JSON object"),
+        ('{"rows": [[1, 2, 3]], "t": 0, "t": 1}', JSON, "", 422, "the name 't' comes twice"),
+        ('{"rows": [{"a": 1, "b": 2, "c": 3, "a": 9}]}', JSON, "", 422, "the name 'a' comes twice"),
+        ('{"rows": [{"a": 1, "b": 2, "c": 3, "\\u0061": 9}]}', JSON, "", 422, "the name 'a' comes twice"),
+        ('{"rows": [{"a": 1, "b": 2, "c": 3, "d": {"x": 1, "x": 2}}]}', JSON, "", 422, "the name 'x' comes twice"),
         ("not arrow", ARROW, "", 422, "not an Arrow IPC stream"),
         (arrow(pa.table({"a": [1.0]}), "zstd"), ARROW, "", 422, "The Arrow stream is compressed"),
         (arrow(pa.table({"a": [1.0], "b": [2.0]})), ARROW, "", 422, "Missing column: 'c'"),
@@ -283,7 +288,7 @@ def test_what_was_accepted_is_finished_before_the_end(start, file, model):
     for connection in asked:
         answer = connection.getresponse()
         assert answer.status == 200
-        found = pa.ipc.open_stream(answer.read()).read_all()["centrality_1"].to_numpy()
+        found = pa.ipc.open_stream(answer.read()).read_all()["centrality_t100"].to_numpy()
         assert_same_scores(found, expected)
         connection.close()
     status, said = running.ended()
@@ -317,7 +322,7 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
             except (ConnectionError, HTTPException):
                 return connection.close()  # not accepted any more: no answer, not half of one
             body = json.loads(answer.read())
-            found.append((answer.status, answer.headers["Centrality-Model"], body["centrality_0.5"][0]))
+            found.append((answer.status, answer.headers["Centrality-Model"], body["centrality"][0]))
 
     def version_for_large() -> str:
         """The model that a request gets which another process answers."""

@@ -40,14 +40,16 @@ def app(tmp_path):
     return make
 
 
-async def asked(app: App, body: bytes, kind: str = JSON, query: bytes = b"", after: float = 0) -> tuple[int, bytes]:
+async def asked(
+    app: App, body: bytes, kind: str = JSON, query: bytes = b"", after: float = 0, headers: tuple = ()
+) -> tuple[int, bytes]:
     """One request, as a server would bring it; its body comes after so many seconds."""
     scope = {
         "type": "http",
         "method": "POST",
         "path": "/score",
         "query_string": query,
-        "headers": [(b"content-type", kind.encode())],
+        "headers": [(b"content-type", kind.encode()), *headers],
     }
     sent = []
 
@@ -202,8 +204,8 @@ def test_the_example_of_the_description_works(app):
     model = quick(holdout=0.3).fit(RNG.normal(size=(200, 2)))
     example = document(Limits())["components"]["schemas"]["Rows"]["example"]
     found = score(app(model), **example)
-    assert list(found) == ["centrality_0", "centrality_1", "p_value_0", "p_value_1"]
-    assert_same_scores(found["centrality_1"], model.centrality(example["rows"], t=1))
+    assert list(found) == ["centrality_t0", "centrality_t100", "p_value_t0", "p_value_t100"]
+    assert_same_scores(found["centrality_t100"], model.centrality(example["rows"], t=1))
 
 
 def test_a_model_without_rows_held_aside_says_how_to_have_p_values(app):
@@ -245,7 +247,7 @@ def test_half_an_arrow_stream_is_refused(cut):
 def test_a_model_without_names_takes_objects_of_numbered_columns_in_any_order(app):
     model = quick().fit(RNG.normal(size=(200, 2)))
     found = score(app(model), rows=[{"x0": 1.0, "x1": 2.0}, {"x1": 2.0, "x0": 1.0}])
-    np.testing.assert_allclose(found["centrality_0.5"], [model.centrality([[1.0, 2.0]])[0]] * 2, atol=1e-6)
+    np.testing.assert_allclose(found["centrality"], [model.centrality([[1.0, 2.0]])[0]] * 2, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -267,14 +269,14 @@ def test_mixed_tables_are_read_as_the_command_line_reads_them(app, houses):
     assert any(row["area"] is None for row in rows)
     found = score(serving, rows=rows, t=[0, 1], p_values=True)
     expected = chain.centrality(houses[:20], t=[0, 1])
-    np.testing.assert_allclose(np.column_stack([found["centrality_0"], found["centrality_1"]]), expected, atol=1e-6)
-    assert len(found["p_value_1"]) == 20
+    np.testing.assert_allclose(np.column_stack([found["centrality_t0"], found["centrality_t100"]]), expected, atol=1e-6)
+    assert len(found["p_value_t100"]) == 20
     assert score(serving, rows=[list(row.values())[:3] for row in rows], t=[0, 1], p_values=True) == found
     about = serving.file.current.describe()
     assert (about["model"], about["representation"], about["explain"]) == ("Chain", "Table", True)
     assert about["reads"] == chain.representation_.describe()
     explained = score(serving, rows=rows, explain=True)
-    assert list(explained) == ["centrality_0.5", "contribution_area", "contribution_built", "contribution_heating"]
+    assert list(explained) == ["centrality", "contribution_area", "contribution_built", "contribution_heating"]
     parts = np.column_stack(list(explained.values())[1:])
     np.testing.assert_allclose(parts, chain.explain(houses[:20]), atol=1e-5)
     wrong = score(serving, rows=[{"area": 1, "build": "1990-01-01", "heating": "gas"}])
@@ -292,7 +294,7 @@ def test_tables_of_several_requests_are_scored_together(app, houses):
         rows = json.loads(houses[:8].to_json(orient="records", date_format="iso"))
         return await asyncio.gather(*(asked(serving, json.dumps({"rows": [row]}).encode()) for row in rows))
 
-    found = [json.loads(body)["centrality_0.5"][0] for _, body in asyncio.run(together())]
+    found = [json.loads(body)["centrality"][0] for _, body in asyncio.run(together())]
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert serving.metrics.total("centrality_requests_together_count") == 1
 
@@ -301,14 +303,14 @@ def test_series_in_a_row_each_and_one_series_by_its_windows(app):
     waves = np.sin(np.arange(60) * RNG.uniform(0.2, 0.6, size=(40, 1)))
     chain = Chain(Series(), quick()).fit(waves)
     found = score(app(chain), rows=waves[:3].tolist())
-    np.testing.assert_allclose(found["centrality_0.5"], chain.centrality(waves[:3]))
+    np.testing.assert_allclose(found["centrality"], chain.centrality(waves[:3]))
     wrong = score(app(chain), rows=[waves[0].tolist(), ["high", "low"]])
     assert (wrong["status"], "Series 1 cannot be read as numbers" in wrong["error"]) == (422, True)
     moments = pd.DataFrame({"value": np.sin(np.arange(400) / 5)})
     windows = Chain(Series(window=40, step=20), quick()).fit(moments)
     found = score(app(windows), rows=moments[:100]["value"].tolist())
     heads = windows.representation_.spread(windows.heads(moments[:100]), 100)
-    np.testing.assert_allclose(found["centrality_0.5"], windows.mixing_(heads, 0.5))
+    np.testing.assert_allclose(found["centrality"], windows.mixing_(heads, 0.5))
     assert "explain: the windows of a series" in score(app(windows), rows=[0.0] * 100, explain=True)["error"]
 
 
@@ -318,7 +320,7 @@ def test_texts_are_rows(app):
     texts = [f"The {kind} is {size}." for kind in ("cat", "dog", "bird") for size in ("small", "large", "old")]
     chain = Chain(Text(str(MODEL_DIR)), quick(max_steps=5)).fit(texts)
     found = score(app(chain), rows=texts[:2])
-    np.testing.assert_allclose(found["centrality_0.5"], chain.centrality(texts[:2]), rtol=1e-5)
+    np.testing.assert_allclose(found["centrality"], chain.centrality(texts[:2]), rtol=1e-5)
     assert "Texts were wanted" in score(app(chain), rows=[1])["error"]
 
 
@@ -334,9 +336,27 @@ def test_images_come_as_bytes_and_never_as_paths_of_this_machine(app, clip, tmp_
     serving = app(chain)
     expected = chain.centrality(pictures[:2])
     found = score(serving, rows=[base64.b64encode(one).decode() for one in pictures[:2]])
-    np.testing.assert_allclose(found["centrality_0.5"], expected, rtol=1e-5)
+    np.testing.assert_allclose(found["centrality"], expected, rtol=1e-5)
     found = score_arrow(serving, pa.table({"image": pa.array(pictures[:2], pa.binary())}))
-    np.testing.assert_allclose(found["centrality_0.5"], expected, rtol=1e-5)
+    np.testing.assert_allclose(found["centrality"], expected, rtol=1e-5)
     path = str(tmp_path / "one.png")
     assert "an image file in base64 was wanted" in score(serving, rows=[path])["error"]
     assert "The bytes of image files were wanted" in score_arrow(serving, pa.table({"image": [path]}))["error"]
+
+
+@pytest.mark.parametrize("packed", [b"gzip", b"deflate", b"br", b"identity, gzip", b"GZIP"])
+def test_a_packed_body_is_refused_whatever_is_in_it(app, blob, packed):
+    served = app(quick().fit(blob))
+    body = json.dumps({"rows": blob[:3].tolist()}).encode()
+    headers = ((b"content-encoding", packed),)
+    status, said = asyncio.run(asked(served, body, headers=headers))
+    assert status == 415
+    assert f"got Content-Encoding {packed.decode()}: send it as it is" in json.loads(said)["error"]
+    assert asyncio.run(asked(served, body, headers=((b"content-encoding", b"identity"),)))[0] == 200
+
+
+def test_texts_that_hold_quotation_marks_and_equal_values_are_no_names_that_come_twice(app):
+    rows = pd.DataFrame({"a": ["x", 'y "quoted"', "z"] * 20, "b": np.arange(60.0)})
+    served = app(Chain(Table(), quick()).fit(rows))
+    given = [{"a": 'y "quoted"', "b": 1.0}, {"b": 2.0, "a": "x"}]
+    assert len(next(iter(score(served, rows=given).values()))) == 2

@@ -28,13 +28,13 @@ def rows(n: int, day: str = "2024-03-01") -> list[dict]:
 
 
 def test_rows_that_can_be_read_have_no_such_field(app, chain):
-    assert list(score(app(chain), rows=rows(3))) == ["centrality_0.5"]
+    assert list(score(app(chain), rows=rows(3))) == ["centrality"]
 
 
 def test_one_cell_that_is_no_date_counts_against_its_row_and_is_told_of(app, chain):
     found = score(app(chain), rows=[*rows(30), *rows(1, "hello")])
     assert found["unreadable"] == {"day": {"cannot be read as a date": 1}}
-    assert found["centrality_0.5"][-1] < min(found["centrality_0.5"][:10])
+    assert found["centrality"][-1] < min(found["centrality"][:10])
 
 
 def test_a_column_that_fails_in_many_rows_is_an_error_that_says_which(app, chain):

@@ -22,8 +22,8 @@ def test_a_missing_column_suggests_the_nearest():
 
 
 def test_text_among_numbers_names_the_columns_on_both_sides():
-    with pytest.raises(TableError, match=r"hold something else: 'name'. .* for example: a"):
-        tables.numbers(pa.table({"a": [1.0], "name": ["x"]}))
+    with pytest.raises(TableError, match=r"hold something else: 'name'. Columns of numbers here: a. Do this\."):
+        tables.numbers(pa.table({"a": [1.0], "name": ["x"]}), "Do this.")
 
 
 def test_new_columns_replace_old_ones_of_the_same_name():

@@ -7,7 +7,8 @@ import pytest
 from centrality import tables
 from centrality.cli import main
 from centrality.tables import TableError
-from centrality.tables.csv import count_leading_zeros
+from centrality.tables.csv import count_leading_zeros, recognised_separator
+from centrality.tables.unreadable import DataNote
 from tests.conftest import quick
 
 
@@ -110,3 +111,42 @@ def test_no_names_of_columns_are_an_error_not_all_columns(tmp_path, capsys, comm
     arguments = [*command.split(), str(tmp_path / "t.csv"), "-o", str(tmp_path / output), "--columns", ""]
     assert main(arguments) == 2
     assert "Names of columns were wanted, separated by commas, got none." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("head", "separator"),
+    [
+        ("a,b\n1,2\n", ","),
+        ("a;b\n1;2\n", ";"),
+        ("a;b\n1,5;2,5\n", ";"),  # decimal commas
+        ("a\tb\n1\t2\n", "\t"),
+        ("a|b|c\n1|2|3\n", "|"),
+        ("a,b;c\n1,2;3\n", ","),  # both fit: what the ending says
+        ("text\none; two\nthree\n", ","),  # a column of text
+        ('"Price, EUR";"n"\n"1,5";"2\n3"\n', ";"),  # commas and line breaks in quotation marks
+        ("a;b\n1;2\n3;", ";"),  # the last record may go on
+        ("a;b", ";"),  # a stream that has given its first line so far
+        ("a,b\n1,2\n3\n", ","),  # a missing field is not mended by another separator
+        ("x;y|z\n1;2|3\n", ";"),
+        ("", ","),
+    ],
+)
+def test_the_separator_is_the_one_that_fits_all_records_of_the_head(head, separator):
+    assert recognised_separator(head.encode(), ",") == separator
+    assert recognised_separator(head.encode().replace(b"\n", b"\r\n"), ",") == separator
+    assert recognised_separator(b"\xef\xbb\xbf" + head.encode(), ",") == separator
+
+
+@pytest.mark.parametrize(("mark", "called"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+def test_another_separator_is_taken_said_and_kept_in_the_scores(model, tmp_path, capsys, mark, called):
+    lines = [mark.join([str(i), f'"{mark}\n{i}"', str(i % 7)]) for i in range(50)]
+    (tmp_path / "t.csv").write_text(mark.join(["a", "note", "b"]) + "\n" + "\n".join(lines) + "\n")
+    with pytest.warns(DataNote, match=f"fields are separated by {called}, not by commas"):
+        table = tables.read(tmp_path / "t.csv")
+    assert table["note"].to_pylist() == [f"{mark}\n{i}" for i in range(50)]
+    assert table.schema.types == [pa.int64(), pa.string(), pa.int64()]
+    assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]) == 0
+    assert f"note: {tmp_path / 't.csv'}: fields are separated by {called}" in capsys.readouterr().err
+    scored = (tmp_path / "o.csv").read_text()
+    assert scored.startswith(mark.join(["a", "note", "b", ""]))
+    assert all(line + mark in scored for line in lines)

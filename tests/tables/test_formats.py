@@ -17,7 +17,7 @@ def test_a_table_survives_writing_and_reading(tmp_path, suffix):
     assert tables.read(tmp_path / f"t{suffix}").equals(TABLE)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".csv.gz", ".jsonl.gz", ".parquet", ".arrow", ".feather"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".parquet", ".arrow", ".feather"])
 def test_ids_quotes_line_breaks_and_gaps_survive_every_format(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
     tables.write(MIXED, path)
@@ -56,7 +56,7 @@ def test_the_number_of_rows_is_known_or_estimated(tmp_path):
         ("t.parquet", b"PAR1 no PAR1", "cannot be read as .parquet"),
         ("t.npy", b"\x93NUMPY\x01\x00", "cannot be read as .npy"),
         ("t.npz", b"PK\x03\x04 cut", "cannot be read as .npz"),
-        ("t.xlsx", b"", r"a file ending in .csv, .tsv, .jsonl, .parquet, .* was wanted, got .xlsx"),
+        ("t.ods", b"", r"a file ending in .csv, .tsv, .jsonl, .json, .xlsx, .parquet, .* was wanted, got .ods"),
         ("t", b"", "was wanted, got no ending"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_file_that_is_no_table_says_why(tmp_path, name, content, message):
         ("t.jsonl", b'{"a": 1}\n{"a": \n', "cannot be read as .jsonl"),
         ("t.jsonl", b"", "is empty: it has 0 rows"),
         ("t.arrow", b"ARROW1\x00\x00cut", "cannot be read as an Arrow file or stream"),
-        ("t.csv.gz", b"no gzip", "cannot be read as .csv"),
+        ("t.csv.gz", b"no gzip", "is not packed as .gz files are"),
     ],
 )
 def test_damaged_text_and_arrow_say_why(tmp_path, name, content, message):
@@ -101,7 +101,7 @@ def test_any_ending_reads_writes_and_takes_its_place_in_the_list_of_endings():
     from centrality.tables.formats import FORMATS
 
     assert tuple(FORMATS) == tables.SUFFIXES
-    assert [kind for kind, format in FORMATS.items() if format.is_text] == [".csv", ".tsv", ".jsonl"]
+    assert [kind for kind, format in FORMATS.items() if format.is_text] == [".csv", ".tsv", ".jsonl", ".json"]
     for kind in FORMATS:
         assert tables.kind_of(f"T{kind.upper()}") == kind
 
@@ -140,6 +140,8 @@ def test_a_new_format_is_one_format_and_one_line_in_the_table(tmp_path, monkeypa
         (".csv", ".csv"),
         (".tsv", ".tsv"),
         (".jsonl", ".jsonl"),
+        (".json", ".json"),
+        (".xlsx", ".csv"),
         (".arrow", ".arrow"),
         (".parquet", ".csv"),
         ("images", ".csv"),

@@ -74,7 +74,7 @@ def test_scores_go_from_store_to_store_and_are_resumed(address, rows, model):
     arguments = ["score", str(model), address, "-o", out, "--t", "1"]
     assert main(arguments) == 0
     scored = tables.read(out)
-    assert_same_scores(scored["centrality_1"], load(model).centrality(rows.select(["a", "b"]), t=1))
+    assert_same_scores(scored["centrality_t100"], load(model).centrality(rows.select(["a", "b"]), t=1))
     one, other = (locations.join(out, name) for name in ("1.parquet", "deep/2.parquet"))
     filesystem, path = locations.filesystem_and_path(one)
     filesystem.delete_file(path)

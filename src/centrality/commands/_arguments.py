@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 DATA = (
-    ".csv, .tsv, .jsonl (also .gz), .parquet, .arrow, .npy, .npz, a folder of .parquet files or of images, "
-    "or a published set by name, such as breastw"
+    ".csv, .tsv, .jsonl, .json (also .gz, .bz2, .zst, .zip), .xlsx, .parquet, .arrow, .npy, .npz, a folder of .parquet "
+    "files or of images, or a published set by name, such as breastw"
 )
 
 
@@ -89,6 +89,17 @@ def column_names(text: str) -> list[str]:
 def numbers(text: str) -> list[float]:
     """Read numbers that are separated by commas."""
     return [float(part) for part in text.split(",")]
+
+
+def one_number(text: str) -> float:
+    """Read one number; several, as `score --t` takes them, are refused with a sentence."""
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; score --t takes several" if "," in text else ""
+        raise argparse.ArgumentTypeError(
+            f"one number from 0 (global) to 1 (local) was wanted, got {text}{hint}"
+        ) from None
 
 
 def model_path(text: str) -> Path:

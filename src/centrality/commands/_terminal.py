@@ -4,6 +4,7 @@ import io
 import os
 import re
 import sys
+from contextlib import suppress
 
 # Control characters but line breaks and tabs: they move the cursor, change colours, retitle windows, type for the user.
 # And those that turn the direction of writing, so that a line reads otherwise than it is.
@@ -17,6 +18,20 @@ def harmless(text: str) -> str:
     'red \\x1b[31m'
     """
     return COMMANDING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def open_what_is_closed() -> bool:
+    """Put /dev/null in the place of streams that the caller has closed; say whether stdout was one of them.
+
+    Else the next file that is opened would take their number, and whatever a library prints would go into it.
+    """
+    was_closed = sys.stdout is None
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  (to the very end)
+    return was_closed
 
 
 def be_lenient() -> None:

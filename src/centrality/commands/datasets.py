@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> Result:
         known = ", ".join([*bundled_sets.BUNDLED, *published.SETS])
         raise InputError(f"There is no data set called {arguments.name!r}; there are: {known}.")
     output = arguments.output or Path(f"{arguments.name}.csv")
-    tables.kind_of(output)
+    tables.kind_to_write(output)
     require_output(output)
     table = tables.read(arguments.name)
     tables.write(table, output)

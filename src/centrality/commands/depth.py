@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
         raise InputError("NAME, DATA and -o SCORES were wanted; centrality depth --list names the depths.")
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
-    tables.kind_of(arguments.output)
+    tables.kind_to_write(arguments.output)
     require_output(arguments.output, arguments.data)
     table = tables.read(arguments.data)
     rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))

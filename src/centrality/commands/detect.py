@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, require_output
+from centrality.commands._arguments import load_model, model_and_data, one_number, require_output
 from centrality.commands._display import aligned, paint, shows_progress
 from centrality.scores.people import number, share
 
@@ -41,7 +41,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     rule.add_argument(
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
-    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
     command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write the outliers there, the oddest first")
 
 
@@ -50,12 +50,13 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scores.conformal import Rule
+    from centrality.scores.mixing import name_at
     from centrality.scoring.bulk import dial, units_of
 
     rule = _rule(arguments)
     chosen = Rule.chosen(**rule)
     if arguments.output is not None:
-        tables.kind_of(arguments.output)
+        tables.kind_to_write(arguments.output)
         require_output(arguments.output, arguments.model, arguments.data)
     model = load_model(arguments)
     t = dial(model, arguments.t)
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.output is not None:
-        _write(arguments, odd, shown, t)
+        _write(arguments, odd, shown, name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
 
@@ -103,7 +104,7 @@ def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64
     return np.full(len(scores), np.nan) if inliers is None else p_values(inliers, scores)
 
 
-def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", t: float) -> None:
+def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", name: str) -> None:
     """Write the outliers with their row numbers and scores beside what they hold."""
     import numpy as np
 
@@ -112,7 +113,7 @@ def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDAr
     if arguments.data == "-":
         raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
     table = tables.read(arguments.data).take(np.asarray(odd))
-    tables.write(tables.with_columns(table, {"row": odd, f"centrality_{t:g}": scores}), arguments.output)
+    tables.write(tables.with_columns(table, {"row": odd, name: scores}), arguments.output)
 
 
 def show(result: Result) -> str:

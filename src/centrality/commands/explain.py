@@ -5,9 +5,9 @@ import warnings
 from typing import Any, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._arguments import count, load_model, model_and_data, one_number
 from centrality.commands._display import aligned, paint
-from centrality.commands.plot import row_numbers
+from centrality.commands._rows import row_names, rows_called
 from centrality.scores.people import number, share
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
@@ -23,9 +23,12 @@ class Result(TypedDict):
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
     command.add_argument(
-        "--rows", type=row_numbers, metavar="3,7", help="the rows to explain, counted from 0 (default: the five oddest)"
+        "--rows",
+        type=row_names,
+        metavar="3,7",
+        help="the rows to explain, counted from 0, or by a text that only they hold (default: the five oddest)",
     )
-    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
     command.add_argument("--top", type=count, default=5, metavar="N", help="columns named for each row (default: 5)")
 
 
@@ -50,9 +53,7 @@ def run(arguments: argparse.Namespace) -> Result:
         adapter.report()
         rows = np.argsort(scores, kind="stable")[:5].tolist()
     else:
-        rows = arguments.rows
-        if max(rows) >= table.num_rows:
-            raise InputError(f"--rows counts from 0 to {table.num_rows - 1} here, got {max(rows)}.")
+        rows = rows_called(arguments.rows, table)
     chosen = table.take(rows)
     vectors = adapter.vectors(chosen)
     units = adapter.units(vectors, len(rows))

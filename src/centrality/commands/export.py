@@ -23,6 +23,7 @@ class Result(TypedDict):
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, metavar="MODEL")
     command.add_argument("-o", "--output", type=Path, required=True, metavar="model.onnx")
+    command.add_argument("--float32", action="store_true", help="the file takes rows of float32, not of float64")
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.model.onnx_graph import OPSET
 
     model = load(arguments.model, device="cpu")
-    model.to_onnx(arguments.output)
+    model.to_onnx(arguments.output, rows="float32" if arguments.float32 else "float64")
     return {
         "onnx": str(arguments.output),
         "bytes": arguments.output.stat().st_size,

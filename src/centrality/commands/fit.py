@@ -11,6 +11,7 @@ from centrality.commands._arguments import (
     column_names,
     count,
     model_path,
+    one_number,
     require_output,
     seed,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
+TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
@@ -66,7 +68,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--sample", type=count, metavar="N", help="learn from N rows (default: 200,000 if very many)")
     command.add_argument("--second-pass", action="store_true", help="set quantiles by all rows, not by the sample")
-    command.add_argument("--t", type=float, default=0.5, help="the model's own t (default: 0.5)")
+    command.add_argument("--t", type=one_number, default=0.5, help="the model's own t (default: 0.5)")
     command.add_argument("--metric", default="euclidean", help="euclidean, manhattan or cosine")
     command.add_argument(
         "--noise-scale", type=auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"
@@ -89,7 +91,7 @@ def run(arguments: argparse.Namespace) -> Result:
     representation = _representation(arguments)  # a wrong name is said before the data is read
     rows, total = _rows(arguments)
     if representation is None:
-        tables.numbers(rows.slice(0, 1))  # says at once if a column is not made of numbers
+        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
         raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_output, seed
 from centrality.commands._display import shows_progress, working
+from centrality.commands._rows import row_names, rows_called
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command, needed=False)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
     command.add_argument(
-        "--rows", type=row_numbers, metavar="0,17", help="the rows whose profiles to draw, counted from 0"
+        "--rows",
+        type=row_names,
+        metavar="0,17",
+        help="the rows whose profiles to draw, counted from 0, or by a text that only they hold",
     )
     command.add_argument("--method", default="pca", help="how rows are mapped: pca (default) or umap")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes a umap repeatable")
@@ -92,9 +96,9 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     table = tables.read(arguments.data)
     adapter, progress = Adapter(model, table.column_names), shows_progress(arguments)
     if arguments.kind == "profile" and arguments.rows is not None:
-        _require_rows(arguments.rows, table.num_rows)
-        heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, arguments.rows)
-        return plots.profile(heads, rows=arguments.rows, mixing=model.mixing_), table.num_rows
+        rows = rows_called(arguments.rows, table)
+        heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, rows)
+        return plots.profile(heads, rows=rows, mixing=model.mixing_), table.num_rows
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
@@ -109,12 +113,6 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         draw = partial(plots.profile, t=model.t, mixing=model.mixing_)
         figure = draw(heads) if arguments.kind == "profile" else _scores(model, heads)
     return figure, table.num_rows
-
-
-def _require_rows(numbers: list[int], rows: int) -> None:
-    beyond = [number for number in numbers if number >= rows]
-    if beyond:
-        raise InputError(f"--rows counts from 0 to {rows - 1} here, got {beyond[0]}.")
 
 
 def _heads_to_draw(
@@ -167,14 +165,6 @@ def _without_gaps(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
     import numpy as np
 
     return rows[~np.isnan(rows).any(1)]
-
-
-def row_numbers(text: str) -> list[int]:
-    """Read row numbers that are separated by commas."""
-    rows = [int(part) for part in text.split(",")]
-    if min(rows) < 0:
-        raise argparse.ArgumentTypeError(f"row numbers from 0 on were wanted, got {text}")
-    return rows
 
 
 def show(result: Result) -> str:

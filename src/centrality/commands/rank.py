@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import count, load_model, model_and_data
+from centrality.commands._arguments import count, load_model, model_and_data, one_number
 from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Result(TypedDict):
 def arguments(command: argparse.ArgumentParser) -> None:
     model_and_data(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
-    command.add_argument("--t", type=float, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
 
 
 def run(arguments: argparse.Namespace) -> Result:

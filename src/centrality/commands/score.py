@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
-HELP = "add centrality_<t> columns to rows"
+HELP = "add the column centrality to rows, or one for each t: centrality_t25 at t = .25"
 show = show_scores
 
 
@@ -41,8 +41,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
     )
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
-    command.add_argument("--p-values", action="store_true", help="add p_value_<t>; the model needs fit --holdout")
-    command.add_argument("--explain", action="store_true", help="add reasons_<t>: the columns that lower it the most")
+    command.add_argument("--p-values", action="store_true", help="add p_value, or p_value_t25; best with a holdout")
+    command.add_argument(
+        "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
+    )
     command.add_argument("--watch-drift", action="store_true", help="warn when rows stop scoring as in training")
     command.add_argument("--drift-window", type=count, default=5000, metavar="N", help="rows judged together")
     folders = command.add_argument_group("from folder to folder")
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
         from centrality import tables
         from centrality.tables import locations
 
-        tables.kind_of(output)
+        tables.kind_to_write(output)
         if not locations.is_remote(output):
             require_output(Path(output), arguments.model, arguments.data)
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from centrality._checks import generator
+
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None  # what numpy's `default_rng` takes
 
@@ -18,7 +20,7 @@ def normal(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  #
     >>> normal(100, 3, random_state=0).shape
     (100, 3)
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     from sklearn.datasets import make_spd_matrix  # here: who imports FUSE should not wait for it
 
     covariance = make_spd_matrix(d, random_state=int(rng.integers(2**31)))
@@ -33,7 +35,7 @@ def student_t(n: int = 5000, d: int = 2, *, df: float = 10, random_state: Seed =
     >>> bool(abs(x.var() - 10 / (10 - 2)) < 0.1)
     True
     """
-    return np.random.default_rng(random_state).standard_t(df, size=(n, d))
+    return generator(random_state).standard_t(df, size=(n, d))
 
 
 def uniform(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  # (n, d)
@@ -43,7 +45,7 @@ def uniform(n: int = 5000, d: int = 2, *, random_state: Seed = None) -> Array:  
     >>> bool(abs(uniform(1000, 2, random_state=0)).max() < 2)
     True
     """
-    return np.random.default_rng(random_state).uniform(-2, 2, size=(n, d))
+    return generator(random_state).uniform(-2, 2, size=(n, d))
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Mixture:
 
     def sample(self, n: int, *, random_state: Seed = None) -> Array:  # (n, d)
         """Draw n rows."""
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         component = rng.integers(len(self.means), size=n)
         return self.means[component] + rng.normal(size=(n, self.means.shape[1]))
 
@@ -94,4 +96,4 @@ def random_clusters(k: int = 5, d: int = 64, *, random_state: Seed = None) -> Mi
     >>> random_clusters(5, 64, random_state=0).means.shape
     (5, 64)
     """
-    return Mixture(np.random.default_rng(random_state).normal(size=(k, d)))
+    return Mixture(generator(random_state).normal(size=(k, d)))

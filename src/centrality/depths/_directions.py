@@ -4,10 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from centrality._checks import InputError, whole_number
-from centrality._estimator import RandomState
+from centrality._estimator import RandomState, random_numbers
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, Frame, blocks, centred_in_one_unit, smallest_flat, unit_vectors
 
@@ -56,7 +55,7 @@ class DirectionalDepth(Depth):
 
     def _prepare(self) -> None:
         """Choose the directions and the rows that guide the search."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(random_numbers(self.random_state).randint(2**31))
         self._directions = self._choose_directions(rng).astype(self.dtype)
         some = rng.permutation(len(self._points))[:SEARCH_ROWS]
         self._guides = self._points if len(some) == len(self._points) else self._points[some]

@@ -27,8 +27,11 @@ class Sweep:
 def sweep(points: Array, rows: Array, slack: float) -> Sweep:
     """Turn a line about each point; a row no further than `slack` from the point is the point."""
     points, rows = points.astype(np.float64, copy=False), rows.astype(np.float64, copy=False)
-    x = rows[:, 0] - points[:, :1]  # (b, n)
-    y = rows[:, 1] - points[:, 1:]
+    return sweep_directions(rows[:, 0] - points[:, :1], rows[:, 1] - points[:, 1:], slack)
+
+
+def sweep_directions(x: Array, y: Array, slack: float) -> Sweep:
+    """Turn a line about b points that see n rows in the directions (x, y), each (b, n); x is overwritten."""
     length = np.abs(x)
     length += np.abs(y)
     here = np.flatnonzero(length <= slack)

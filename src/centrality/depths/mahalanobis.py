@@ -4,10 +4,9 @@ import warnings
 
 import numpy as np
 from sklearn.covariance import MinCovDet
-from sklearn.utils import check_random_state
 
 from centrality._checks import InputError, positive
-from centrality._estimator import RandomState
+from centrality._estimator import RandomState, random_numbers
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Frame, moments, whitened
 
@@ -64,7 +63,7 @@ class Mahalanobis(Depth):
                 f"robust=True needs more rows than columns + 1 to find a majority of typical rows, "
                 f"got n_samples={n} and {d} columns. Use robust=False, or fewer columns."
             )
-        search = MinCovDet(support_fraction=self.support_fraction, random_state=check_random_state(self.random_state))
+        search = MinCovDet(support_fraction=self.support_fraction, random_state=random_numbers(self.random_state))
         scale = np.where(np.ptp(rows, axis=0) > 0, rows.std(0), 1.0)  # `MinCovDet` takes small variances for none
         with warnings.catch_warnings():
             # `MinCovDet` warns where the majority lies on a flat; the ridge defines the depth there.

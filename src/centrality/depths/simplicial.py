@@ -1,10 +1,9 @@
 """Define simplicial depth: the share of the simplices with corners among the rows that hold the point."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from centrality._checks import whole_number
-from centrality._estimator import RandomState
+from centrality._estimator import RandomState, random_numbers
 from centrality.depths._estimator import Depth
 from centrality.depths._frames import Array, Flat, blocks, smallest_flat
 from centrality.depths._sweep import sweep, triangles_around
@@ -53,7 +52,7 @@ class Simplicial(Depth):
 
     def _prepare(self) -> None:
         count = whole_number("simplices", self.simplices)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(random_numbers(self.random_state).randint(2**31))
         if self._frame.rank > 2:
             self._weights = random_simplices(self._points, count, rng)
 

@@ -50,7 +50,7 @@ NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 class Explorer(ThreadingHTTPServer):
     """Serves one view to whoever holds the token."""
 
-    daemon_threads = True
+    daemon_threads = False  # `server_close` waits for them
 
     def __init__(
         self, view: View, host: str = "127.0.0.1", port: int = 8000, *, marks_file: Path | None = None
@@ -87,6 +87,15 @@ class Explorer(ThreadingHTTPServer):
         with self._lock:
             self._connections.pop(id(request), None)
         super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Close all connections and wait for their threads, so that nothing holds the view any longer."""
+        with self._lock:
+            connections = list(self._connections.values())
+        for connection in connections:
+            with suppress(OSError):  # it may have ended by itself
+                connection.shutdown(socket.SHUT_RDWR)
+        super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that left or fell silent: that is theirs to do."""

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -17,9 +18,19 @@ def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable
     """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
     def score(rows: CheckedRows) -> Outputs:
-        return finish(scorer.of_rows(dense(rows), scaling))
+        return _finite(finish(_finite(scorer.of_rows(dense(rows), scaling))))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
+
+
+def _finite(scores: Outputs) -> Outputs:
+    """Return the scores; raise if one is none, which rows of finite numbers never have unless the model is broken."""
+    if not np.isfinite(scores).all():
+        raise InputError(
+            "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
+            "file again, or fit it again."
+        )
+    return scores
 
 
 def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: str) -> Outputs:

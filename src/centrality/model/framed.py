@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._optional import optional
+from centrality.scores.mixing import name_at
 from centrality.scores.reasons import Reasons
 
 # What each method's numbers are called: a column's name, or several.
@@ -71,7 +72,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
             columns = list(names)
         else:
             t = options.get("t", options.get("ts", given[1] if len(given) > 1 else None))
-            columns = [names] if result.ndim == 1 else [f"{names}_{at:g}" for at in _dials(t, result.shape[1])]
+            columns = [names] if result.ndim == 1 else [name_at(names, at, self.t) for at in _dials(t, result.shape[1])]
         index = None if self.reading().one_series else getattr(X, "index", None)
         return _contained(container, result, columns, None if callable(index) else index)
 

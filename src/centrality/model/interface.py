@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from centrality._checks import InputError, whole_number
+from centrality._checks import InputError, generator, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.explanations import grouped, kinds
@@ -168,6 +168,10 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """Return the heads as two columns, "global" and "local"."""
         return self.heads(X)
 
+    def fit_transform(self, X: ModelRows, y: object = None) -> Matrix:
+        """Fit, and return the heads; in a pipeline, `y` are the labels of what follows, and none of this model's."""
+        return self.fit(X).transform(X)
+
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the columns that `transform` gives."""
         return np.array(["global", "local"], dtype=object)
@@ -177,14 +181,14 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
-        They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
-        spaced ones are kept. Outliers among them make p-values too large, so that fewer outliers are found. If you know
-        that at most a share `contamination` of them are outliers, that share, the least central ones, is left out: for
-        a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate only if those left out
-        are the outliers. Otherwise it calls, on average, up to that share of the inliers more.
+        They replace those that `fit` left out; without X, these stay. Of over 20,000, evenly spaced ones are kept.
+        Outliers among them make p-values too large: fewer are found. If you say that at most a share `contamination` of
+        them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
         """
-        units = None if X is None else self._units(X)  # first: it says so if the model is not fitted
+        vectors = None if X is None else self.vectors(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)
+        units = None if vectors is None else over_vectors(vectors, self.fitted_.units)
+        self.fitted_.replay.warn_of_known(vectors)
         self.fitted_ = self.fitted_.calibrated(units, contamination)
         if units is not None and not contamination:
             self.fitted_.training_scores.warn_of_odd(self.mixing_.squeeze(units))
@@ -211,7 +215,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         dial = checked_t(self._dial(t))
         inliers = [self.fitted_.inlier_scores(float(at)) for at in np.atleast_1d(dial)]
         units = self._units(X)
-        rng = None if random_state is None else np.random.default_rng(random_state)
+        rng = None if random_state is None else generator(random_state)
         columns = [
             conformal.p_values(known, self.mixing_.mixed(units, float(at)), rng)
             for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
@@ -376,15 +380,15 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         # By name: the explorer lies above the models, and most users of a model never open it.
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
-    def to_onnx(self, path: str | PathLike[str]) -> None:
+    def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
 
-        Of a model that represents its rows first, the file scores the vectors: `vectors(X)`, not X itself.
+        It takes `rows` in "float64" or "float32". Of a model that represents its rows first, it takes `vectors(X)`.
         """
         from centrality.model.onnx_graph import write  # here: only an export needs it
 
         check_is_fitted(self)
-        write(self.fitted_, path, t=self.t)
+        write(self.fitted_, path, t=self.t, rows=rows)
 
     def to_torch(self) -> "Centrality":
         """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by rows.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from centrality import __version__
 from centrality._atomic import write_atomically
+from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
 from centrality.network.gaussians import LOWEST
@@ -28,6 +29,7 @@ from centrality.scores.mixing import ROOM
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
 OPSET = 20  # the first with Gelu
+ROWS = ("float64", "float32")  # in which a file may take them
 IR_VERSION = 9  # what belongs to that opset: any ONNX Runtime since 1.17 reads it
 
 
@@ -66,14 +68,16 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
 
 
-def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float) -> None:
+def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
     """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
-    content = sealed(model_of(fitted, t).SerializeToString())
+    if rows not in ROWS:
+        raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
+    content = sealed(model_of(fitted, t, rows).SerializeToString())
     with write_atomically(path) as beside:
         beside.write_bytes(content)
 
 
-def model_of(fitted: Fitted, t: float) -> Any:
+def model_of(fitted: Fitted, t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
     logits, potentials = _outputs(graph, fitted.network, _scaled(graph, fitted.scaling), fitted.width)
@@ -89,14 +93,15 @@ def model_of(fitted: Fitted, t: float) -> Any:
         "noise_scale": list(fitted.noise_scale),
         SEALED: "sha256",
     }
-    return _finished(graph, fitted.width, facts)
+    return _finished(graph, fitted.width, facts, rows)
 
 
-def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:
-    helper, double = graph.onnx.helper, graph.onnx.TensorProto.DOUBLE
+def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any:
+    helper, types = graph.onnx.helper, graph.onnx.TensorProto
 
     def value(name: str, *shape: int | str) -> Any:
-        return helper.make_tensor_value_info(name, double, shape)
+        is_single = name == "rows" and rows == "float32"
+        return helper.make_tensor_value_info(name, types.FLOAT if is_single else types.DOUBLE, shape)
 
     body = helper.make_graph(
         graph.nodes,
@@ -119,7 +124,7 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any]) -> Any:
 
 def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
     """Write `Scaling.apply`: rows in the user's units become what the network takes, in float32."""
-    u = graph("Mul", graph("Sub", "rows", scaling.center), scaling.weight)
+    u = graph("Mul", graph("Sub", graph.as_float64("rows"), scaling.center), scaling.weight)
     if len(scaling.heavy):
         bent = _asinh(graph, graph("Gather", u, scaling.heavy, axis=1))
         bent = graph("Mul", graph("Sub", bent, scaling.shift), scaling.gain)

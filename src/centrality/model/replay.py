@@ -4,15 +4,19 @@ It never goes into a file.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from centrality._checks import tell
 from centrality._estimator import CheckedRows
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
+MOST_KNOWN = 0.5  # of whole numbers that all come equally often, at most 37% of the rows look familiar
+MOST_COMPARED = 20_000  # rows
 HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than this, on either side
 
 
@@ -50,6 +54,32 @@ class Memory:
         )
         both = None if self.folds is None or folds is None else np.concatenate([self.folds[old], folds[fresh]])
         return Memory(together, both, seen)
+
+    def warn_of_known(self, rows: CheckedRows | None) -> None:
+        """Warn if most of these rows, which should be new, were trained on, as far as what is remembered tells."""
+        if (share := self.share_known(rows)) > MOST_KNOWN:
+            tell(
+                f"About {share:.0%} of these rows are training rows, which the networks have seen: p-values would be "
+                "too small, and too many rows would be called outliers. Call calibrate with other rows, or without any."
+            )
+
+    def share_known(self, rows: CheckedRows | None) -> float:
+        """Estimate which share of the rows are among those seen, from the ones remembered.
+
+        Rows count that come once on both sides: values that are few, and so come again, would look familiar.
+        """
+        if not isinstance(rows, np.ndarray) or not isinstance(self.rows, np.ndarray):
+            return 0.0
+        some = rows[:: max(1, len(rows) // MOST_COMPARED)]
+        once = np.intersect1d(_come_once(some), _come_once(self.rows), assume_unique=True)
+        return min(1.0, len(once) / len(some) * self.seen / len(self.rows))
+
+
+def _come_once(rows: NDArray[Any]) -> NDArray[np.void]:
+    """Return the rows that come once, each as one value."""
+    values = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # which makes 0 of -0
+    keys, counts = np.unique(values.view(np.dtype((np.void, values.shape[1] * 8))).ravel(), return_counts=True)
+    return np.asarray(keys[counts == 1])
 
 
 def _room(X: CheckedRows) -> int:

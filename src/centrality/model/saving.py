@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.model.fitted import OFFSET_STEPS, Fitted
+from centrality.model.ranges import require_ranges
 from centrality.model.replay import Memory
 from centrality.model.scorers import scorer_for
 from centrality.model_file import Arrays, Header
@@ -56,6 +57,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
 
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
+    require_ranges(header, arrays, calibration)
     names, p = header["feature_names"], layout.width
     if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
         raise InputError(f"feature_names must name {p} columns.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from centrality._checks import InputTypeError
-from centrality._estimator import RowsLike, without_mask
+from centrality._estimator import RowsLike, in_memory
 from centrality.model_file import Arrays
 from centrality.tables.columns import TableError, first_few, require
 from centrality.tables.unreadable import DataNote as DataNote
@@ -104,9 +104,10 @@ def as_arrow(X: ItemsLike) -> pa.Table:
     """Return a pandas, polars or Arrow table as an Arrow table; of an array, the columns are called x0, x1, ..."""
     if isinstance(X, pa.RecordBatch):
         return pa.Table.from_batches([X])
+    X = in_memory(X)
     if is_frame(X):
         return _frame_as_arrow(X)
-    array = np.asarray(without_mask(X))
+    array = np.asarray(X)
     if array.ndim != 2:
         raise TableError(
             f"A table was wanted (pandas, polars, Arrow, or an array of rows), got {type(X).__name__} "

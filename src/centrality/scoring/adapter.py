@@ -15,6 +15,10 @@ from centrality.scores.reasons import Reasons
 from centrality.tables.unreadable import DataNote, Unreadable
 
 Matrix = NDArray[np.float64]
+ADVICE = (  # the model is there already: only the rows can be changed, or another model taken
+    "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
+    "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
+)
 
 
 class Adapter:
@@ -44,8 +48,8 @@ class Adapter:
             vectors, unreadable = self.model.examined(table)
             self.unreadable += unreadable
             return vectors
-        matrix = tables.numbers(table)
-        require_finite(matrix, self.columns)
+        matrix = tables.numbers(table, ADVICE)
+        require_finite(matrix, self.columns, ADVICE)
         return matrix
 
     def require_readable(self, *, after: int = 0) -> None:

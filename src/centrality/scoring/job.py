@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from centrality.model.interface import CentralityModel
 from centrality.scores.conformal import p_values
+from centrality.scores.mixing import name_at
 from centrality.scoring import units
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
@@ -37,7 +38,7 @@ class Job:
     @property
     def names(self) -> list[str]:
         """Name the columns it adds."""
-        return units.added_columns(self.ts, p_values=self.p_values, explain=self.explain)
+        return units.added_columns(self.ts, self.model.t, p_values=self.p_values, explain=self.explain)
 
     def note(self, source: str | None) -> str:
         """Return what is noted at the end of a Parquet file: which model made which columns, of which file's rows."""
@@ -67,7 +68,7 @@ class Job:
             self.watch.add(self.model.mixing_.squeeze(pairs))
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
-                columns[f"reasons_{t:g}"] = np.array(reasons.short(), dtype=object)
+                columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
         return columns
 
 

@@ -31,7 +31,7 @@ def score(job: Job, data: str | Path, output: str | Path) -> units.Scored:
     """
     checked_t(job.ts)
     if str(output) != "-":
-        tables.kind_of(output)
+        tables.kind_to_write(output)
     with tables.open_rows(data) as source:
         return _score_source(job, source, output)
 
@@ -56,7 +56,7 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> units.
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series, or its "
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
-    kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_of(output)
+    kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_to_write(output)
     as_records = (
         source.keeps_records
         and kind == source.kind

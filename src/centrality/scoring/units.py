@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from centrality import tables
 from centrality._atomic import remove_leftovers
 from centrality._checks import InputError
+from centrality.scores.mixing import name_at
 from centrality.tables import formats, locations
 from centrality.tables.parquet import read_footer
 from centrality.tables.source import StoredFile
@@ -122,10 +123,10 @@ def of_files(
     return [unit for file in files for unit in _units_of(file, target(file.file), split) if unit.rows]
 
 
-def added_columns(ts: Sequence[float], *, p_values: bool, explain: bool) -> list[str]:
-    """Name the columns added: centrality_<t> for each t, then p_value_<t>, then reasons_<t>."""
+def added_columns(ts: Sequence[float], own: float, *, p_values: bool, explain: bool) -> list[str]:
+    """Name the columns added for each t: first centrality, then p_value, then reasons; see `name_at`."""
     kinds = ["centrality", *(["p_value"] * p_values), *(["reasons"] * explain)]
-    names = [f"{kind}_{t:g}" for kind in kinds for t in ts]
+    names = [name_at(kind, t, own) for kind in kinds for t in ts]
     if len(set(names)) < len(names):
         raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(ts)])}.")
     return names

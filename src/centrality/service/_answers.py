@@ -52,4 +52,5 @@ def json_answer(value: object, status: int = 200) -> Answer:
 def refusal(status: int, message: str) -> Answer:
     """Return an error as JSON, with the headers that belong to its status."""
     headers = {503: ((b"retry-after", b"1"),), 401: ((b"www-authenticate", b"Bearer"),), 408: (CLOSE,)}
+    headers[415] = ((b"accept-encoding", b"identity"),)
     return json_answer({"error": message}, status)._replace(headers=headers.get(status, ()))

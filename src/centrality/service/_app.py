@@ -150,6 +150,7 @@ class App:
             self.metrics.seconds.observe(time.perf_counter() - begun)
 
     async def _scores(self, scope: Scope, pieces: list[bytes]) -> Answer:
+        _require_plain(scope)
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         query = scope["query_string"]
         served = self.file.current  # this one to the end, whatever is loaded meanwhile
@@ -186,6 +187,16 @@ def _header(scope: Scope, name: bytes) -> bytes:
         if key == name:
             return bytes(value)
     return b""
+
+
+def _require_plain(scope: Scope) -> None:
+    """Raise if the body is packed: a small one could become very large, and few clients pack what they send."""
+    packed = [value for key, value in scope["headers"] if key == b"content-encoding"]
+    if any(value.strip().lower() not in (b"", b"identity") for value in packed):
+        got = b", ".join(packed).decode("latin-1")
+        raise RequestError(
+            415, f"A body that is not packed was wanted, got Content-Encoding {got:.40}: send it as it is."
+        )
 
 
 def _length(scope: Scope) -> int | None:

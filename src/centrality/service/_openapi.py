@@ -15,9 +15,10 @@ EXAMPLE = {"rows": [[1.5, 2.0], [0.5, 1.0]], "t": [0, 1], "p_values": True}
 SCORES: Schema = {
     "type": "object",
     "description": "One list for each new column, with a value for each row, null where a row has no score: "
-    "centrality_<t>; p_value_<t> if asked for; contribution_<column> if an explanation was asked for.",
+    "centrality at the model's own t, centrality_t25 at t = .25; p_value likewise if asked for; "
+    "contribution_<column> if an explanation was asked for.",
     "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
-    "example": {"centrality_0": [0.71, 0.34], "centrality_1": [0.66, 0.12], "p_value_0": [0.8, 0.2]},
+    "example": {"centrality_t0": [0.71, 0.34], "centrality_t100": [0.66, 0.12], "p_value_t0": [0.8, 0.2]},
 }
 DIAL = {"type": "number", "minimum": 0, "maximum": 1}
 ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -99,7 +100,7 @@ def _score(limits: Limits) -> Schema:
             "403": refusal("without a token: a Host that is not this machine"),
             "408": refusal("the body came too slowly"),
             "413": refusal(f"more than {limits.body_bytes:,} bytes, or {limits.decoded_bytes:,} decoded"),
-            "415": refusal("neither JSON nor Arrow"),
+            "415": refusal("neither JSON nor Arrow, or packed (Content-Encoding)"),
             "422": refusal(f"rows that cannot be scored, or more than {limits.rows:,}"),
             "500": refusal("a bug of the service, which its log tells of"),
             "503": refusal(f"busy, or longer than {limits.seconds:g} s; try again"),

@@ -1,5 +1,6 @@
 """Read what a request to /score asks for, and write the answer in the same format: JSON or an Arrow stream."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,8 +11,8 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from centrality._checks import InputError
-from centrality.scores.mixing import checked_t
+from centrality._checks import InputError, distinct_keys
+from centrality.scores.mixing import checked_t, name_at
 from centrality.scoring.job import Job
 from centrality.service._answers import JSON
 from centrality.service._arrow import require_rows, table_of
@@ -93,7 +94,8 @@ def answer(
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(units)
     else:
-        columns = {f"centrality_{t:g}": served.model.mixing_.centrality(units, t) for t in request.ts}
+        mixing = served.model.mixing_
+        columns = {name_at("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])
         columns |= {f"contribution_{name}": contributions[:, j] for j, name in enumerate(names)}
@@ -118,11 +120,26 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
         raise RequestError(422, f"The body is not JSON: {error}.") from None
     if not isinstance(request, dict) or not isinstance(request.get("rows"), list):
         raise RequestError(422, 'An object with a list of rows was wanted: {"rows": [[1.5, 2], [0.5, 1]], "t": 0.5}.')
+    _require_distinct(body, request)
     rows = request.pop("rows")
     unknown = [name for name in request if name not in OPTIONS]
     if unknown:
         raise RequestError(422, f"Unknown: {', '.join(map(repr, unknown))}. A request has rows, {', '.join(OPTIONS)}.")
     return rows, request
+
+
+def _require_distinct(body: bytes, request: dict[str, Any]) -> None:
+    """Raise if an object names something twice, of which orjson would keep the last without a word.
+
+    Where nothing is quoted but the names that it found, none comes twice; else the body is read again, slower.
+    """
+    names = len(request) + sum(len(row) for row in request["rows"] if isinstance(row, dict))
+    if body.count(b'"') == 2 * names:
+        return
+    try:
+        json.loads(body, object_pairs_hook=distinct_keys)
+    except (InputError, RecursionError) as error:
+        raise RequestError(422, f"The body is not JSON as it was wanted: {error}") from None
 
 
 def _decoded_bytes(body: bytes) -> int:

@@ -15,7 +15,7 @@ from centrality import tables
 from centrality._estimator import require_finite
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
-from centrality.scoring.adapter import Adapter
+from centrality.scoring.adapter import ADVICE, Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
 from centrality.service._rows import JsonRows, Rows, count
@@ -126,8 +126,8 @@ class ModelOfNumbers(ServedModel):
             table = tables.select(table, self.columns)
         elif table.num_columns != self.width:
             raise RequestError(422, f"{self.width} columns were wanted, got {table.num_columns}.")
-        matrix = tables.numbers(table)
-        require_finite(matrix, self.columns)  # now, not when they are scored together with those of others
+        matrix = tables.numbers(table, ADVICE)
+        require_finite(matrix, self.columns, ADVICE)  # now, not when they are scored together with those of others
         return matrix
 
     @staticmethod

@@ -1,9 +1,9 @@
 """Tables of rows: read whole or as a stream of Arrow batches, written whole or not at all.
 
-Files end in .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow, .feather, .npy or .npz; a folder holds Parquet
-files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an Arrow IPC stream. Parquet may
-also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw is a published data set (see
-`datasets.fetch`).
+Files end in .csv, .tsv, .jsonl, .json (each also .gz, .bz2, .zst or .zip), .xlsx, .parquet, .arrow, .feather, .npy or
+.npz; a folder holds Parquet files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an
+Arrow IPC stream. Parquet may also lie on a store: s3://bucket/folder, gs://, abfs://, hdfs://. A name such as breastw
+is a published data set (see `datasets.fetch`).
 """
 
 import os
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.tables.columns import TableError, numbers, require, select
-from centrality.tables.formats import SUFFIXES, kind_of, open_location, open_stream, write
+from centrality.tables.formats import SUFFIXES, kind_of, kind_to_write, open_location, open_stream, write
 from centrality.tables.source import Source
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "TableError",
     "kind_of",
+    "kind_to_write",
     "numbers",
     "open_rows",
     "read",
@@ -41,7 +42,11 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
     ...     source.schema.names[:2], sum(batch.num_rows for batch in source.batches())
     (['sepal_length', 'sepal_width'], 150)
     """
-    return open_stream(sys.stdin.buffer) if str(path) == "-" else open_location(path)  # type: ignore[arg-type]
+    if str(path) != "-":
+        return open_location(path)
+    if sys.stdin is None:
+        raise TableError("stdin is closed: there are no rows to read from it.")
+    return open_stream(sys.stdin.buffer)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:

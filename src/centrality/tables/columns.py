@@ -64,8 +64,10 @@ def repeated(names: Sequence[str]) -> list[str]:
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
-def numbers(table: Any) -> NDArray[Any]:  # (n, p)
+def numbers(table: Any, advice: str = "") -> NDArray[Any]:  # (n, p)
     """Return a table or batch whose columns are all numbers as an array; missing values become NaN.
+
+    If a column holds something else, the error names it and ends with this advice.
 
     >>> import pyarrow as pa
     >>> from centrality.tables import numbers
@@ -77,8 +79,7 @@ def numbers(table: Any) -> NDArray[Any]:  # (n, p)
         numeric = [field.name for field in table.schema if is_number(field.type)]
         raise TableError(
             f"Numbers were wanted, but these columns hold something else: {first_few(other)}. "
-            f"Choose columns of numbers, for example: {','.join(numeric[:8]) or 'there are none'}; "
-            "or take text, dates and gaps as they are: --represent table"
+            f"Columns of numbers here: {','.join(numeric[:8]) or 'none'}. {advice}".rstrip()
         )
     kinds = {field.type for field in table.schema}
     dtype = np.float32 if kinds == {pa.float32()} else np.float64

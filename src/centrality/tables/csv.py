@@ -12,22 +12,52 @@ import pyarrow as pa
 
 from centrality.tables import arrow_messages
 from centrality.tables.columns import TableError, first_few, repeated, require_distinct
-from centrality.tables.records import record_ends, split_records
+from centrality.tables.records import BYTE_ORDER_MARK, record_ends, split_records
 from centrality.tables.source import Format, Sink, Types
 from centrality.tables.text import Dialect, in_arrows_memory, open_text
 from centrality.tables.unreadable import DataNote
 
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
 
+def recognised_separator(head: bytes, usual: str) -> str:
+    """Return what separates the fields of a text that begins so: `usual`, unless only another one fits all records.
+
+    One fits if it gives each record as many fields, and more than one. Of a record that may go on after the head,
+    nothing is asked if there are others.
+    """
+    best, most = usual, 1
+    for mark in (usual, *(other for other in SEPARATORS if other != usual)):
+        records = split_records(head.removeprefix(BYTE_ORDER_MARK), mark.encode())
+        records = records if head.endswith((b"\n", b"\r")) else records[:-1] or records
+        counts = {_count_fields(record, mark) for record in records}
+        if len(counts) == 1 and (count := counts.pop()) > most:
+            if mark == usual:
+                return usual
+            best, most = mark, count
+    return best
+
+
+def _count_fields(record: bytes, mark: str) -> int:
+    return len(next(csv.reader([record.decode("utf-8", "replace")], delimiter=mark), []))
+
+
 class CsvDialect(Dialect):
     """Parses CSV or TSV. A column of whole numbers is text if one would lose its leading zeros or is hexadecimal."""
 
-    def __init__(self, name: str, kind: str = ".csv", separator: str = ",") -> None:
+    def __init__(self, name: str, head: bytes = b"", *, kind: str = ".csv", separator: str = ",") -> None:
         super().__init__(name)
-        self.kind, self.mark, self.separator = kind, separator, separator.encode()
+        mark = recognised_separator(head, separator)
+        if mark != separator:
+            warnings.warn(
+                f"{name}: fields are separated by {SEPARATORS[mark]}, not by {SEPARATORS[separator]}; so it is read.",
+                DataNote,
+                stacklevel=2,
+            )
+        self.kind, self.mark, self.separator = kind, mark, mark.encode()
         self._names: list[str] = []
         self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros
 

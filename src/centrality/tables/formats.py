@@ -4,7 +4,6 @@ A new format is a file beside this one that makes a `Format` (reading: a `Source
 `FORMATS`, and a test.
 """
 
-import gzip
 import os
 import sys
 import warnings
@@ -22,8 +21,11 @@ from centrality.tables.arrays import NPY, NPZ, BundledSource, PublishedSource
 from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
 from centrality.tables.columns import TableError, first_few
 from centrality.tables.csv import CSV, TSV, CsvDialect
+from centrality.tables.excel import EXCEL
 from centrality.tables.images import IMAGE_SUFFIXES, ImageFolder
+from centrality.tables.json_array import JSON
 from centrality.tables.jsonl import JSONL, JsonDialect
+from centrality.tables.packing import ENCODINGS, FIRST_BYTES, PACKINGS, name_in_zip, packing_of, require_text
 from centrality.tables.parquet import PARQUET, open_files
 from centrality.tables.records import BYTE_ORDER_MARK
 from centrality.tables.source import Format, Sink, Source
@@ -34,6 +36,8 @@ FORMATS: dict[str, Format] = {
     ".csv": CSV,
     ".tsv": TSV,
     ".jsonl": JSONL,
+    ".json": JSON,
+    ".xlsx": EXCEL,
     ".parquet": PARQUET,
     ".arrow": ARROW,
     ".feather": ARROW,
@@ -44,19 +48,31 @@ SUFFIXES = tuple(FORMATS)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending that says how a file is read and written, without .gz.
+    """Return the ending that says how a file is read and written, without .gz and the like.
 
     >>> from centrality.tables import kind_of
     >>> kind_of("rows.csv.gz")
     '.csv'
     """
     path = locations.name_of(path)
-    is_packed = path.suffix.lower() == ".gz"
+    is_packed = path.suffix.lower() in PACKINGS
     suffix = Path(path.stem).suffix.lower() if is_packed else path.suffix.lower()
+    if is_packed and path.suffix.lower() == ".zip" and suffix not in FORMATS and path.is_file():
+        suffix = name_in_zip(path).suffix.lower()
     if suffix not in FORMATS or (is_packed and not FORMATS[suffix].is_text):
-        endings = f"{', '.join(SUFFIXES)} (text also with .gz)"
+        endings = f"{', '.join(SUFFIXES)} (text also with {', '.join(PACKINGS)})"
         raise TableError(f"{path}: a file ending in {endings} was wanted, got {suffix or 'no ending'}.")
     return suffix
+
+
+def kind_to_write(path: str | os.PathLike[str]) -> str:
+    """Return the same of a file that is to be written; an error if such files are only read."""
+    packing = PACKINGS.get(ending := locations.name_of(path).suffix.lower())
+    if packing is not None and packing.write is None:
+        raise TableError(f"{path}: files that end in {ending} are only read: write .csv.gz, say.")
+    if FORMATS[kind := kind_of(path)].write is None:
+        raise TableError(f"{path}: files that end in {kind} are only read: write .csv or .parquet, say.")
+    return kind
 
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
@@ -85,11 +101,16 @@ def open_location(place: str | os.PathLike[str]) -> Source:
 
 def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
     """Open the rows on a stream: an Arrow IPC stream, JSON lines or CSV, told apart by the first bytes."""
-    first = file.peek(4)
-    if first.startswith(STREAM_BEGINS):
+    head = file.peek()
+    if head.startswith(STREAM_BEGINS):
         return ArrowSource(name, file)
-    is_json = first.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
-    return TextSource(JsonDialect(name) if is_json else CsvDialect(name), file, live=True)
+    if packing := packing_of(head):
+        raise TableError(f"{name} is packed as {packing} files are: unpack it first, or name the file.")
+    if encoding := ENCODINGS.get(head[:2]):
+        raise TableError(f"{name} is {encoding}: name the file, or convert it first: iconv -f {encoding} -t utf-8")
+    require_text(name, head[:FIRST_BYTES])
+    is_json = head.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{"
+    return TextSource(JsonDialect(name) if is_json else CsvDialect(name, head), file, live=True)
 
 
 def kind_on_stdout(kind: str) -> str:
@@ -99,8 +120,9 @@ def kind_on_stdout(kind: str) -> str:
 
 def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:
     """Make a sink of this kind into an open binary file, which can be read as it is written if it is a stream."""
-    write_stream = FORMATS[kind].write_stream if stream else None
-    return (write_stream or FORMATS[kind].write)(file, schema)
+    write = (FORMATS[kind].write_stream if stream else None) or FORMATS[kind].write
+    assert write is not None  # else `kind_to_write` has refused it
+    return write(file, schema)
 
 
 @contextmanager
@@ -110,14 +132,14 @@ def open_output(path: str | Path) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    kind_of(path)
+    kind_to_write(path)
+    packing = PACKINGS.get(locations.name_of(path).suffix.lower())
     with locations.write_atomically(path) as beside, beside.open("wb") as file:
-        if locations.name_of(path).suffix.lower() == ".gz":
-            # Without a name and a time: the same rows give the same bytes.
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                yield packed
-        else:
+        if packing is None or packing.write is None:
             yield file
+        else:
+            with packing.write(file) as packed:
+                yield packed
 
 
 def write(table: pa.Table, path: str | Path) -> None:
@@ -132,7 +154,7 @@ def write(table: pa.Table, path: str | Path) -> None:
     ...     (Path(folder) / "rows.csv").read_text()
     'a\\n1\\n2\\n'
     """
-    kind = kind_of(path)
+    kind = kind_to_write(path)
     with open_output(path) as file:
         sink = make_sink(kind, file, table.schema)
         sink.write(table)
@@ -149,7 +171,7 @@ def _open_on_store(address: str) -> Source:
 
 def _say_what_is_left_out(folder: str | os.PathLike[str]) -> None:
     """Warn of tables in other formats, and of links to nowhere, beside the Parquet files of a folder."""
-    others = locations.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), ".gz"))
+    others = locations.files_below(folder, (*(set(SUFFIXES) - {".parquet"}), *PACKINGS))
     others += locations.broken_links(folder)
     if others:
         warnings.warn(

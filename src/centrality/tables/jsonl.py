@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,8 +99,11 @@ class JsonSink(Sink):
         self._file = file
 
     def write(self, table: pa.Table) -> None:
-        lines = (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in table.to_pylist())
-        self._file.write(("\n".join(lines) + "\n").encode())
+        self._file.write(("\n".join(self.lines(table)) + "\n").encode())
+
+    def lines(self, table: pa.Table) -> Iterator[str]:
+        """Yield the object of each row."""
+        return (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in table.to_pylist())
 
 
 def _open_for_more(record: bytes) -> bytes:
@@ -120,4 +122,4 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
 
 
-JSONL = Format(partial(open_text, dialect=JsonDialect), JsonSink, JsonSink, is_text=True)
+JSONL = Format(lambda path: open_text(path, lambda name, _: JsonDialect(name)), JsonSink, JsonSink, is_text=True)

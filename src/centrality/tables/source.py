@@ -119,7 +119,7 @@ class Format:
     """Says how files of one ending are read and written."""
 
     read: Callable[[Path], Source]
-    write: MakeSink
+    write: MakeSink | None = None  # None: they are only read
     write_stream: MakeSink | None = None  # onto stdout, as the rows come; None: nobody could read that as it comes
-    is_text: bool = False  # such files may also be packed, and then end in .gz
+    is_text: bool = False  # such files may also be packed, and then end in .gz, .bz2, .zst or .zip
     keeps_note: bool = False  # whether the schema's metadata can be found again without reading the rows

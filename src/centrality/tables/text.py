@@ -1,11 +1,10 @@
-"""Text tables, of a file, of gzip, or as stdin brings them: read in blocks, each parsed once.
+"""Text tables, of a file, packed or not, or as stdin brings them: read in blocks, each parsed once.
 
 The first block is parsed as Arrow guesses its types, and what comes of it is kept: it says what the columns are, and
 it is the first of the rows. Records are kept as they were written, so that columns nobody asked about travel on to the
 output byte for byte.
 """
 
-import gzip
 import stat
 import sys
 import zlib
@@ -13,11 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import BadZipFile
 
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
 from centrality.tables.columns import TableError, require
+from centrality.tables.packing import open_unpacked
 from centrality.tables.records import Blocks
 from centrality.tables.source import BATCH, Source, Types
 
@@ -142,11 +143,11 @@ class TextSource(Source):
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from blocks
-        except (EOFError, OSError, ValueError, zlib.error) as error:  # gzip cut short, or damaged
+        except (EOFError, OSError, ValueError, zlib.error, BadZipFile) as error:  # packed, and cut short or damaged
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def close(self) -> None:
-        if self._file is not sys.stdin.buffer:
+        if self._file is not getattr(sys.stdin, "buffer", None):  # there may be no stdin
             self._file.close()
 
     def table(self) -> pa.Table:
@@ -201,12 +202,17 @@ class TextSource(Source):
         return fitting
 
 
-def open_text(path: Path, dialect: Callable[[str], Dialect]) -> TextSource:
-    """Open a text file, packed or not, or a named pipe."""
-    is_packed, is_pipe = path.suffix.lower() == ".gz", stat.S_ISFIFO(path.stat().st_mode)
-    file: Any = gzip.open(path) if is_packed else path.open("rb")  # noqa: SIM115 (closed when all is read)
-    size = None if is_packed or is_pipe else path.stat().st_size
-    return TextSource(dialect(str(path)), file, live=is_pipe, size=size)
+def open_text(path: Path, dialect: Callable[[str, bytes], Dialect]) -> TextSource:
+    """Open a text file, packed or not, or a named pipe; `dialect` makes one of its name and its first bytes."""
+    is_pipe = stat.S_ISFIFO(path.stat().st_mode)
+    file, is_plain = open_unpacked(path)
+    try:
+        chosen = dialect(str(path), file.peek())
+    except BaseException:
+        file.close()
+        raise
+    size = path.stat().st_size if is_plain and not is_pipe else None
+    return TextSource(chosen, file, live=is_pipe and is_plain, size=size)
 
 
 def in_arrows_memory(block: bytes) -> pa.BufferReader:

@@ -30,7 +30,7 @@ class MadeRows:
 
     @classmethod
     def of(cls, z: Rows, rng: np.random.Generator) -> "MadeRows":
-        """Make rows of the scaled rows z: all with cells moved off the data; if z are few, three in four are crossed."""
+        """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few."""
         parents = rng.integers(len(z), size=(MADE, 2))
         crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
         parents[~crossed, 1] = parents[~crossed, 0]
@@ -42,7 +42,7 @@ class MadeRows:
 
 def few(z: Rows) -> bool:
     """Say whether rows are few for their columns."""
-    return len(z) < FEW * z.shape[1]
+    return bool(len(z) < FEW * z.shape[1])
 
 
 def moved_off(z: Rows, rows: Rows, rng: np.random.Generator) -> Rows:

@@ -1,0 +1,70 @@
+"""Check that what a model file holds lies where a fit could have put it: a checksum says nothing of that."""
+
+import numpy as np
+
+from centrality._checks import InputError
+from centrality.model_file import Arrays, Header
+from centrality.scores.calibration import checked_calibration
+
+LARGEST_WEIGHT = 1e6  # trained ones are below a hundred; far beyond, sums over a layer overflow float32
+HEAVIEST_LOCAL = 1e6  # times as much as the global head
+
+
+def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
+    """Raise if a number or a word of the file is none that a fitted model has."""
+    checked_calibration(calibration)
+    _require_mixing(header.get("mixing"), calibration)
+    _require_weights(arrays)
+    _require_columns(arrays)
+    scales = header["noise_scale"]
+    _require(isinstance(scales, list) and all(_is_number(scale, 0, np.inf) for scale in scales), "noise_scale", scales)
+    for name, low, high in (
+        ("offset", -np.inf, np.inf),
+        ("offset_at_t", 0, 1),
+        ("contamination_of_inliers", 0, 1),
+        ("rows_seen", 0, np.inf),
+        ("training_rows", 1, np.inf),
+    ):
+        value = header.get(name)
+        _require(value is None or _is_number(value, low, high), name, value)
+    t = header["parameters"]["t"]
+    _require(_is_number(t, 0, 1), "t", t)
+
+
+def _require_mixing(mixing: object, calibration: str) -> None:
+    """Raise unless scores end in [0, 1]: heads there are mixed linearly, units without ends are squeezed."""
+    if mixing is None:  # as in files of version 0.1
+        return
+    _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
+    assert isinstance(mixing, dict)
+    weight, veto = mixing["local_weight"], mixing["veto"]
+    is_linear = weight is None and veto is False
+    is_squeezed = calibration == "soft" and _is_number(weight, 1e-6, HEAVIEST_LOCAL) and isinstance(veto, bool)
+    _require(is_linear or is_squeezed, "mixing", mixing)
+
+
+def _require_weights(arrays: Arrays) -> None:
+    for name, weight in arrays.items():
+        if name.startswith("network.") and weight.dtype.kind == "f" and weight.size:
+            size = float(np.abs(weight).max())
+            if np.isfinite(size) and size > LARGEST_WEIGHT:  # what is not finite is said elsewhere
+                raise InputError(f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}.")
+
+
+def _require_columns(arrays: Arrays) -> None:
+    heavy = arrays["scaling.heavy"]
+    if len(np.unique(heavy)) < heavy.size:
+        raise InputError("scaling.heavy must name each column once, one comes twice.")
+    for name in ("scaling.weight", "scaling.gain", "scaling.shrink"):
+        if name in arrays and (arrays[name] < 0).any():
+            raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
+
+
+def _is_number(value: object, low: float, high: float) -> bool:
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and np.isfinite(value) and low <= value <= high  # type: ignore[operator,call-overload]
+
+
+def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (read where it is written)
+    if not holds:
+        raise InputError(f"{name} is none that a fitted model has: {value!r:.60}.")

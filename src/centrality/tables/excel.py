@@ -1,0 +1,71 @@
+"""Excel workbooks: the first sheet that holds something, below a row of names. Its cells are read as those of a CSV."""
+
+import csv
+import io
+import warnings
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from centrality._optional import optional
+from centrality.tables.columns import TableError
+from centrality.tables.csv import CsvDialect
+from centrality.tables.source import Format
+from centrality.tables.text import TextSource
+from centrality.tables.unreadable import DataNote
+
+FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
+
+
+class ExcelSource(TextSource):
+    """Reads a sheet, written as CSV in memory; nothing of it is kept as it was written."""
+
+    keeps_records = False
+
+
+def open_excel(path: Path) -> TextSource:
+    """Open the rows of a workbook's first sheet that holds something; a note names the others."""
+    openpyxl = optional("openpyxl", "excel")
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and extensions that have nothing to do with the cells
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            sheets = {sheet.title: content for sheet in book.worksheets if (content := _as_csv(sheet))}
+            book.close()
+    except Exception as error:  # noqa: BLE001  (whatever openpyxl and the parsers below it raise of a damaged file)
+        raise TableError(f"{path} cannot be read as .xlsx: {error}") from None
+    if not sheets:
+        raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
+    first, *others = sheets
+    if others:
+        warnings.warn(f"{path}: only the sheet {first!r} is read, not {', '.join(others)}.", DataNote, stacklevel=2)
+    content = sheets[first]
+    dialect = partial(CsvDialect, kind=".xlsx")
+    return ExcelSource(dialect(str(path)), io.BytesIO(content), size=len(content))
+
+
+def _as_csv(sheet: Any) -> bytes:
+    """Return the sheet as CSV, without rows above and columns beside the table in it; nothing if it is empty."""
+    text = io.StringIO()
+    writer, width = csv.writer(text, lineterminator="\n"), 0
+    for row in sheet.iter_rows(values_only=True):
+        cells = [_cell(value) for value in row]
+        if not width:  # the first row that holds something names the columns
+            width = max((place for place, cell in enumerate(cells, 1) if cell != ""), default=0)
+        if width and any(cell != "" for cell in cells[:width]):
+            writer.writerow(cells[:width] + [""] * (width - len(cells)))
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value in FAILED:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime) and value.time() == datetime.min.time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else value
+
+
+EXCEL = Format(open_excel)

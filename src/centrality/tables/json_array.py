@@ -1,0 +1,72 @@
+"""A JSON file of one list of objects, a row each, which is read whole; lines of objects are read too."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from centrality._checks import distinct_keys
+from centrality.tables.columns import TableError
+from centrality.tables.jsonl import JsonDialect, JsonSink
+from centrality.tables.packing import open_unpacked
+from centrality.tables.records import BYTE_ORDER_MARK
+from centrality.tables.source import Format
+from centrality.tables.text import TextSource
+
+
+class JsonFile(TextSource):
+    """Reads the objects of a list as if each stood on a line of its own."""
+
+    keeps_records = False  # the list's brackets and commas stand between them
+
+
+class JsonFileDialect(JsonDialect):
+    """Parses JSON lines, and calls them by this file's ending."""
+
+    kind = ".json"
+
+
+def open_json(path: Path) -> TextSource:
+    """Open a list of objects, or objects line by line, as many programs write them under this name."""
+    file, _ = open_unpacked(path)
+    head = file.peek().removeprefix(BYTE_ORDER_MARK).lstrip()
+    if not head.startswith(b"["):
+        return JsonFile(JsonFileDialect(str(path)), file)
+    with file:
+        rows = _rows(str(path), file.read())
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    return JsonFile(JsonFileDialect(str(path)), io.BytesIO(lines), size=len(lines))
+
+
+def _rows(name: str, content: bytes) -> list[dict[str, Any]]:
+    try:
+        rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
+    except (ValueError, RecursionError) as error:
+        raise TableError(f"{name} cannot be read as .json: {error}") from None
+    wrong = next((row for row in rows if not isinstance(row, dict)), None)
+    if wrong is not None:
+        raise TableError(
+            f'{name}: a list of objects was wanted, as in [{{"a": 1}}, {{"a": 2}}], got {wrong!r:.40} in it.'
+        )
+    return list(rows)
+
+
+class JsonArraySink(JsonSink):
+    """Writes an object a row, all in one list."""
+
+    def __init__(self, file: Any, schema: pa.Schema) -> None:
+        super().__init__(file, schema)
+        self._between = b"[\n"
+
+    def write(self, table: pa.Table) -> None:
+        for line in self.lines(table):
+            self._file.write(self._between + line.encode())
+            self._between = b",\n"
+
+    def close(self) -> None:
+        self._file.write(b"\n]\n")
+
+
+JSON = Format(open_json, JsonArraySink, JsonSink, is_text=True)  # on a stream: line by line

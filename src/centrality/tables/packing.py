@@ -1,0 +1,163 @@
+"""How the bytes of a text file are packed and encoded, told by the first of them: names of files often lie.
+
+A new kind of packing is a line in `PACKINGS`.
+"""
+
+import bz2
+import codecs
+import gzip
+import io
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from centrality.tables.columns import TableError, first_few
+
+FIRST_BYTES = 16  # more than tell any kind from the others
+PIECE = 1 << 18  # bytes unpacked together
+ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # by the mark at the beginning, which also tells the order
+OTHER_KINDS = {  # what is no text, and what to do about it
+    b"PAR1": "a Parquet file: name it .parquet",
+    b"ARROW1": "an Arrow file: name it .arrow",
+    b"\x93NUMPY": "an array of numpy: name it .npy",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook: save it as .xlsx or .csv",
+    b"%PDF": "a PDF document: save the table in it as .csv",
+    b"SQLite format 3": "a data base of SQLite: write its table to a .csv file",
+    b"\xfd7zXZ": "packed by xz: unpack it with xz -d",
+}
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Says how files of one ending are unpacked and packed; `write` is None where nothing is packed so."""
+
+    begins: bytes
+    open: Callable[[BinaryIO], Any]
+    write: Callable[[BinaryIO], Any] | None = None
+
+
+def only_member(archive: zipfile.ZipFile, name: str) -> str:
+    """Return the name of the one file in a zip archive; an error if there are more, or none."""
+    members = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+    if "xl/workbook.xml" in members:
+        raise TableError(f"{name} is an Excel workbook: name it .xlsx.")
+    if len(members) != 1:
+        raise TableError(
+            f"{name}: a zip archive of one file was wanted, got {first_few(members, 3) or 'none'}. Unpack it first."
+        )
+    return members[0]
+
+
+def _open_zip(file: BinaryIO) -> Any:
+    archive = zipfile.ZipFile(file)
+    try:
+        return archive.open(only_member(archive, getattr(file, "name", "The archive")))
+    except RuntimeError as error:  # a password is needed
+        raise TableError(f"{error}. Unpack it first.") from None
+
+
+PACKINGS = {
+    # Without a name and a time: the same rows give the same bytes.
+    ".gz": Packing(
+        b"\x1f\x8b",
+        lambda file: gzip.GzipFile(fileobj=file),
+        lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
+    ),
+    ".bz2": Packing(b"BZh", bz2.BZ2File, lambda file: bz2.BZ2File(file, "wb")),
+    ".zst": Packing(
+        b"\x28\xb5\x2f\xfd",
+        lambda file: pa.CompressedInputStream(file, "zstd"),
+        lambda file: pa.CompressedOutputStream(file, "zstd"),
+    ),
+    ".zip": Packing(b"PK\x03\x04", _open_zip),
+}
+
+
+def packing_of(first: bytes) -> str | None:
+    """Return the ending of files that begin like this if they are packed; None if they are not."""
+    return next((ending for ending, packing in PACKINGS.items() if first.startswith(packing.begins)), None)
+
+
+def require_text(name: str, first: bytes) -> None:
+    """Raise if these first bytes of a file, unpacked, are not those of a text in UTF-8, and say whose they are."""
+    for begins, what in OTHER_KINDS.items():
+        if first.startswith(begins):
+            raise TableError(f"{name} is {what}.")
+    if b"\0" in first:
+        encoding = "utf-16be" if first.startswith(b"\0") else "utf-16le"
+        hint = f" If it is UTF-16: iconv -f {encoding} -t utf-8 old > new"
+        raise TableError(f"{name} is no text in UTF-8: there is a zero byte near its beginning.{hint}")
+
+
+class Pieces(io.RawIOBase):
+    """Reads pieces of bytes, of whatever length they come, as one file; closing it closes the files below."""
+
+    def __init__(self, pieces: Iterator[bytes], *files: Any) -> None:
+        self._pieces, self._files, self._waiting = pieces, files, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._waiting:
+            self._waiting = memoryview(next(self._pieces, b""))
+        taken = min(len(buffer), len(self._waiting))
+        buffer[:taken] = self._waiting[:taken]
+        self._waiting = self._waiting[taken:]
+        return taken
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        super().close()
+
+
+def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
+    """Open a file of text, unpacked and in UTF-8; say also whether its size on disk is the size of its text."""
+    file = path.open("rb")
+    try:
+        first = file.peek(FIRST_BYTES)
+        kind, ending = packing_of(first), path.suffix.lower()
+        if kind is None and ending in PACKINGS and first:
+            raise TableError(f"{path} is not packed as {ending} files are. If it is plain text, rename it.")
+        if kind == ".zip" and stat.S_ISFIFO(path.stat().st_mode):
+            raise TableError(f"{path} is a pipe with a zip archive, which is read from its end: unpack it first.")
+        plain = file if kind is None else _unpacked(file, PACKINGS[kind])
+        first = plain.peek(FIRST_BYTES)[:FIRST_BYTES]
+        if encoding := ENCODINGS.get(first[:2]):
+            plain = _recoded(plain, encoding)
+            plain.peek()  # fails here if it is not that after all
+        else:
+            require_text(str(path), first)
+    except (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        file.close()
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{path} cannot be read as {path.suffix.lower()}: {error}") from None
+    return plain, kind is None and encoding is None
+
+
+def _unpacked(file: BinaryIO, packing: Packing) -> io.BufferedReader:
+    stream = packing.open(file)
+    return io.BufferedReader(Pieces(iter(partial(stream.read, PIECE), b""), stream, file))
+
+
+def _recoded(file: BinaryIO, encoding: str) -> io.BufferedReader:
+    texts = codecs.iterdecode(iter(partial(file.read, PIECE), b""), encoding)
+    return io.BufferedReader(Pieces((text.encode() for text in texts), file))
+
+
+def name_in_zip(path: Path) -> PurePosixPath:
+    """Return the name of the one file in a zip archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return PurePosixPath(only_member(archive, str(path)))
+    except zipfile.BadZipFile as error:
+        raise TableError(f"{path} cannot be read as .zip: {error}") from None

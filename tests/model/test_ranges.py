@@ -1,0 +1,91 @@
+"""Files with a right checksum and wrong numbers are refused by name; broken models never give a score."""
+
+import numpy as np
+import pytest
+
+from centrality import load, model_file
+from centrality._checks import InputError
+from centrality.cli import main
+from centrality.model_file import ModelFileError
+from centrality.network.scorer import EngineScorer
+from tests.conftest import quick
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, blob):
+    path = tmp_path_factory.mktemp("ranges") / "m.safetensors"
+    heavy = blob.copy()
+    heavy[:, 1] = np.sinh(4 * heavy[:, 1])
+    quick(novelty=True).fit(heavy).save(path)
+    assert len(model_file.read(path)[1]["scaling.heavy"]) == 1
+    return path
+
+
+def heavy_twice(header, arrays):
+    for name in ("heavy", "shift", "gain"):
+        arrays[f"scaling.{name}"] = np.repeat(arrays[f"scaling.{name}"], 2)
+
+
+def huge_weights(header, arrays):
+    for name in arrays:
+        if name.startswith("network.trunks"):
+            arrays[name] = np.full_like(arrays[name], 3e38)
+
+
+def changed(**values):
+    return lambda header, arrays: header.update(values)
+
+
+CRAFTED = {
+    "weights of 3e38": (huge_weights, r"network\.trunks.* must hold numbers up to 1e\+06, got 3e\+38"),
+    "a linear mixture of what has no ends": (
+        changed(mixing={"local_weight": None, "veto": True}),
+        "mixing is none that a fitted model has: {'local_weight': None, 'veto': True}",
+    ),
+    "a negative weight": (changed(mixing={"local_weight": -3.0, "veto": True}), "mixing is none"),
+    "a mixture of text": (changed(mixing="soft"), "mixing is none that a fitted model has: 'soft'"),
+    "a heavy column twice": (heavy_twice, "scaling.heavy must name each column once"),
+    "an unknown calibration": (
+        lambda header, arrays: header["parameters"].update(calibration="isotonic"),
+        "calibration must be one of soft, clip, got 'isotonic'",
+    ),
+    "t beyond its ends": (lambda header, arrays: header["parameters"].update(t=7.0), "t is none .* 7.0"),
+    "a threshold of text": (changed(offset="low"), "offset is none that a fitted model has: 'low'"),
+    "a threshold at no t": (changed(offset_at_t=-1.0), "offset_at_t is none"),
+    "noise below zero": (lambda h, a: h.update(noise_scale=[-x for x in h["noise_scale"]]), "noise_scale is none"),
+    "no rows": (changed(training_rows=0), "training_rows is none"),
+    "all inliers dirty": (changed(contamination_of_inliers=2.0), "contamination_of_inliers is none"),
+}
+
+
+@pytest.mark.parametrize("case", CRAFTED)
+def test_what_no_fit_could_have_written_is_refused_by_name(saved, tmp_path, capsys, case):
+    change, said = CRAFTED[case]
+    header, arrays = model_file.read(saved)
+    change(header, arrays)
+    crafted = tmp_path / "m.safetensors"
+    model_file.write(crafted, header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        load(crafted)
+    assert main(["inspect", str(crafted)]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_score_that_is_no_number_is_an_error_at_every_door(saved, blob, tmp_path, capsys, monkeypatch, value):
+    model = load(saved)
+    np.save(tmp_path / "rows.npy", blob)
+    of_rows = EngineScorer.of_rows
+
+    def broken(self, *arguments):
+        outputs, *others = of_rows(self, *arguments)
+        outputs[:, 7] = value  # as weights do that overflow on one row
+        return outputs, *others
+
+    monkeypatch.setattr(EngineScorer, "of_rows", broken)
+    for method in ("centrality", "heads", "raw", "score_samples", "predict", "p_values", "detect", "transform"):
+        with pytest.raises(InputError, match="gives scores that are no finite numbers: its weights are damaged"):
+            getattr(model, method)(blob)
+    assert main(["score", str(saved), str(tmp_path / "rows.npy"), "-o", str(tmp_path / "o.csv")]) == 2
+    assert "no finite numbers" in capsys.readouterr().err
+    assert not (tmp_path / "o.csv").exists()

@@ -1,0 +1,64 @@
+"""Excel workbooks, written by openpyxl as Excel would."""
+
+from datetime import datetime
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+from centrality import tables
+from centrality.tables import TableError
+from centrality.tables.unreadable import DataNote
+
+
+def workbook(path, *sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, rows in enumerate(sheets):
+        sheet = book.create_sheet(f"Sheet {number}")
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_cells_are_read_in_the_types_they_would_have_in_a_csv_file(tmp_path):
+    path = workbook(
+        tmp_path / "t.xlsx",
+        [
+            ["id", "n", "x", "when", "day", "ok", "note"],
+            ["007", 1, 1.5, datetime(2026, 1, 2, 3, 4, 5), datetime(2026, 1, 2), True, 'say "hi",\nplease'],
+            ["010", 2, None, datetime(2026, 1, 3, 3, 4, 5), datetime(2026, 1, 3), False, "ü"],
+        ],
+    )
+    as_csv = tmp_path / "t.csv"
+    as_csv.write_text(
+        "id,n,x,when,day,ok,note\n"
+        '007,1,1.5,2026-01-02T03:04:05,2026-01-02,true,"say ""hi"",\nplease"\n'
+        "010,2,,2026-01-03T03:04:05,2026-01-03,false,ü\n"
+    )
+    assert tables.read(path).equals(tables.read(as_csv))
+    assert tables.read(path).column_names == ["id", "n", "x", "when", "day", "ok", "note"]
+
+
+def test_a_failed_formula_is_a_gap_and_empty_rows_are_none(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [[], [None], ["a", "b"], [1, "#DIV/0!"], [None, None], [2, 4]])
+    assert tables.read(path).to_pydict() == {"a": [1, 2], "b": [None, 4]}
+
+
+def test_the_first_sheet_that_holds_something_is_read_and_the_others_are_named(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [], [["a"], [1]], [["b"], [2]])
+    with pytest.warns(DataNote, match="only the sheet 'Sheet 1' is read, not Sheet 2"):
+        assert tables.read(path).equals(pa.table({"a": [1]}))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"a,b\n1,2\n"])
+def test_what_is_no_workbook_says_so(tmp_path, content):
+    (tmp_path / "t.xlsx").write_bytes(content)
+    with pytest.raises(TableError, match=r"cannot be read as \.xlsx"):
+        tables.read(tmp_path / "t.xlsx")
+
+
+def test_an_empty_workbook_says_so(tmp_path):
+    with pytest.raises(TableError, match="is empty: it has 0 rows and 0 columns"):
+        tables.read(workbook(tmp_path / "t.xlsx", []))
