@@ -16,7 +16,6 @@ from scipy.special import erf, logsumexp
 from centrality import FUSE
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
-from centrality.scores.folds import hashes
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
@@ -73,13 +72,11 @@ class Exact:
         size = np.abs(z).max(1).astype(float)
         self.distance = np.where(size > FAR, size, 0.0)  # (n,) in deviations, of rows far away
         outputs = exact_outputs(model.fitted_.network, z)
-        if (folds := model.fitted_.folds) is not None:
-            hashed = hashes(model.fitted_.scaling.scaled(np.asarray(Q, dtype=float)), folds.grain)
-            folds.honest(outputs, *folds.recognised(hashed))
         self.raw = calibration.raw(outputs)
-        self.heads = calibration.heads(self.raw)
-        self.centrality = calibration.centrality(self.raw, model.t)
-        self.scores = calibration.scores(self.raw, model.t)
+        units, mixing = calibration.units(self.raw), calibration.mixing
+        self.heads = mixing.squeeze(units)
+        self.centrality = mixing.centrality(units, model.t)
+        self.scores = mixing.mixed(units, model.t)
 
 
 def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:

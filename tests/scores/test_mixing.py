@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centrality import blend
-from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing, checked_t, one_t, squeezed, stretched
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, checked_t, chord, one_t, squeezed, stretched
 
 pytestmark = pytest.mark.numbers
 dial, inside = st.floats(0, 1), st.floats(1e-6, 1 - 1e-6)
@@ -45,12 +45,37 @@ def test_soft_heads_are_mixed_in_units_of_the_upper_half_where_the_local_one_cou
     np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5, SOFT_IF_CLEAN), [0.5 / 3.8])
 
 
-def test_the_global_head_vetoes_a_far_group_however_dense_unless_the_local_one_is_asked_alone():
-    far_but_dense = np.array([[squeezed(np.array(-9.0)), 0.9]])
-    # At most one unit above -9 at t = 1/2: (-9 - 3 * 8) / 4 = -8.25.
-    np.testing.assert_allclose(blend(far_but_dense, 0.5), [0.5 / 9.25])
-    assert blend(far_but_dense, 0.5, Mixing(3.0)) > 0.2
-    np.testing.assert_allclose(blend(far_but_dense, 1), [0.9])
+def test_mixing_is_linear_in_the_units_whatever_they_are():
+    units = np.array([[-9.0, -8.0], [2.0, -3.0]])
+    # At t = 1/2 the local unit counts three times: (-9 - 3 * 8) / 4 and (2 - 3 * 3) / 4.
+    np.testing.assert_allclose(SOFT.mixed(units, 0.5), [-8.25, -1.75])
+    np.testing.assert_allclose(SOFT.mixed(units, [0, 0.5, 1]), [[-9, -8.25, -8], [2, -1.75, -3]])
+    np.testing.assert_allclose(SOFT.centrality(units, 0.5), [0.5 / 9.25, 0.5 / 2.75])
+
+
+@pytest.mark.parametrize("mixing", KINDS)
+@pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 0.75, 1.0])
+def test_contributions_to_units_become_contributions_to_the_centrality_that_add_up(mixing, t):
+    rng = np.random.default_rng(0)
+    low, high = (0, 1) if mixing is LINEAR else (-4, 2)
+    units, origin = rng.uniform(low, high, size=(2, 50, 2))
+    parts = rng.dirichlet(np.ones(7), size=(50, 2)) * (units - origin)[:, :, None]
+    found = mixing.contributions(parts, units, origin, t)
+    np.testing.assert_allclose(found.sum(1), mixing.centrality(units, t) - mixing.centrality(origin, t), atol=1e-12)
+    # Each row's are its mixed parts times one factor.
+    share = mixing.share(t)
+    factors = found / ((1 - share) * parts[:, 0] + share * parts[:, 1])
+    np.testing.assert_allclose(factors, factors[:, :1].repeat(7, 1), rtol=1e-6)
+
+
+def test_where_a_row_is_as_central_as_its_origin_contributions_have_the_slope_for_a_factor():
+    """Column one raises the mixture by 1, column two lowers it by as much: at m = -1 squeezing has the slope 1/8."""
+    parts, units = np.array([[[1.0, -1.0], [1.0, -1.0]]]), np.array([[-1.0, -1.0]])
+    np.testing.assert_allclose(SOFT.contributions(parts, units, units, 0.5), [[0.125, -0.125]], rtol=1e-5)
+
+
+def test_a_chord_is_the_difference_over_the_difference():
+    np.testing.assert_allclose(chord(np.square, np.array([1.0, 2.0]), np.array([3.0, 2.0])), [4, 4], rtol=1e-9)
 
 
 @given(st.floats(-1e12, 50))
