@@ -36,12 +36,25 @@ def test_a_head_that_is_all_but_constant():
     assert {one.filename for one in said} == {__file__}  # the line that called `fit`, not one of ours
 
 
-def test_heads_that_contradict_each_other_about_extreme_rows():
+def with_a_far_dense_group() -> np.ndarray:
+    """A tenth of the rows, far away and close together."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    X[:60] = 100 + 1e-3 * rng.normal(size=(60, 2))  # a tenth of the rows, far away and close together
-    said = [str(one.message) for one in alarms(lambda: quick().fit(X))]
+    return np.concatenate([100 + 1e-3 * rng.normal(size=(60, 2)), rng.normal(size=(540, 2))])
+
+
+def test_heads_that_contradict_each_other_about_extreme_rows():
+    said = [
+        str(one.message) for one in alarms(lambda: quick(calibration="clip", ensemble=1).fit(with_a_far_dense_group()))
+    ]
     assert any("rows lie far from all others, and the local head finds them typical" in text for text in said)
+
+
+def test_where_the_global_head_has_a_veto_a_far_group_is_odd_at_every_t_and_there_is_nothing_to_tell():
+    X = with_a_far_dense_group()
+    model = quick()
+    assert not alarms(lambda: model.fit(X))
+    f = model.centrality(X, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert (f[:60].max(0) < np.quantile(f[60:], 0.1, axis=0)).all()
 
 
 @pytest.mark.slow
@@ -65,7 +78,9 @@ def test_scores_that_are_no_numbers_though_losses_were(blob):
         settled(trained, blob, np.arange(len(blob)), **settings)
 
 
-@pytest.mark.parametrize("name", ["calibration.ends", "calibration.halves", "calibration.members", "calibration.potentials"])
+@pytest.mark.parametrize(
+    "name", ["calibration.ends", "calibration.halves", "calibration.members", "calibration.potentials"]
+)
 def test_quantiles_of_a_file_that_are_out_of_order(blob, tmp_path, name):
     path = tmp_path / "m.safetensors"
     quick().fit(blob).save(path)
