@@ -31,6 +31,7 @@ from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
 from centrality.network.devices import find_device, free_memory
 from centrality.network.gaussians import fit_mixture
+from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
 from centrality.network.scaling import Scaling, dense
 from centrality.scores.calibration import checked_calibration
@@ -70,7 +71,8 @@ class FUSE(CentralityModel):
         the median distance to the 10th neighbour over √p.
     hidden : widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
     encoder : any torch.nn.Module from (n, p) to (n, q), in place of the above. It is copied, not changed.
-    shared_encoder : one encoder for both heads as in the paper, or one for each.
+    shared_encoder : one encoder for both heads as in the paper, or one for each; "auto" gives each head its own where
+        several networks are trained, since there the two would take what rows teach from each other.
     scheme : 1 to 4, which rows are compared, and with respect to which anchors, as in the paper's Supplement.
     anchors : how many anchors judge a pair, in schemes 1 and 2; a batch shares them, unless `epochs` is given.
     resamples : noise passes over the rows in each of the `epochs`.
@@ -129,7 +131,7 @@ class FUSE(CentralityModel):
         noise_scale: float | Sequence[float] | str = "auto",
         hidden: Sequence[int] = (128, 128),
         encoder: "nn.Module | None" = None,
-        shared_encoder: bool = True,
+        shared_encoder: bool | str = "auto",
         scheme: int = 1,
         anchors: int = 256,
         resamples: int = 8,
@@ -221,7 +223,8 @@ class FUSE(CentralityModel):
         members, room = members_for(settings, *X.shape), self._room(device)
         plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
-        rows = Rows(X, scaling, rng, room=room, most=most, folds=own)
+        off = self._compares_off_support(dissimilarity)
+        rows = Rows(X, scaling, rng, room=room, most=most, folds=own, off_support=off)
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
@@ -232,8 +235,20 @@ class FUSE(CentralityModel):
         network, history = train(
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
+        network = self._with_levels(network, rows, plan, rng)
         seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, parted)
+
+    def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
+        """Say whether comparisons look at scaled rows, so that rows off the data can be made; the paper's do not."""
+        return self.epochs is None and dissimilarity is None and self.metric in ("euclidean", "manhattan")
+
+    def _with_levels(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
+        """Set the levels of the potentials by the rows left out; the paper's schedule leaves them to chance."""
+        if plan.left_out is None or not network.layout.standard:
+            return network
+        learned = [rows.without(folds) for folds in plan.left_out]
+        return closed(network, rows.z, plan.noise_scales, learned, rng)
 
     def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
@@ -306,7 +321,8 @@ class FUSE(CentralityModel):
         before = self.fitted_
         plan = Plan.of(self.get_params(deep=False), before.network.members).gentle(before.noise_scale, share)
         plan = replace(plan, left_out=None if known is None else known.left_out)
-        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=None if known is None else known.own)
+        own, off = None if known is None else known.own, self._compares_off_support(None)
+        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(
             before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device
@@ -320,7 +336,7 @@ class FUSE(CentralityModel):
             width=width,
             hidden=widths(self.hidden),
             encoder=self.encoder,
-            shared=self.shared_encoder,
+            shared=members == 1 if self.shared_encoder == "auto" else bool(self.shared_encoder),
             potentials=potentials,
             members=members,
         )

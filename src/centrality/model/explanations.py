@@ -65,7 +65,8 @@ class Field:
         lengths[:, 1:] += 0.5 * gaps
         parts = np.empty((n, 2, rows.shape[1]))
         for unit in (0, 1):
-            by = self.calibration.raw_back(flat, slopes[:, unit]).reshape(outputs.shape) * lengths[None, :, :, None]
+            by_raw = np.where(np.arange(2) == unit, slopes, 0.0)
+            by = self.calibration.raw_back(flat, by_raw).reshape(outputs.shape) * lengths[None, :, :, None]
             parts[:, unit] = step * back(by.astype(np.float32)).astype(np.float64)
         return parts, units[:, -1] - units[:, 0]
 
@@ -106,9 +107,8 @@ class Field:
         z = rows.astype(np.float32)
         outputs, back = self.scorer.along(z, np.zeros_like(z), np.zeros((len(z), 1), dtype=np.float32))
         soft, here = self.calibration.softened(), outputs[:, :, 0]
-        share = float(soft.mixing.share(t))
-        slopes = soft.unit_slopes(soft.raw(here))
-        by = soft.raw_back(here, (1 - share) * slopes[:, 0] + share * slopes[:, 1])
+        raw = soft.raw(here)
+        by = soft.raw_back(here, soft.mixing.weights(soft.units(raw), t) * soft.unit_slopes(raw))
         # A far row's slope may be too small for float32: only its direction is needed.
         largest = np.abs(by).max((0, 2), keepdims=True)
         by = np.divide(by, largest, out=np.zeros_like(by), where=largest > 0)

@@ -90,7 +90,7 @@ def settled(
         inliers=None if trained.split is None else Inliers.of(new),
         training_scores=TrainingScores.of(fixed.mixing.squeeze(new)),
         typical=typical_points(
-            seen, fixed.mixing.mixed(own, float(t)), fixed.unlimited(raw)[:, 1], field, trained.scaling
+            seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
         ),
     )
 

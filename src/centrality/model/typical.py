@@ -22,8 +22,7 @@ STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # on the way between two points
 
 
 def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Field, scaling: Scaling) -> Matrix:
-    """Return (k, p) typical points in the user's units; the first is the deepest by `scores`, others are by `local`.
-    """
+    """Return (k, p) typical points in the user's units; the first is the deepest by `scores`, others by `local`."""
     centre = centre_of(seen, scores, scaling)
     count = min(seen.shape[0], SAMPLE, max(VALUES // seen.shape[1], 200))
     few = np.linspace(0, seen.shape[0] - 1, count).astype(np.intp)
@@ -77,7 +76,7 @@ def _valley(field: Field, scaling: Scaling, a: Matrix, b: Matrix) -> bool:
 
 
 def _heights(field: Field, scaling: Scaling, a: Matrix, b: Matrix) -> Matrix:
-    """Return the local score on the way from a to b, in units; the global head has no say in it."""
+    """Return the local score on the way from a to b, in units."""
     ends = scaling.apply(np.stack([a, b]))
     raw = field.raw_on_lines(ends[:1], ends[1:] - ends[:1], STOPS[None])[0]
-    return np.asarray(field.calibration.unlimited(raw)[:, 1])
+    return np.asarray(field.calibration.units(raw)[:, 1])

@@ -107,6 +107,15 @@ class EngineScorer:
         return self._model.along(*line), back
 
 
+def features_of(network: Network, member: int) -> Callable[[NDArray[np.float32]], NDArray[np.float64]]:
+    """Return a function from scaled rows, (n, p), to what a member's local head reads: (n, q)."""
+    trunk, count = network.layout.trunks - 1, len(network.layout.hidden)
+    layers = [network.linear(f"trunks.{trunk}.{2 * place}", member) for place in range(count)]
+    weight, bias = (part.astype(np.float64) for part in network.linear(f"trunks.{trunk}.{2 * count}", member))
+    model = engine().Model([[(layers, (weight, bias))]], None)
+    return lambda z: model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)[0]
+
+
 def folded_head(
     network: Network, member: int, head: str, trunk: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._values import Value
 from centrality.engine import EngineCalibration, engine
-from centrality.scores.mixing import LINEAR, ROOM, SOFT, SOFT_IF_CLEAN, Mixing
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing
 
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
@@ -130,39 +130,25 @@ class Calibration(Value):
         )
         return combined.raw(_contiguous(pairs))
 
-    def unlimited(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
-        """Return raw scores in units of the upper half of the training rows, which outliers among them do not move."""
-        low, width = _rescaling(self.halves)
-        return np.asarray((raw - low) / width)
-
     def units(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
         """Return raw scores in the units in which they are mixed.
 
-        Those of "soft" are 0 at the median of the training rows, 1 at the 95th percentile, and have no ends; the local
-        one may exceed the global one by ROOM only, where that has a veto. Those of "clip" are heads in [0, 1].
+        Those of "soft" are 0 at the median of the training rows, 1 at the 95th percentile, which outliers among them do
+        not move, and have no ends. Those of "clip" are heads in [0, 1].
         """
         if self.kind == "clip":
             low, width = _rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
-        units = self.unlimited(raw)
-        if self.mixing.veto:
-            np.minimum(units[:, 1], units[:, 0] + ROOM, out=units[:, 1])
-        return units
+        low, width = _rescaling(self.halves)
+        return np.asarray((raw - low) / width)
 
-    def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2, 2)
-        """Return the derivative of each unit (second dimension) by each raw score (third)."""
-        slopes = np.zeros((len(raw), 2, 2))
+    def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
+        """Return the derivative of each unit by its raw score."""
         if self.kind == "clip":
             low, width = _rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
-            slopes[:, 0, 0] = of_global * (1 - of_global)
-            slopes[:, 1, 1] = np.where((u > 0) & (u < 1), 1 / width, 0.0)
-            return slopes
-        (_, width), units = _rescaling(self.halves), self.unlimited(raw)
-        slopes[:, 0, 0], slopes[:, 1, 1] = 1 / width
-        if self.mixing.veto:
-            slopes[units[:, 1] > units[:, 0] + ROOM, 1] = 1 / width[0], 0.0
-        return slopes
+            return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
+        return np.broadcast_to(1 / _rescaling(self.halves)[1], raw.shape)
 
     def softened(self) -> Calibration:
         """Return the soft calibration by the same quantiles: what "clip" cuts off has no slope to follow."""

@@ -1,10 +1,11 @@
 """Mix the two heads into one centrality, by the dial t.
 
 What travels is a pair of units: the global and the local score of a row on scales without ends, 0 at the median of the
-training rows. Mixing is linear in the pair, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t; the
-centrality is m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to
-write one number, and rank rows alike. The paper's own mixture is the same with heads in [0, 1] for units, s = t, and
-nothing to squeeze.
+training rows. They are mixed, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t, and the centrality is
+m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to write one
+number, and rank rows alike. The global score has a veto: the local one counts for no more than ROOM / (1 - t) above it.
+A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone, which is a density.
+The paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
@@ -19,7 +20,7 @@ from centrality._checks import InputError
 
 LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
 LOCAL_WEIGHT_IF_CLEAN = 9.0  # of clean rows the local head knows more: they were learned for longer, from a prior
-ROOM = 1.0  # units by which the local score may exceed the global one: a far group, however dense, is not typical
+ROOM = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
 ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
 
 Matrix = NDArray[np.float64]
@@ -30,7 +31,7 @@ class Mixing:
     """Hold how units are mixed and squeezed.
 
     `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
-    the global one. `veto` says that the local unit was held within ROOM of the global one (`Calibration.units`).
+    the global one. With `veto`, it may exceed the global one by ROOM / (1 - t) only.
     """
 
     local_weight: float | None
@@ -40,15 +41,28 @@ class Mixing:
         """Return how much the local unit counts at t, from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
+    def room(self, t: Matrix | float) -> Matrix:
+        """Return by how many units the local score may exceed the global one at t."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(ROOM / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
         if type(t) is float and 0 <= t <= 1:  # a request loop asks for one row at a time: plain numbers are quicker
-            share = self.share(t)
-            return np.asarray((1 - share) * units[:, 0] + share * units[:, 1])
+            share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
+            if self.veto and t < 1:
+                of_local = np.minimum(of_local, of_global + ROOM / (1 - t))
+            return np.asarray((1 - share) * of_global + share * of_local)
         dial = checked_t(t)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        shares = self.share(dial)
+        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.room(dial))
         return np.asarray((1 - shares) * of_global + shares * of_local)
+
+    def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
+        """Return the derivatives of `mixed` at t by the two units."""
+        share = float(self.share(t))
+        vetoed = units[:, 1] > units[:, 0] + self.room(t)
+        return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:
         """Bring units, or mixtures of them, into [0, 1]."""
@@ -62,12 +76,15 @@ class Mixing:
         """Return what each feature adds to the centrality at t, from what it adds to each unit.
 
         `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2). The result, (n, p), adds up to the difference of
-        centralities: mixing is linear, and squeezing is a factor for each row, the slope of the chord.
+        centralities: the parts are mixed as the units are, and what a veto or squeezing make of that is a factor for
+        each row. Where the global score has its veto over the local one, it answers for that one's share too.
         """
-        share = float(self.share(t))
         before, after = self.mixed(origin, t), self.mixed(units, t)
-        mixed = (1 - share) * parts[:, 0] + share * parts[:, 1]
-        return np.asarray(mixed * chord(self.squeeze, before, after)[:, None])
+        weights = self.weights(units, t)
+        mixed = weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1]
+        moved = (weights * (units - origin)).sum(1)
+        factor = np.divide(after - before, moved, out=np.ones_like(moved), where=np.abs(moved) > ALIKE)
+        return np.asarray(mixed * (factor * chord(self.squeeze, before, after))[:, None])
 
     def __call__(self, heads: Matrix, t: float | Sequence[float]) -> Matrix:
         """Return the centrality at t of rows with these heads in [0, 1]: (n,), or (n, len(t)) for several.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from centrality.network.devices import is_cpu
 from centrality.training.comparisons import preference
 from centrality.training.named_metrics import NamedMetric
+from centrality.training.off_support import SHARE
 from centrality.training.plan import Task
 from centrality.training.schemes import Partition
 
@@ -106,7 +107,16 @@ class BatchSampler:
                     anchors = task.comparison.fixed_anchors(task.plan.anchors, task.rng)
                     if anchors is None:
                         anchors = allowed[partition.draw_anchors(task.plan.anchors, len(batches))[:, :most]]
-                    yield allowed[batches], np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
+                    candidates = self._partly_off(allowed[batches])
+                    yield candidates, np.broadcast_to(anchors, (len(batches), anchors.shape[-1]))
+
+    def _partly_off(self, candidates: NDArray[np.intp]) -> NDArray[np.intp]:  # (batches, 2b)
+        """Put rows off the data in place of one candidate in SHARE, where there are any and candidates are enough."""
+        rows, b = self._task.rows, self._sizes.candidates
+        if rows.off and b >= SHARE:
+            some = candidates[:, ::SHARE]
+            some[:] = len(rows) + self._task.rng.integers(rows.off, size=some.shape)
+        return candidates
 
     def _endless_noised_rows(self, member: int) -> Iterator[Arrays]:  # (batches, r)
         """Yield full batches from one shuffle of the rows after another; a batch may span several."""

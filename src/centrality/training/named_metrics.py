@@ -67,7 +67,7 @@ class NamedMetric:
         # Distances do not feel a shift, but squares of large numbers round badly.
         self._centred = not self._metric.directions_only and bool(np.abs(rows.z.mean(0)).max() > 1)
         self.kernel = self._metric.kernel
-        self.vectors: Vectors = rows.z  # (n, p) that are compared
+        self.vectors: Vectors = rows.all  # (n + off, p) that are compared: the rows held, then those off the data
         self.renew()
         self.tie = TIE_TOLERANCE * float(self._metric.size(self.vectors[:TIE_SAMPLE]).mean())
 
@@ -78,7 +78,7 @@ class NamedMetric:
             lengths = np.maximum(np.linalg.norm(given, axis=1, keepdims=True), np.float32(1e-12))
             self.vectors = np.ascontiguousarray(given / lengths, dtype=np.float32)
         elif self._centred:
-            self.vectors = self._rows.z - self._rows.z.mean(0)
+            self.vectors = self._rows.all - self._rows.z.mean(0)
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
         """Return None: any row will do."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.training.off_support import how_many, moved_off
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
 
@@ -14,7 +15,8 @@ class Rows:
     """The rows that training works on, scaled, as one float32 array.
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
-    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then.
+    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support` adds
+    rows off the data behind them, at positions from len(rows) on.
     """
 
     def __init__(
@@ -26,6 +28,7 @@ class Rows:
         room: int,
         most: int | None = None,
         folds: NDArray[np.int64] | None = None,
+        off_support: bool = False,
     ) -> None:
         self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
         self.X, self.scaling, self._rng = X, scaling, rng
@@ -33,7 +36,9 @@ class Rows:
         self.size = min(held_at_once(self.total, self.width, room), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
-        self.z = np.empty((self.size, self.width), dtype=np.float32)
+        self.off = how_many(self.size) if off_support else 0
+        self.all = np.empty((self.size + self.off, self.width), dtype=np.float32)  # rows held, then rows off the data
+        self.z = self.all[: self.size]
         self.renew()
 
     def __len__(self) -> int:
@@ -51,6 +56,8 @@ class Rows:
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = self.scaling.apply(self.given(at))
+        if self.off:
+            self.all[self.size :] = moved_off(self.z, self.off, self._rng)
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""

@@ -39,7 +39,7 @@ class TorchLearner:
         )
         self._optimizer = Adam(self._gradients.parameters, task.plan.weight_decay)
         self._generator = torch.Generator(self._device).manual_seed(task.seed)  # draws noise, where not the host does
-        self._rows = torch.empty(task.rows.z.shape, device=self._device)
+        self._rows = torch.empty(task.rows.all.shape, device=self._device)
         self._comparison = TorchComparison.of(task.comparison, self._device)
         self._steps: _Steps | None = None
         self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
@@ -118,7 +118,7 @@ class TorchLearner:
 
     def renew(self) -> None:
         """Take over the rows that training holds now, where a recorded step looks for them."""
-        self._rows.copy_(torch.from_numpy(self._task.rows.z))
+        self._rows.copy_(torch.from_numpy(self._task.rows.all))
         if self._comparison is not None:
             self._comparison.renew()
 

@@ -1,0 +1,92 @@
+"""Set the level of a network's potentials in each region of the rows by how many rows lie there.
+
+Score matching teaches a potential's slopes. Between groups of rows that lie apart there is nothing to learn slopes
+from, so which group is the denser one is left to chance. But the rows themselves know: the potential of noise η is the
+logarithm of their density blurred by η, up to one constant. So rows that the network has not learned from say, region
+by region, how far its potential is off, and the local head's weights are changed by the smallest amount that moves each
+region by as much: a ridge regression on the features that the head reads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from centrality.network.network import Network
+from centrality.network.scorer import features_of, scorer_for
+
+LEARNED, JUDGED = 4000, 2000  # rows that make up the density, and rows that it is compared on, at most
+VALUES = 1 << 22  # of wide rows, so many values of them
+REGIONS, ROWS_EACH = 16, 30  # at most so many, of so many rows at least that were not learned from
+RIDGE = 1e-3  # of the features' mean square
+
+Matrix = NDArray[np.float64]
+
+
+def closed(
+    network: Network,
+    z: NDArray[np.float32],
+    scales: Sequence[float],
+    learned: Sequence[NDArray[np.intp]],
+    rng: np.random.Generator,
+) -> Network:
+    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen."""
+    weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
+    for member, seen in enumerate(learned):
+        unseen = np.setdiff1d(np.arange(len(z)), seen)
+        regions = min(REGIONS, len(unseen) // ROWS_EACH)
+        if regions < 2:
+            return network
+        some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
+        change, shift = _change(network, member, z[some], z[other], np.asarray(scales), regions, rng)
+        weight[member] += change
+        bias[member] += shift
+    return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
+
+
+def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.sort(rng.permutation(rows)[: min(most, max(VALUES // width, 200))])
+
+
+def _change(
+    network: Network,
+    member: int,
+    seen: NDArray[np.float32],
+    unseen: NDArray[np.float32],
+    scales: Matrix,
+    regions: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return what is to be added to a member's local head: (k, q), (k,)."""
+    off = density(seen, unseen, scales) - scorer_for(network)(unseen)[member, :, 1:]  # (n, k)
+    region = _regions(seen, unseen, regions, rng)
+    medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
+    wanted = medians[region] - np.median(off, axis=0)
+    features = features_of(network, member)(unseen)  # (n, q)
+    mean = features.mean(0)
+    centred = features - mean
+    square = centred.T @ centred / len(centred)
+    ridge = RIDGE * np.trace(square) / len(square)
+    change = np.linalg.solve(square + ridge * np.eye(len(square)), centred.T @ wanted / len(centred)).T
+    return change.astype(np.float32), (wanted.mean(0) - change @ mean).astype(np.float32)
+
+
+def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix) -> Matrix:  # (n, k)
+    """Return the logarithm of the seen rows' density at these rows, blurred by each noise scale, up to a constant."""
+    from scipy.spatial.distance import cdist
+
+    squares = cdist(rows, seen, "sqeuclidean")
+    p = seen.shape[1]
+    return np.stack([logsumexp(squares * (-0.5 / eta**2), axis=1) - p * np.log(eta) for eta in scales], axis=1)
+
+
+def _regions(
+    seen: NDArray[np.float32], rows: NDArray[np.float32], count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return the region of each row: that of the nearest k-means centre of the seen rows; none is empty."""
+    from sklearn.cluster import KMeans
+
+    means = KMeans(min(count, len(seen)), n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(seen)
+    return np.asarray(np.unique(means.predict(rows), return_inverse=True)[1])
