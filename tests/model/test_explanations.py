@@ -111,8 +111,8 @@ def test_contributions_at_every_t_follow_from_the_pair_and_add_up_to_a_millionth
         expected = mixing.contributions(parts, units, origin, t)
         np.testing.assert_array_equal(model.explain(FAR, t), expected)
         change = mixing.centrality(units, t) - mixing.centrality(origin, t)
-        share = mixing.share(t)
-        stuck = np.abs((1 - share) * parts[:, 0] + share * parts[:, 1]).sum(1) == 0  # clipped at both ends of the way
+        weights = mixing.weights(units, t)
+        stuck = np.abs(weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1]).sum(1) == 0  # nothing has moved
         np.testing.assert_allclose(expected.sum(1)[~stuck], change[~stuck], atol=1e-6)
 
 

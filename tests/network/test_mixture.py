@@ -49,10 +49,19 @@ def test_each_group_of_rows_has_its_share_and_its_own_width():
     assert 1 / sharp.precision[0, right].mean() > 3 / sharp.precision[0, ~right].mean()
 
 
+def test_a_few_rows_far_from_all_others_have_a_centre():
+    rng = np.random.default_rng(0)
+    z = np.concatenate([rng.normal(size=(6000, 2)), 50 + rng.normal(size=(3, 2))])
+    prior = fitted(z)
+    assert len(prior.centres) < 600
+    nearest = (prior.centres + prior.mean - 50).square().sum(1).min()
+    assert nearest < 2
+
+
 def test_it_adds_up_its_gaussians_however_many_rows_are_asked_for():
     z = correlated(900, 3)
     prior = fitted(z)
-    assert len(prior.centres) > 100
+    assert len(prior.centres) == 300
     q = correlated(2 * BLOCK + 1, 3, seed=1)
     apart = np.square(q[:, None] - prior.mean.numpy() - prior.centres.numpy()).sum(2)
     for column in range(2):
@@ -95,6 +104,12 @@ def test_odd_rows_get_one_that_falls_with_the_distance_and_stays_finite(z):
     assert (here.min(0).values > near.max(0).values).all()
     assert (near.min(0).values > far.max(0).values).all()
     assert far.isfinite().all()
+
+
+def test_wide_rows_get_fewer_centres(monkeypatch):
+    monkeypatch.setattr("centrality.network.gaussians.VALUES", 4000)
+    z = np.random.default_rng(0).normal(size=(600, 100))
+    assert [len(fitted(z[:, :p]).centres) for p in (100, 50, 1)] == [40, 80, 200]
 
 
 def test_float32_finds_the_potentials_of_a_far_group_to_a_tenth():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from centrality.network.network import Weights
 
 SAMPLE, SAMPLE_VALUES = 10_000, 1 << 22  # rows looked at, and values of theirs
-CENTRES, ROWS_EACH = 512, 3  # at most so many to begin with, and no more than one for so many rows
+CENTRES, ROWS_EACH = 512, 3  # at most so many, and no more than one for so many rows
 FEWEST_OWNED = 5  # rows that a centre is the mean of, at least: a model file must not tell what a single row was
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
@@ -47,7 +47,7 @@ def fit_mixture(z: NDArray[np.float32], scales: Sequence[float], rng: np.random.
 
 
 def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return centres of at least FEWEST_OWNED rows each, and to which of them each row belongs.
+    """Return centres, each the mean of at least FEWEST_OWNED rows, and to which of them each row belongs.
 
     K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else the
     prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
@@ -62,26 +62,16 @@ def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[n
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
         _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
-    return _merged(np.stack([np.bincount(owner, column) for column in z.T.astype(np.float64)], axis=1), owner)
+    return _centres(z.astype(np.float64), owner), owner
 
 
-def _merged(sums: NDArray[np.float64], owner: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Merge each group of fewer than FEWEST_OWNED rows into the one next to it, the smallest first.
-
-    `sums` (m, p) are those of the groups' rows. Returned are the centres that are left, and to which each row belongs.
-    """
-    counts = np.bincount(owner).astype(np.float64)
-    into = np.arange(len(counts))
-    while (alive := np.flatnonzero(counts)).size > 1:
-        small = alive[counts[alive].argmin()]
-        if counts[small] >= FEWEST_OWNED:
-            break
-        others = alive[alive != small]
-        away = sums[others] / counts[others, None] - sums[small] / counts[small]
-        next_to_it = others[np.einsum("ij,ij->i", away, away).argmin()]
-        sums[next_to_it] += sums[small]
-        counts[next_to_it] += counts[small]
-        counts[small] = 0
-        into[into == small] = next_to_it
-    left = np.flatnonzero(counts)
-    return sums[left] / counts[left, None], np.searchsorted(left, into[owner])
+def _centres(z: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each group's rows; where they are fewer than FEWEST_OWNED, with the rows next to them."""
+    counts = np.bincount(owner)
+    centres = np.stack([np.bincount(owner, column) for column in z.T], axis=1) / counts[:, None]
+    for small in np.flatnonzero(counts < FEWEST_OWNED):
+        away = z - centres[small]
+        distance = np.einsum("ij,ij->i", away, away)
+        distance[owner == small] = -1.0  # its own rows come first
+        centres[small] = z[np.argsort(distance, kind="stable")[:FEWEST_OWNED]].mean(0)
+    return centres

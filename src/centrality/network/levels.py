@@ -7,6 +7,7 @@ by region, how far its potential is off, and the local head's weights are change
 region by as much: a ridge regression on the features that the head reads.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,13 +35,16 @@ def closed(
 ) -> Network:
     """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen."""
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
+    scorer = scorer_for(network)
     for member, seen in enumerate(learned):
         unseen = np.setdiff1d(np.arange(len(z)), seen)
         regions = min(REGIONS, len(unseen) // ROWS_EACH)
         if regions < 2:
             return network
         some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
-        change, shift = _change(network, member, z[some], z[other], np.asarray(scales), regions, rng)
+        off = density(z[some], z[other], np.asarray(scales)) - scorer(z[other])[member, :, 1:]  # (n, k)
+        region = _regions(z[some], z[other], regions, rng)
+        change, shift = _change(features_of(network, member)(z[other]), off, region)
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
@@ -51,20 +55,11 @@ def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Genera
 
 
 def _change(
-    network: Network,
-    member: int,
-    seen: NDArray[np.float32],
-    unseen: NDArray[np.float32],
-    scales: Matrix,
-    regions: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is to be added to a member's local head: (k, q), (k,)."""
-    off = density(seen, unseen, scales) - scorer_for(network)(unseen)[member, :, 1:]  # (n, k)
-    region = _regions(seen, unseen, regions, rng)
+    features: Matrix, off: Matrix, region: NDArray[np.intp]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:  # (n, q), (n, k), (n,)
+    """Return what is to be added to a local head that reads these features, so that no region is off: (k, q), (k,)."""
     medians = np.stack([np.median(off[region == r], axis=0) for r in range(region.max() + 1)])
     wanted = medians[region] - np.median(off, axis=0)
-    features = features_of(network, member)(unseen)  # (n, q)
     mean = features.mean(0)
     centred = features - mean
     square = centred.T @ centred / len(centred)
@@ -88,5 +83,8 @@ def _regions(
     """Return the region of each row: that of the nearest k-means centre of the seen rows; none is empty."""
     from sklearn.cluster import KMeans
 
-    means = KMeans(min(count, len(seen)), n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(seen)
+    means = KMeans(min(count, len(seen)), n_init=1, max_iter=20, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
+        means.fit(seen)
     return np.asarray(np.unique(means.predict(rows), return_inverse=True)[1])
