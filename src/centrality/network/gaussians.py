@@ -6,12 +6,12 @@ and among many small groups of rows its units blur what each group has to say. W
 blurred by its noise, log Σ wᵢ N(z; cᵢ, vᵢ + η²), and the network learns the difference.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.network.groups import k_means
 from centrality.network.network import Weights
 
 SAMPLE, SAMPLE_VALUES = 10_000, 1 << 22  # rows looked at, and values of theirs
@@ -52,16 +52,13 @@ def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[n
     K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else the
     prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
     """
-    from sklearn.cluster import KMeans, kmeans_plusplus  # here: scoring does not need it
+    from sklearn.cluster import kmeans_plusplus  # here: scoring does not need it
 
     n, p = z.shape
     wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
     seed = int(rng.integers(2**31))
     start, _ = kmeans_plusplus(z, wanted, random_state=seed, n_local_trials=1)  # more trials: not better, but slower
-    means = KMeans(wanted, init=start, n_init=1, max_iter=10, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
-        _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
+    _, owner = np.unique(k_means(z, wanted, seed, rounds=10, start=start)[1], return_inverse=True)
     return _centres(z.astype(np.float64), owner), owner
 
 

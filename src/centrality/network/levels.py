@@ -7,7 +7,6 @@ by region, how far its potential is off, and the local head's weights are change
 region by as much: a ridge regression on the features that the head reads.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from centrality.network.groups import k_means
 from centrality.network.network import Network
 from centrality.network.scorer import features_of, scorer_for
 
@@ -81,10 +81,7 @@ def _regions(
     seen: NDArray[np.float32], rows: NDArray[np.float32], count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
     """Return the region of each row: that of the nearest k-means centre of the seen rows; none is empty."""
-    from sklearn.cluster import KMeans
+    from scipy.spatial.distance import cdist
 
-    means = KMeans(min(count, len(seen)), n_init=1, max_iter=20, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
-        means.fit(seen)
-    return np.asarray(np.unique(means.predict(rows), return_inverse=True)[1])
+    centres, _ = k_means(seen, min(count, len(seen)), int(rng.integers(2**31)), rounds=20)
+    return np.asarray(np.unique(cdist(rows, centres).argmin(1), return_inverse=True)[1])
