@@ -1,10 +1,11 @@
 """Can one tell from its scores whether a row was trained on? From f at t = 1/2, and from the pair of units.
 
 An attacker who may ask a model for scores knows, of some rows, whether they were trained on, and wants to know it of
-others. AUC of two attacks: "f" takes a row for a training row the more central it is; "pair" learns a logistic
-regression from units, their squares and their product on half of the rows, and is judged on the other half. 1/2 is
-chance. Fresh rows are drawn as the training rows were, as many as these, five times for each world. With defaults each
-of six networks has seen half of the rows; one network alone has seen nine tenths of them.
+others. AUC of three attacks: "f" takes a row for a training row the more central it is; "pair" learns a logistic
+regression from units, their squares and their products on half of the rows, and is judged on the other half; "file" has
+the model's file, and learns it from each network's own pair, in the order of their scores. 1/2 is chance. Fresh rows are
+drawn as the training rows were, as many as these, five times for each world. With defaults each of six networks has seen
+half of the rows; one network alone has seen nine tenths of them.
 """
 
 import warnings
@@ -46,16 +47,22 @@ WORLDS: dict[str, Draw] = {
 SETTINGS = {"default": {}, "one network": {"ensemble": 1}, "novelty": {"novelty": True}}
 
 
-def attacks(seen: NDArray[np.float64], fresh: NDArray[np.float64], model: FUSE | Chain) -> tuple[float, float]:
-    """AUC of both attacks on units (n, 2) of training rows and of fresh ones."""
-    units, member = np.concatenate([seen, fresh]), np.repeat([1, 0], [len(seen), len(fresh)])
-    known = np.arange(len(units)) % 2 == 0
-    learned = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
-    guess = learned.fit(units[known], member[known]).predict_proba(units[~known])[:, 1]
-    return (
-        float(roc_auc_score(member, model.mixing_.mixed(units, 0.5))),
-        float(roc_auc_score(member[~known], guess)),
-    )
+def learned(features: NDArray[np.float64], member: NDArray[np.int64]) -> float:
+    """AUC of a logistic regression that was learned on every other row, on the rest."""
+    known = np.arange(len(member)) % 2 == 0
+    regression = make_pipeline(StandardScaler(), PolynomialFeatures(2), StandardScaler(), LogisticRegression(C=0.1))
+    guess = regression.fit(features[known], member[known]).predict_proba(features[~known])[:, 1]
+    return float(roc_auc_score(member[~known], guess))
+
+
+def attacks(model: FUSE | Chain, rows: NDArray[np.float64], member: NDArray[np.int64]) -> tuple[float, float, float]:
+    """AUC of all attacks on rows, of which those with `member` 1 were trained on."""
+    fitted = model.fitted_
+    units = fitted.units(rows)
+    pairs = fitted.calibration.of_members(fitted.scorer.of_rows(rows, fitted.scaling))  # (members, n, 2)
+    in_order = np.sort(pairs, axis=0).transpose(1, 0, 2).reshape(len(rows), -1)
+    by_f = float(roc_auc_score(member, model.mixing_.mixed(units, 0.5)))
+    return by_f, learned(units, member), learned(in_order, member)
 
 
 def main() -> None:
@@ -71,19 +78,15 @@ def main() -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)
                     model.fit(train)
-                seen, new = (model.fitted_.units(model.vectors(each)) for each in (train, fresh))
-                found.append(attacks(seen, new, model))
-            mean, error = np.mean(found, 0), np.std(found, 0, ddof=1) / np.sqrt(len(found))
-            rows.append(
-                {
-                    "world": world,
-                    "settings": setting,
-                    "f": float(mean[0]),
-                    "f_error": float(error[0]),
-                    "pair": float(mean[1]),
-                    "pair_error": float(error[1]),
+                rows_asked = np.concatenate([np.asarray(model.vectors(each), dtype=float) for each in (train, fresh)])
+                found.append(attacks(model, rows_asked, np.repeat([1, 0], N)))
+            line: dict[str, object] = {"world": world, "settings": setting}
+            for name, values in zip(("f", "pair", "file"), zip(*found, strict=True), strict=True):
+                line |= {
+                    name: float(np.mean(values)),
+                    f"{name}_error": float(np.std(values, ddof=1) / len(values) ** 0.5),
                 }
-            )
+            rows.append(line)
     save("membership", rows)
 
 

@@ -38,7 +38,7 @@ def numbers_in(value: object) -> Iterator[float]:
 
 
 def stretches(path, p: int) -> Iterator[tuple[str, np.ndarray]]:
-    """All p numbers that follow one another in the file, along a row or down a column of any array, or in the header."""
+    """All p numbers that follow one another in the file: along a row or down a column of an array, or in the header."""
     header, arrays = model_file.read(path)
     held = {"the header": np.array(list(numbers_in(header)))} | arrays
     for name, array in held.items():

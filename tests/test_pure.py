@@ -23,13 +23,13 @@ KINDS = {"defaults": {}, "one network": {"ensemble": 1}, "clean": {"novelty": Tr
 
 
 @pytest.fixture(scope="module", params=ROWS)
-def X(request) -> np.ndarray:
+def rows(request) -> np.ndarray:
     return ROWS[request.param]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def model(request, X) -> FUSE:
-    return quick(**KINDS[request.param]).fit(X)
+def model(request, rows) -> FUSE:
+    return quick(**KINDS[request.param]).fit(rows)
 
 
 def as_text(X: np.ndarray) -> np.ndarray:
@@ -41,8 +41,8 @@ def as_text(X: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
-def test_training_rows_score_alike_as_float32_as_text_shuffled_and_one_by_one(model, X, t):
-    expected = model.centrality(X, t)
+def test_training_rows_score_alike_as_float32_as_text_shuffled_and_one_by_one(model, rows, t):
+    X, expected = rows, model.centrality(rows, t)
     order = np.random.default_rng(1).permutation(len(X))
     assert_same_scores(model.centrality(X.astype(np.float32), t), expected)
     assert_same_scores(model.centrality(X[order], t), expected[order])
@@ -51,8 +51,9 @@ def test_training_rows_score_alike_as_float32_as_text_shuffled_and_one_by_one(mo
     assert_same_scores(model.centrality(as_text(X), t), expected)
 
 
-def test_labels_do_not_flip_with_the_way_rows_are_written(model, X):
+def test_labels_do_not_flip_with_the_way_rows_are_written(model, rows):
     """But where a row lies on the threshold to within rounding."""
+    X = rows
     decided = np.abs(model.decision_function(X)) > 1e-4
     assert decided.mean() > 0.98
     for written in (X.astype(np.float32), as_text(X)):

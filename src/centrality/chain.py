@@ -84,10 +84,10 @@ class Chain(CentralityModel):
         if self.model is None and any(name.startswith("model__") for name in params):
             self.model = FUSE()
         super().set_params(**params)
-        for part in ("representation", "model"):
-            own = {name.removeprefix(f"{part}__"): value for name, value in params.items() if name.startswith(f"{part}__")}
+        for name, value in params.items():
+            part, _, own = name.partition("__")
             if own and hasattr(self, f"{part}_"):
-                getattr(self, f"{part}_").set_params(**own)
+                getattr(self, f"{part}_").set_params(**{own: value})
         return self
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:

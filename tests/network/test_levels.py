@@ -36,7 +36,7 @@ def test_regions_are_those_of_the_groups_and_none_is_empty():
 
 
 def test_a_head_that_can_tell_regions_apart_is_moved_by_what_each_is_off():
-    """Features say which of three regions a row lies in; off are 0, 1 and 5 there, less the median of all, which is 1."""
+    """Features say in which of three regions a row lies; off are 0, 1 and 5 there, and 1 is the median of all."""
     region = np.repeat([0, 1, 2], [30, 50, 40])
     features, off = np.eye(3)[region], np.array([0.0, 1.0, 5.0])[region][:, None]
     change, shift = _change(features, off, region)
@@ -74,7 +74,5 @@ def test_which_of_two_separate_groups_is_denser_is_known_at_t_1():
     wide, narrow = rng.normal(size=(1000, 2)), 30 + 0.3 * rng.normal(size=(1000, 2))
     model = FUSE(random_state=0).fit(np.concatenate([wide, narrow]))
     q = np.concatenate([rng.normal(size=(300, 2)), 30 + 0.3 * rng.normal(size=(300, 2))])
-    true = np.logaddexp(
-        multivariate_normal([0, 0], 1.0).logpdf(q), multivariate_normal([30, 30], 0.09).logpdf(q)
-    )
+    true = np.logaddexp(multivariate_normal([0, 0], 1.0).logpdf(q), multivariate_normal([30, 30], 0.09).logpdf(q))
     assert spearmanr(model.centrality(q, 1.0), true)[0] > 0.8

@@ -90,14 +90,14 @@ def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
 
 def test_a_single_potential_is_given_back_as_it_is():
     potential = np.array([3.0, -1.0, 4.0])
-    np.testing.assert_array_equal(
-        calibrated("soft", outputs_of(potential)).raw(outputs_of(potential))[:, 1], potential
-    )
+    np.testing.assert_array_equal(calibrated("soft", outputs_of(potential)).raw(outputs_of(potential))[:, 1], potential)
 
 
 def test_the_level_of_the_logit_is_0_at_the_median_row_only_where_training_leaves_it_open():
     outputs = np.column_stack([np.arange(101.0), np.arange(101.0)])[None]
-    np.testing.assert_array_equal(calibrated("clip", outputs, level_is_open=True).raw(outputs)[:, 0], outputs[0, :, 0] - 50)
+    np.testing.assert_array_equal(
+        calibrated("clip", outputs, level_is_open=True).raw(outputs)[:, 0], outputs[0, :, 0] - 50
+    )
     np.testing.assert_array_equal(calibrated("clip", outputs).raw(outputs)[:, 0], outputs[0, :, 0])
 
 

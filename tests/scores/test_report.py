@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from centrality import FUSE, load, model_file
+from centrality import FUSE, load
 from centrality.cli import main
 from centrality.scores.report import Report, examine
 from tests.conftest import quick

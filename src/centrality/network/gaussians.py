@@ -49,8 +49,8 @@ def fit_mixture(z: NDArray[np.float32], scales: Sequence[float], rng: np.random.
 def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return centres, each the mean of at least FEWEST_OWNED rows, and to which of them each row belongs.
 
-    K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else the
-    prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
+    K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else
+    the prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
     """
     from sklearn.cluster import kmeans_plusplus  # here: scoring does not need it
 
