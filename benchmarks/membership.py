@@ -1,11 +1,14 @@
 """Can one tell from its scores whether a row was trained on? From f at t = 1/2, and from the pair of units.
 
 An attacker who may ask a model for scores knows, of some rows, whether they were trained on, and wants to know it of
-others. AUC of three attacks: "f" takes a row for a training row the more central it is; "pair" learns a logistic
-regression from units, their squares and their products on half of the rows, and is judged on the other half; "file" has
-the model's file, and learns it from each network's own pair, in the order of their scores. 1/2 is chance. Fresh rows are
-drawn as the training rows were, as many as these, five times for each world. With defaults each of six networks has seen
-half of the rows; one network alone has seen nine tenths of them.
+others. AUC of three attacks, where 1/2 is chance:
+
+f : a row is taken for a training row the more central it is.
+pair : a logistic regression on units, their squares and products, learned on half of the rows, judged on the others.
+file : the same on each network's own pair, in the order of their scores; for that one needs the model's file.
+
+Fresh rows are drawn as the training rows were, as many as these, five times for each world. With defaults each of six
+networks has seen half of the rows; one network alone has seen nine tenths of them.
 """
 
 import warnings
