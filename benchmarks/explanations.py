@@ -106,7 +106,7 @@ def replaced() -> None:
 def gains(model: FUSE, odd: np.ndarray) -> dict[str, object]:
     """What f gains, on average, when the feature blamed most takes the typical point's value, and when any one does."""
     found: dict[str, object] = {}
-    typical = model.fitted_.typical_points()[model.fitted_.nearest_typical(odd)]
+    typical = model.fitted_.typical[model.fitted_.nearest_typical(odd)]
     columns = np.arange(odd.shape[1])
     some = np.random.default_rng(2).permutation(columns)[:50]
     for t in DIAL:

@@ -72,11 +72,11 @@ class Exact:
         size = np.abs(z).max(1).astype(float)
         self.distance = np.where(size > FAR, size, 0.0)  # (n,) in deviations, of rows far away
         outputs = exact_outputs(model.fitted_.network, z)
-        units = calibration.units(calibration.raw(outputs))
         self.raw = calibration.raw(outputs)
-        self.heads = calibration.mixing.squeeze(units)
-        self.centrality = calibration.mixing.centrality(units, model.t)
-        self.scores = calibration.mixing.mixed(units, model.t)
+        units, mixing = calibration.units(self.raw), calibration.mixing
+        self.heads = mixing.squeeze(units)
+        self.centrality = mixing.centrality(units, model.t)
+        self.scores = mixing.mixed(units, model.t)
 
 
 def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:

@@ -1,6 +1,7 @@
 """What a fit must not keep to itself: each alarm is provoked here, and comes from `fit`, with what to do about it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -35,12 +36,25 @@ def test_a_head_that_is_all_but_constant():
     assert {one.filename for one in said} == {__file__}  # the line that called `fit`, not one of ours
 
 
-def test_heads_that_contradict_each_other_about_extreme_rows():
+def with_a_far_dense_group() -> np.ndarray:
+    """A tenth of the rows, far away and close together."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    X[:60] = 100 + 1e-3 * rng.normal(size=(60, 2))  # a tenth of the rows, far away and close together
-    said = [str(one.message) for one in alarms(lambda: quick().fit(X))]
+    return np.concatenate([100 + 1e-3 * rng.normal(size=(60, 2)), rng.normal(size=(540, 2))])
+
+
+def test_heads_that_contradict_each_other_about_extreme_rows():
+    said = [
+        str(one.message) for one in alarms(lambda: quick(calibration="clip", ensemble=1).fit(with_a_far_dense_group()))
+    ]
     assert any("rows lie far from all others, and the local head finds them typical" in text for text in said)
+
+
+def test_where_the_global_head_has_a_say_a_far_group_is_odd_however_dense():
+    X = with_a_far_dense_group()
+    model = quick()
+    alarms(lambda: model.fit(X))
+    f = model.centrality(X, [0.0, 0.25, 0.5])
+    assert (f[:60].max(0) < np.quantile(f[60:], 0.1, axis=0)).all()
 
 
 @pytest.mark.slow
@@ -56,15 +70,17 @@ def test_rows_held_aside_that_score_otherwise_than_those_learned_from():
 
 def test_scores_that_are_no_numbers_though_losses_were(blob):
     fitted = quick().fit(blob).fitted_
-    network = fitted.network.copy()
-    next(iter(network.weights.values()))[:] = np.nan
+    name, first = next(iter(fitted.network.weights.items()))
+    network = replace(fitted.network, weights={**fitted.network.weights, name: np.full_like(first, np.nan)})
     trained = Trained(network, "cpu", fitted.scaling, fitted.noise_scale, fitted.history, fitted.replay, None)
     settings = {"calibration": "soft", "t": 0.5, "share_of_outliers": 0.1, "clean": False, "level_is_open": True}
     with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are no finite numbers"):
         settled(trained, blob, np.arange(len(blob)), **settings)
 
 
-@pytest.mark.parametrize("name", ["calibration.ends", "calibration.halves", "calibration.potentials"])
+@pytest.mark.parametrize(
+    "name", ["calibration.ends", "calibration.halves", "calibration.members", "calibration.potentials"]
+)
 def test_quantiles_of_a_file_that_are_out_of_order(blob, tmp_path, name):
     path = tmp_path / "m.safetensors"
     quick().fit(blob).save(path)
@@ -132,7 +148,7 @@ def test_a_wild_cell_of_a_table_leaves_the_others_in_their_order_and_is_odd_itse
             model.fit(rows)
         after = model.centrality(rows, t=[0.0, 0.5, 1.0])
         assert (after[7] <= np.sort(after, axis=0)[5]).all()  # among the six oddest of 300 rows at every t
-        assert spearmanr(np.delete(after[:, 1], 7), np.delete(before, 7))[0] > 0.9
+        assert spearmanr(np.delete(after[:, 1], 7), np.delete(before, 7))[0] > 0.85  # two seeds agree to .85 and more
 
 
 def test_the_command_says_it_on_stderr(with_a_wild_cell, tmp_path, capsys):

@@ -49,6 +49,31 @@ def test_fitting_changes_neither_part_and_clones_have_the_same_settings():
     assert not hasattr(model, "fitted_")
 
 
+@pytest.mark.parametrize("made", ["fitted", "loaded"])
+def test_parameters_reach_the_fitted_parts_of_a_chain_whether_it_was_fitted_or_loaded(tmp_path, made):
+    model = Chain(Table(), quick(t=0.25)).fit(FRAME)
+    heads = model.heads(FRAME)
+    if made == "loaded":
+        model.save(tmp_path / "m.safetensors")
+        model = load(tmp_path / "m.safetensors")
+    for t, expected in ((0, heads[:, 0]), (1.0, heads[:, 1])):
+        assert model.set_params(model__t=t) is model
+        assert model.t == t
+        np.testing.assert_array_equal(model.centrality(FRAME), expected)
+    model.set_params(representation__unreadable=0.5)
+    assert model.reading().unreadable == 0.5
+    assert model.get_params()["model__t"] == 1.0
+    assert clone(model).fit(FRAME).t == 1.0
+    with pytest.raises(ValueError, match="Invalid parameter 'tt'"):
+        model.set_params(model__tt=0)
+
+
+def test_a_chain_without_a_model_of_its_own_takes_parameters_before_and_after_fit():
+    model = Chain(Table()).set_params(model__max_steps=10, model__random_state=0).fit(FRAME)
+    heads = model.heads(FRAME)
+    np.testing.assert_array_equal(model.set_params(model__t=0).centrality(FRAME), heads[:, 0])
+
+
 def test_load_brings_back_a_chain_or_a_fuse(chain, file, tmp_path):
     again = load(file)
     assert type(again) is Chain

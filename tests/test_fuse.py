@@ -135,10 +135,12 @@ def test_contamination_is_the_share_of_training_rows_called_outliers(blob, share
 
 
 def test_auto_contamination_is_a_tenth_or_a_hundredth_of_clean_data(blob):
-    assert (quick().fit_predict(blob) == -1).mean() == pytest.approx(0.1, abs=0.002)
+    fresh = np.random.default_rng(1).normal(size=(2000, 2))
+    # Of new rows, by a quantile of 600 rows: four of its deviations, and of the 2000 that are asked.
+    within = 4 * np.sqrt(0.1 * 0.9 * (1 / 600 + 1 / 2000))
+    assert (quick().fit(blob).predict(fresh) == -1).mean() == pytest.approx(0.1, abs=within)
     clean = quick(novelty=True).fit(blob)  # of the rows set aside; those learned from look more typical
     assert (clean.fitted_.scores(blob, 0.5) < clean.offset_).mean() <= 0.012
-    fresh = np.random.default_rng(1).normal(size=(2000, 2))
     assert (clean.predict(fresh) == -1).mean() == pytest.approx(0.01, abs=0.03)
 
 
@@ -196,7 +198,7 @@ def test_losses_fall_and_the_history_says_so(fitted):
     history = fitted.history_
     assert len(history["step"]) == len(history["global"]) == len(history["local"])
     assert history["step"][0] == 1
-    assert history["step"][-1] == 500
+    assert history["step"][-1] == 400  # of each network, where rows are few
     assert history["global"][0] == pytest.approx(np.log(2), abs=0.02)  # nothing learned yet: a coin toss
     assert history["global"][-1] < 0.62
     assert np.mean(history["local"][-10:]) < 0.5  # a score of zero, which knows nothing, costs one half

@@ -129,7 +129,7 @@ def edited(content: bytes, edit) -> bytes:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda s: s["header"].update(format="2.0"), r"format 2.0; this version of centrality reads 1.x. Upgrade"),
+        (lambda s: s["header"].update(format="3.0"), r"format 3.0; this version of centrality reads 2.x. Upgrade"),
         (lambda s: s["header"].update(offset=0.9), "do not match their checksum"),
         (lambda s: s["header"]["parameters"].update(t=0.0), "do not match their checksum"),
         (lambda s: s.pop("checksum") and None, "the header of this model was altered"),

@@ -25,29 +25,35 @@ def sealed_in(outer: object) -> bytes:
 def test_header_and_arrays_lie_in_a_safetensors_file_under_a_checksum(tmp_path):
     arrays = {"b": np.arange(3, dtype=np.float32), "a": np.eye(2)}
     model_file.write(tmp_path / "m", {"z": 1, "a": [1, 2]}, arrays)
-    digest = hashlib.sha256(b'{"a": [1, 2], "format": "1.0", "z": 1}')  # keys in order
+    digest = hashlib.sha256(b'{"a": [1, 2], "format": "2.0", "z": 1}')  # keys in order
     digest.update(b"a <f8 (2, 2)" + struct.pack("<4d", 1, 0, 0, 1))
     digest.update(b"b <f4 (3,)" + struct.pack("<3f", 0, 1, 2))
     with safe_open(tmp_path / "m", "numpy") as file:
         assert json.loads(file.metadata()["centrality"]) == {
-            "header": {"format": "1.0", "z": 1, "a": [1, 2]},
+            "header": {"format": "2.0", "z": 1, "a": [1, 2]},
             "checksum": digest.hexdigest(),
         }
         np.testing.assert_array_equal(file.get_tensor("b"), arrays["b"])
     header, found = model_file.read(tmp_path / "m")
-    assert header == {"format": "1.0", "z": 1, "a": [1, 2]}
+    assert header == {"format": "2.0", "z": 1, "a": [1, 2]}
     np.testing.assert_array_equal(found["a"], np.eye(2))
 
 
-@pytest.mark.parametrize("version", ["0.9", "1.0", "1.7"])
-def test_every_minor_version_of_this_format_and_older_ones_are_read(tmp_path, version):
+@pytest.mark.parametrize("version", ["2.0", "2.7"])
+def test_every_minor_version_of_this_format_is_read(tmp_path, version):
     model_file.write(tmp_path / "m", {"format": version}, {"a": np.ones(2)})
     assert model_file.read(tmp_path / "m")[0] == {"format": version}
 
 
 def test_a_newer_format_is_named_beside_the_one_that_can_be_read(tmp_path):
-    model_file.write(tmp_path / "m", {"format": "2.1"}, {"a": np.ones(2)})
-    with pytest.raises(ModelFileError, match=r"written in model format 2\.1; .* reads 1\.x\. Upgrade it"):
+    model_file.write(tmp_path / "m", {"format": "3.1"}, {"a": np.ones(2)})
+    with pytest.raises(ModelFileError, match=r"written in model format 3\.1; .* reads 2\.x\. Upgrade it"):
+        model_file.read(tmp_path / "m")
+
+
+def test_a_format_that_was_never_published_is_named_with_what_to_do(tmp_path):
+    model_file.write(tmp_path / "m", {"format": "1.0"}, {"a": np.ones(2)})
+    with pytest.raises(ModelFileError, match=r"format 1\.0 by a development version .* Fit the model again"):
         model_file.read(tmp_path / "m")
 
 

@@ -80,6 +80,20 @@ class Chain(CentralityModel):
             self.model_ = model.fit(_present(Z))
         return self
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the chain, and of both parts by names such as `model__t`: of those fitted, too.
+
+        So `set_params(model__t=0)` scores at t = 0 from now on, as `FUSE.set_params(t=0)` does.
+        """
+        if self.model is None and any(name.startswith("model__") for name in params):
+            self.model = FUSE()
+        super().set_params(**params)
+        for name, value in params.items():
+            part, _, own = name.partition("__")
+            if own and hasattr(self, f"{part}_"):
+                getattr(self, f"{part}_").set_params(**{own: value})
+        return self
+
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, as `FUSE.partial_fit`; the representation stays as it is."""
         if not hasattr(self, "model_"):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
 
-FORMAT = (1, 0)  # a reader understands every minor version of its own major version
+FORMAT = (2, 0)  # the first that is kept for ever; a reader understands every minor version of its major one
 KEY = "centrality"
 OTHER_ENDINGS = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".onnx", ".json", ".npz", ".csv", ".parquet")
 MAX_HEADER = 100_000_000  # safetensors' own limit
@@ -68,6 +68,11 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
         raise ModelFileError(
             f"{path} was written in model format {body['format']}; this version of centrality reads "
             f"{FORMAT[0]}.x. Upgrade it: pip install -U centrality"
+        )
+    if major < FORMAT[0]:
+        raise ModelFileError(
+            f"{path} was written in model format {body['format']} by a development version of centrality; format "
+            f"{FORMAT[0]}.x was wanted. Fit the model again."
         )
     try:
         arrays: Arrays = load(content)

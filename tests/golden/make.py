@@ -2,8 +2,8 @@
 
     python -m tests.golden.make NAME
 
-Run it when the format changes, before or after: a pair is never made again, and none is ever removed. The code below
-uses only what every version has, so that an old checkout can run it too.
+Run it when the format changes, before or after: once a version is published, its pairs are never made again, and none
+is removed. The code below uses only what every version has, so that an old checkout can run it too.
 """
 
 import json
@@ -33,7 +33,7 @@ def main(name: str) -> None:
     from centrality import FUSE
 
     rows = rows_of_numbers()
-    settings = {"random_state": 0, "hidden": (8, 8), "max_steps": 100, "noise_scale": [0.3, 0.8], "t": 0.25}
+    settings = {"random_state": 0, "hidden": (4,), "max_steps": 100, "noise_scale": [0.3, 0.8], "t": 0.25}
     model = FUSE(**settings).fit(rows)
     model.save(HERE / f"{name}.safetensors")
     Q = asked(rows)
@@ -63,7 +63,7 @@ def make_chain(name: str) -> None:
             "day": [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(len(rows))],
         }
     )
-    chain = Chain(Table(), FUSE(random_state=0, hidden=(8, 8), max_steps=60, noise_scale=0.5)).fit(table)
+    chain = Chain(Table(), FUSE(random_state=0, hidden=(4,), max_steps=60, noise_scale=0.5, ensemble=1)).fit(table)
     chain.save(HERE / f"{name}.safetensors")
     few = table.slice(0, 30)
     pinned = {

@@ -61,7 +61,7 @@ def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     quick().fit(blob).save(tmp_path / "model.safetensors")
     model = load(tmp_path / "model.safetensors")
-    assert model.fitted_.replay == Memory(None, 600)
+    assert model.fitted_.replay == Memory(None, None, 600)
     model.partial_fit(blob[:60] + 1)
     assert model.fitted_.replay.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):

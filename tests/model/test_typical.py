@@ -17,13 +17,13 @@ def two():
 
 
 def test_each_of_two_clusters_has_a_typical_point_and_one_cloud_has_one(two):
-    points = two.fitted_.typical_points()
+    points = two.fitted_.typical
     assert len(points) == 2
     np.testing.assert_array_equal(points[0], two.center_)
     middles = sorted(points.mean(1))
     assert abs(middles[0]) < 1
     assert abs(middles[1] - 6) < 1
-    assert len(quick(max_steps=300).fit(LARGE).fitted_.typical_points()) == 1
+    assert len(quick(max_steps=300).fit(LARGE).fitted_.typical) == 1
 
 
 def test_a_row_belongs_to_the_point_next_to_it():
@@ -43,7 +43,7 @@ def test_a_shifted_column_in_the_smaller_cluster_is_blamed_first(two, t):
 
 def test_contributions_add_up_to_the_difference_from_the_point_next_to_the_row(two):
     Q = np.concatenate([LARGE[:20], SMALL[:20]]) + 0.1
-    points = two.fitted_.typical_points()[two.fitted_.nearest_typical(Q)]
+    points = two.fitted_.typical[two.fitted_.nearest_typical(Q)]
     drop = two.centrality(Q, 1) - two.centrality(points, 1)
     np.testing.assert_allclose(two.explain(Q, 1).sum(1), drop, atol=1e-3)
 

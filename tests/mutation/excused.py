@@ -3,55 +3,8 @@
 
 _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "scores.calibration": {
-        "there are as many rescalings as members": (
-            "Calibration.heads_of_each: by_member = (average(own[None], rescale) for own, rescale in zip(outputs, rescalings))",
-            "Calibration.heads_of_each: by_member = (average(own[None], rescale) for own, rescale in zip(outputs, rescalings, strict=False))",
-        ),
-        "there are as many high ends as low ones": (
-            "Calibration.slopes: if self.potentials[..., 1].size > 1:",
-            "Calibration.slopes: if self.potentials[..., -1].size > 1:",
-        ),
         "a flat potential has no width: any number but 0 keeps it finite": (
-            "Rescaling.of: width = np.where(high > low, high - low, 2.0)",
-        ),
-        "a lone potential has one member, the first and the last": (
-            "raw_scores: return np.asarray(outputs[-1], dtype=np.float64)",
-        ),
-        "0 is the default": ("average: np.add.reduce(by_output[:, 0], out=raw[:, 0])",),
-        "a short way for one float, beside a longer one to the same answer": (
-            "blend: if type(t) is not float or not 0 < t <= 1:",
-            "blend: if type(t) is not float or not 0 <= t < 1:",
-            "blend: if type(t) is not float or not 1 <= t <= 1:",
-            "blend: if type(t) is not float or not 0 <= t <= 0:",
-            "checked_t: if type(t) is float and 0 < t <= 1:",
-            "checked_t: if type(t) is float and 0 <= t < 1:",
-            "checked_t: if type(t) is float and 1 <= t <= 1:",
-            "checked_t: if type(t) is float and 0 <= t <= 0:",
-        ),
-        "at the bend itself tail and bulk agree": (
-            "soft_clip: return _bent(bend_top(u, bend), u <= bend, lambda low: bend ** 2 / (2 * bend - low))",
-            "bend_top: return _bent(u, u >= 1 - bend, lambda high: 1 - bend ** 2 / (2 * bend - (1 - high)))",
-            "soft_sigmoid: return _bent(np.asarray(_sigmoid(g)), np.abs(g) >= bend, tail, g)",
-        ),
-        "tails begin at 6 and at -6: every number in between tells them apart": (
-            "soft_sigmoid.tail: return np.asarray(np.where(odd >= 0, 1 - low, low))",
-            "soft_sigmoid.tail: return np.asarray(np.where(odd > 1, 1 - low, low))",
-            "soft_sigmoid.tail: return np.asarray(np.where(odd > -1, 1 - low, low))",
-        ),
-        "the step of a numerical derivative: twice as long is as good": (
-            "_chord: least = 2e-06 * (1 + np.abs(a))",
-            "_chord: least = 1e-06 * (2 + np.abs(a))",
-            "_chord: equal = np.abs(b - a) <= least",
-        ),
-        "one exchange more, of what is in order or left out": (
-            "_without_ends: for i in (*range(k - 1), *range(k - 2, -1, -1)):",
-            "_without_ends: for i in (*range(k - 1), *range(k - 3, -2, -1)):",
-        ),
-        "which of several equal potentials is called the lowest does not matter; numpy reads one letter of the kind": (
-            "_weights: ranks = values.argsort(1, kind='stable').argsort(1)",
-            "_weights: ranks = values.argsort(1).argsort(1, kind='stable')",
-            "_weights: ranks = values.argsort(1, kind='stable!').argsort(1, kind='stable')",
-            "_weights: ranks = values.argsort(1, kind='stable').argsort(1, kind='stable!')",
+            "_rescaling: return (low, np.where(high > low, high - low, 2.0))",
         ),
     },
     "scores.conformal": {

@@ -51,7 +51,7 @@ def test_each_group_of_rows_has_its_share_and_its_own_width():
 
 def test_a_few_rows_far_from_all_others_have_a_centre():
     rng = np.random.default_rng(0)
-    z = np.concatenate([rng.normal(size=(6000, 2)), 50 + rng.normal(size=(3, 2))])
+    z = np.concatenate([rng.normal(size=(6000, 2)), 50 + rng.normal(size=(5, 2))])
     prior = fitted(z)
     assert len(prior.centres) < 600
     nearest = (prior.centres + prior.mean - 50).square().sum(1).min()

@@ -1,15 +1,17 @@
+"""From the networks' outputs to raw scores, units and heads; every expectation is worked out by hand."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from centrality.scores.calibration import Calibration, Rescaling, average, bend_top, soft_clip, soft_sigmoid
-from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN
-
-finite = st.floats(-1e9, 1e9)
-
+from centrality.scores.calibration import BEND, DOUBT, Calibration, sigmoid
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, squeezed
 
 pytestmark = pytest.mark.numbers
+UNIT = np.array([[0.0, 1.0], [0.0, 1.0]])
 
 
 def outputs_of(*potentials: np.ndarray) -> np.ndarray:
@@ -17,128 +19,216 @@ def outputs_of(*potentials: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(potentials[0])), *potentials])[None]
 
 
+def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, level_is_open: bool = False) -> Calibration:
+    """The calibration of members that have seen none of the rows."""
+    unseen = np.ones(outputs.shape[:2], dtype=bool)
+    return Calibration.fit(kind, outputs, unseen, clean=clean, apart=False, level_is_open=level_is_open)[0]
+
+
+def halved(outputs: np.ndarray, unseen: np.ndarray) -> tuple[Calibration, np.ndarray]:
+    return Calibration.fit("soft", outputs, unseen, clean=False, apart=True, level_is_open=True)
+
+
+def on_units(potentials: int, kind: str = "soft", members: int = 1) -> Calibration:
+    """Members whose potentials, and all that is made of them, already lie between 0 and 1."""
+    return Calibration(
+        kind,
+        potentials=np.tile([0.0, 1.0], (members, potentials, 1)),
+        members=np.tile(UNIT, (members, 1, 1)),
+        doubt=0.0,
+        ends=UNIT,
+        halves=UNIT,
+        mixing=SOFT if kind == "soft" else LINEAR,
+    )
+
+
+# The paper's.
+
+
 def test_the_local_score_is_0_at_the_first_percentile_and_1_at_the_99th_when_clipped():
-    potential = np.linspace(-7, 3, 1001)  # its percentiles 1 and 99 are -6.9 and 2.9
-    calibration = Calibration.fit("clip", outputs_of(potential))
+    calibration = calibrated("clip", outputs_of(np.linspace(-7, 3, 1001)))  # percentiles 1 and 99: -6.9 and 2.9
     raw = np.column_stack([np.zeros(5), [-100.0, -6.9, -2.0, 2.9, 50.0]])
-    np.testing.assert_allclose(calibration.heads(raw)[:, 1], [0, 0, 0.5, 1, 1], atol=1e-12)
+    np.testing.assert_allclose(calibration.units(raw)[:, 1], [0, 0, 0.5, 1, 1], atol=1e-12)
 
 
 def test_the_global_score_is_the_sigmoid_of_the_logit():
-    calibration = Calibration.fit("clip", outputs_of(np.arange(10.0)))
     raw = np.column_stack([[-np.log(3), 0, np.log(3)], np.zeros(3)])
-    np.testing.assert_allclose(calibration.heads(raw)[:, 0], [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(calibrated("clip", outputs_of(np.arange(10.0))).units(raw)[:, 0], [0.25, 0.5, 0.75])
 
 
-def test_soft_calibration_agrees_with_clipping_between_the_second_and_the_98th_hundredth_of_the_scale():
-    u = np.linspace(0.02, 0.98, 97)
-    np.testing.assert_allclose(soft_clip(u), u, rtol=1e-14)
-    g = np.linspace(-6, 6, 97)
-    np.testing.assert_allclose(soft_sigmoid(g), 1 / (1 + np.exp(-g)), rtol=1e-12)
+def test_the_sigmoid_does_not_overflow():
+    np.testing.assert_array_equal(sigmoid(np.array([-1e300, 1e300])), [0, 1])
 
 
-@given(finite, finite)
-def test_soft_calibration_keeps_order_and_stays_strictly_inside_0_and_1(a, b):
-    for soft in (soft_clip, soft_sigmoid):
-        low, high = soft(np.array([min(a, b), max(a, b)]))
-        assert 0 < low <= high < 1
-
-
-@pytest.mark.parametrize("soft", [soft_clip, soft_sigmoid])
-def test_two_far_outliers_never_tie(soft):
-    far = -np.geomspace(1e-3, 1e12, 2000)
-    assert (np.diff(soft(far)) < 0).all()
-
-
-@pytest.mark.parametrize(("soft", "bends"), [(soft_clip, (0.02, 0.98)), (soft_sigmoid, (-6.0, 6.0))])
-def test_soft_calibration_has_no_kink(soft, bends):
-    step = 1e-6
-    for bend in bends:
-        left, at, right = soft(np.array([bend - step, bend, bend + step]))
-        assert (at - left) / step == pytest.approx((right - at) / step, rel=1e-3)
+# One member.
 
 
 def test_several_potentials_are_each_rescaled_by_their_own_percentiles_and_averaged():
     ramp = np.linspace(0, 1, 1001)
-    calibration = Calibration.fit("clip", outputs_of(100 * ramp, 7 - ramp))  # rescaled they cancel out
-    raw = calibration.raw(outputs_of(100 * ramp, 7 - ramp))[:, 1]
-    np.testing.assert_allclose(raw[30:-30], 0.5, atol=1e-12)  # where neither is capped
+    outputs = outputs_of(100 * ramp, 7 - ramp)  # rescaled they cancel out
+    raw = calibrated("clip", outputs).raw(outputs)[:, 1]
+    np.testing.assert_allclose(raw[30:-30], 0.5, atol=1e-12)  # where neither is bent
+
+
+def bent(u: np.ndarray) -> np.ndarray:
+    return np.array([x if x <= 1 - BEND else 1 - BEND**2 / (2 * BEND - (1 - x)) for x in u])
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=6))
 def test_of_three_or_more_potentials_the_lowest_and_the_highest_have_no_say(values):
-    unit = Rescaling(np.zeros((1, len(values), 1)), np.ones((1, len(values), 1)))
     outputs = outputs_of(*(np.array([value]) for value in values))
-    middle = bend_top(np.array(sorted(values)[1:-1]))
-    assert average(outputs, unit)[0, 1] == pytest.approx(middle.mean(), abs=1e-12)
+    found = on_units(len(values)).raw(outputs)[0, 1]
+    assert found == pytest.approx(bent(np.array(sorted(values)[1:-1])).mean(), abs=1e-12)
 
 
 def test_no_potential_of_several_can_outvote_the_others_by_being_far_too_high():
     ramp = np.linspace(0, 1, 1001)
-    calibration = Calibration.fit("soft", outputs_of(ramp, ramp))
-    blown_up = outputs_of(np.array([1e6, 0.5]), np.array([-3.0, 0.5]))
-    odd, typical = calibration.raw(blown_up)[:, 1]
+    calibration = calibrated("soft", outputs_of(ramp, ramp))
+    odd, typical = calibration.raw(outputs_of(np.array([1e6, 0.5]), np.array([-3.0, 0.5])))[:, 1]
     assert odd < typical  # a plain average would put the odd one far above
-
-
-def test_soft_heads_are_one_half_at_the_median_and_their_unit_is_the_upper_half():
-    logit, potential = np.linspace(-4, 4, 1001), np.linspace(0, 10, 1001)
-    calibration = Calibration.fit("soft", np.column_stack([logit, potential])[None])
-    unit = 0.45 * 8, 0.45 * 10  # from the median to the 95th percentile
-    raw = np.array([[0.0, 5.0], [-2 * unit[0], 5 - 4 * unit[1]]])
-    np.testing.assert_allclose(calibration.units(raw), [[0, 0], [-2, -4]], atol=1e-12)
-    np.testing.assert_allclose(calibration.heads(raw), [[0.5, 0.5], [1 / 6, 1 / 10]])
-
-
-def test_clean_rows_weigh_the_local_head_more_and_do_not_veto_it():
-    outputs = np.random.default_rng(0).normal(size=(1, 100, 2))
-    assert Calibration.fit("soft", outputs).mixing == SOFT
-    assert Calibration.fit("soft", outputs, clean=True).mixing == SOFT_IF_CLEAN
-    assert Calibration.fit("clip", outputs).mixing == LINEAR
-
-
-@pytest.mark.parametrize("kind", ["soft", "clip"])
-def test_scores_and_centrality_rank_rows_alike(kind):
-    rng = np.random.default_rng(0)
-    calibration = Calibration.fit(kind, rng.normal(size=(1, 500, 2)))
-    raw = rng.standard_cauchy(size=(500, 2))
-    for t in (0.0, 0.2, 0.5, 1.0):
-        f, score = calibration.centrality(raw, t), calibration.scores(raw, t)
-        assert (np.diff(f[np.argsort(score)]) >= 0).all()
-        assert kind == "clip" or len(np.unique(f)) == len(np.unique(score))
-
-
-def test_clipped_scores_stay_clipped():
-    calibration = Calibration.fit("clip", outputs_of(np.arange(100.0)))
-    raw = np.array([[0.0, -50.0], [0.0, -60.0]])
-    np.testing.assert_array_equal(calibration.scores(raw, 0.5), calibration.centrality(raw, 0.5))
-
-
-def test_each_member_speaks_for_itself_and_together_they_are_the_mean():
-    rng = np.random.default_rng(0)
-    outputs = rng.normal(size=(3, 500, 2))
-    calibration = Calibration.fit("soft", outputs)
-    each = calibration.heads_of_each(outputs)
-    assert each.shape == (3, 500, 2)
-    np.testing.assert_allclose(calibration.raw(outputs)[:, 0], outputs[:, :, 0].mean(0))
-    assert np.abs(np.corrcoef(each[:, :, 1])[0, 1]) < 0.2  # independent ones do not agree
 
 
 def test_a_single_potential_is_given_back_as_it_is():
     potential = np.array([3.0, -1.0, 4.0])
-    calibration = Calibration.fit("soft", outputs_of(potential))
-    np.testing.assert_array_equal(calibration.raw(outputs_of(potential))[:, 1], potential)
+    np.testing.assert_array_equal(calibrated("soft", outputs_of(potential)).raw(outputs_of(potential))[:, 1], potential)
+
+
+def test_the_level_of_the_logit_is_0_at_the_median_row_only_where_training_leaves_it_open():
+    outputs = np.column_stack([np.arange(101.0), np.arange(101.0)])[None]
+    np.testing.assert_array_equal(
+        calibrated("clip", outputs, level_is_open=True).raw(outputs)[:, 0], outputs[0, :, 0] - 50
+    )
+    np.testing.assert_array_equal(calibrated("clip", outputs).raw(outputs)[:, 0], outputs[0, :, 0])
+
+
+@pytest.mark.parametrize("potentials", [1, 2])
+def test_raw_scores_of_single_precision_outputs_are_double(potentials):
+    assert on_units(potentials).raw(np.zeros((1, 4, 1 + potentials), dtype=np.float32)).dtype == np.float64
+
+
+# Members that were each trained on another half.
+
+
+def test_members_whose_outputs_differ_only_in_scale_say_the_same():
+    ramp = np.linspace(0, 1, 101)
+    outputs = np.stack([np.column_stack([ramp, ramp]), np.column_stack([3 * ramp - 1, 100 * ramp + 5])])
+    calibration, _ = halved(outputs, np.ones((2, 101), dtype=bool))
+    first, second = calibration.of_members(outputs)
+    np.testing.assert_allclose(first, second, atol=1e-12)
+    np.testing.assert_allclose(first[[50, 95]], UNIT.T, atol=1e-12)  # 0 at the median, 1 at the 95th percentile
+
+
+def test_a_member_is_measured_only_by_rows_that_it_has_not_seen():
+    """Of the rows it has seen, the first member says 1000: its median and 95th percentile are those of the others."""
+    ramp = np.linspace(0, 1, 101)
+    rows = np.concatenate([ramp, ramp])
+    unseen = np.arange(202) < 101
+    unseen = np.stack([unseen, ~unseen])
+    outputs = np.stack([np.where(seen, 1000.0, rows)[:, None].repeat(2, 1) for seen in ~unseen])
+    calibration, _ = halved(outputs, unseen)
+    np.testing.assert_allclose(calibration.of_members(outputs)[0, [50, 95]], UNIT.T, atol=1e-12)
+
+
+def test_a_member_that_finds_a_row_odder_by_three_tenths_of_a_unit_counts_e_times_as_much():
+    calibration = replace(on_units(1, members=2), doubt=DOUBT)
+    outputs = np.array([[[1.0, 0.5]], [[1.0, 0.9]]])  # at t = 1/2 the local score has 3/4 of the say: .3 units apart
+    assert np.diff(calibration.of_members(outputs)[:, 0, 1]) == pytest.approx(0.4)
+    weights = np.array([np.e, 1]) / (np.e + 1)
+    np.testing.assert_allclose(calibration.raw(outputs)[0], [1.0, weights @ [0.5, 0.9]], rtol=1e-12)
+
+
+def test_a_row_that_all_members_have_left_unseen_is_scored_as_any_other():
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(4, 300, 2))
+    calibration, as_new = halved(outputs, np.ones((4, 300), dtype=bool))
+    np.testing.assert_array_equal(as_new, calibration.raw(outputs))
+
+
+def test_what_seeing_members_say_of_a_row_does_not_count_for_how_new_rows_would_score():
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(2, 300, 2))
+    unseen = np.stack([np.arange(300) < 150, np.arange(300) >= 150])
+    loud = np.where(unseen[:, :, None], outputs, 50.0)
+    np.testing.assert_array_equal(halved(outputs, unseen)[1], halved(loud, unseen)[1])
+
+
+def test_raw_scores_as_if_new_are_distributed_as_those_of_rows_that_nobody_has_seen():
+    """Six members with noise of their own: rows that three have seen (and know by heart) against rows that none has.
+
+    Both the row's own part and the members' noise are normal; what is drawn in place of those that have seen a row must
+    have the same law. Quantiles of 20,000 rows: five of their deviations, √(q (1 - q) / n) over a normal's density.
+    """
+    rng, n = np.random.default_rng(0), 20_000
+    own = rng.normal(size=(1, n, 1)) * np.ones((6, 1, 2))
+    fresh = own + 0.4 * rng.normal(size=(6, n, 2))
+    unseen = np.stack([np.isin(np.arange(n) % 4, pair) for pair in ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))])
+    outputs = np.where(unseen[:, :, None], fresh, fresh + 3)
+    calibration, as_new = halved(outputs, unseen)
+    expected = calibration.raw(fresh)
+    for level in (0.05, 0.1, 0.5, 0.9):
+        found = (expected < np.quantile(as_new, level, axis=0)).mean(0)
+        np.testing.assert_allclose(found, level, atol=5 * np.sqrt(2 * level * (1 - level) / n) + 0.004)
+
+
+# Units, and how they slope.
+
+
+def test_soft_units_are_0_at_the_median_and_1_at_the_95th_percentile():
+    logit, potential = np.linspace(-4, 4, 1001), np.linspace(0, 10, 1001)
+    calibration = calibrated("soft", np.column_stack([logit, potential])[None])
+    unit = 0.45 * 8, 0.45 * 10
+    raw = np.array([[0.0, 5.0], [-2 * unit[0], 5 - 4 * unit[1]]])
+    np.testing.assert_allclose(calibration.units(raw), [[0, 0], [-2, -4]], atol=1e-12)
+    np.testing.assert_allclose(calibration.mixing.squeeze(calibration.units(raw)), [[0.5, 0.5], [1 / 6, 1 / 10]])
+
+
+@pytest.mark.parametrize("kind", ["soft", "clip"])
+def test_slopes_of_units_are_those_of_finite_differences(kind):
+    rng = np.random.default_rng(0)
+    calibration, raw = calibrated(kind, rng.normal(size=(1, 500, 2))), 2 * rng.normal(size=(400, 2))
+    slopes = calibration.unit_slopes(raw)
+    for score in (0, 1):
+        step = 1e-6 * np.eye(2)[score]
+        numeric = (calibration.units(raw + step) - calibration.units(raw - step)) / 2e-6
+        np.testing.assert_allclose(numeric[:, score], slopes[:, score], atol=1e-8)
+        np.testing.assert_array_equal(numeric[:, 1 - score], 0)  # each unit follows from its own raw score
+
+
+def test_clean_rows_weigh_the_local_head_more_and_do_not_veto_it():
+    outputs = np.random.default_rng(0).normal(size=(1, 100, 2))
+    assert calibrated("soft", outputs).mixing == SOFT
+    assert calibrated("soft", outputs, clean=True).mixing == SOFT_IF_CLEAN
+    assert calibrated("clip", outputs).mixing == LINEAR
+
+
+def test_what_clip_cuts_off_the_softened_calibration_tells_apart():
+    clip = calibrated("clip", outputs_of(np.arange(100.0)))
+    raw = np.array([[0.0, -50.0], [0.0, -60.0]])
+    assert np.ptp(clip.units(raw)[:, 1]) == 0
+    high, low = clip.softened().units(raw)[:, 1]
+    assert high > low
+    assert clip.softened().softened() == clip.softened()
 
 
 def test_a_flat_potential_gives_flat_finite_scores():
     outputs = outputs_of(np.full(20, 2.5))
     for kind in ("soft", "clip"):
-        calibration = Calibration.fit(kind, outputs)
-        local = calibration.heads(calibration.raw(outputs))[:, 1]
-        assert np.isfinite(local).all()
+        calibration = calibrated(kind, outputs)
+        local = calibration.units(calibration.raw(outputs))[:, 1]
+        assert np.isfinite(squeezed(local)).all()
         assert np.ptp(local) == 0
+
+
+# A value.
 
 
 def test_an_unknown_calibration_is_refused():
     with pytest.raises(ValueError, match="calibration must be one of soft, clip, got 'hard'"):
-        Calibration.fit("hard", np.zeros((3, 2)))
+        calibrated("hard", np.zeros((1, 3, 2)))
+
+
+@pytest.mark.parametrize("name", ["potentials", "members", "ends", "halves"])
+def test_quantiles_out_of_order_are_refused_by_name(name):
+    good = on_units(1)
+    with pytest.raises(ValueError, match=f"calibration.{name} must hold a low and a high value"):
+        replace(good, **{name: getattr(good, name)[..., ::-1]})

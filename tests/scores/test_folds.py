@@ -1,78 +1,84 @@
-"""Rows are judged by networks that have not seen them: which those are follows from the rows' content."""
+"""Rows are dealt out at random, so that every one is unseen by somebody who can judge it."""
 
 import numpy as np
 import pytest
 
-from centrality.scores.folds import FOLDS, Folds, Split, dealt, folds_of, hashes, to_be_split
-
-RNG = np.random.default_rng(0)
-Z = RNG.normal(size=(2000, 6))
-EMPTY = to_be_split(FOLDS, (0, 1, 2, 3, 4), Z)
+from centrality.scores.folds import LEFT_OUT, Split, split
 
 
-def test_every_fold_gets_its_share_of_the_rows():
-    sizes = np.bincount(folds_of(hashes(Z, EMPTY.grain), FOLDS))
-    assert (np.abs(sizes - 400) < 5 * np.sqrt(2000 * 0.2 * 0.8)).all()  # five deviations of a binomial
+def parted(n: int, members: int, *, alike: bool = False) -> Split:
+    found = split(n, members, np.random.default_rng(0), alike=alike)
+    assert found is not None
+    return found
 
 
-def test_a_rows_fold_does_not_depend_on_its_company_nor_on_how_it_is_stored():
-    whole = hashes(Z, EMPTY.grain)
-    np.testing.assert_array_equal(hashes(Z[::-1], EMPTY.grain)[::-1], whole)
-    single = hashes(Z.astype(np.float32).astype(float), EMPTY.grain)
-    # A number moves by up to 6e-8 of itself, and changes its step of 2.4e-4 with a chance of about 5e-4 at most.
-    assert np.mean(single != whole) < 6 * 5e-4
+def test_each_of_six_networks_leaves_out_half_of_the_rows_and_each_row_is_unseen_by_three():
+    found = parted(400, 6)
+    unseen = found.unseen(np.arange(400))
+    assert unseen.shape == (6, 400)
+    assert (unseen.sum(1) == 200).all()
+    assert (unseen.sum(0) == 3).all()
+    assert found.apart
 
 
-def test_equal_numbers_in_other_columns_make_another_row():
-    assert len(np.unique(hashes(np.eye(50), 2.0**-12))) == 50
+def test_any_two_rows_of_different_folds_are_unseen_together_by_exactly_one_network():
+    """There are six pairs of four folds, and each network leaves out another: no two say the same of all rows."""
+    assert sorted(LEFT_OUT) == [(a, b) for a in range(4) for b in range(a + 1, 4)]
 
 
-def test_rows_that_are_much_smaller_than_one_are_told_apart_too():
-    tiny = to_be_split(FOLDS, (0,), 1e-9 * Z)
-    assert len(np.unique(hashes(1e-9 * Z, tiny.grain))) == 2000
+def test_networks_come_in_pairs_that_leave_out_opposite_halves():
+    """So that two, or four, have left out every row equally often, too."""
+    for members in (2, 4):
+        assert (parted(100, members).unseen(np.arange(100)).sum(0) == members / 2).all()
 
 
-def test_copies_are_dealt_out_to_one_fold_after_another():
-    own = dealt(hashes(np.repeat(Z[:3], 10, axis=0), EMPTY.grain), FOLDS)
-    for copies in own.reshape(3, 10):
-        assert np.bincount(copies, minlength=FOLDS).tolist() == [2] * FOLDS
+def test_folds_differ_in_size_by_one_row_at_most_and_are_dealt_at_random():
+    own = parted(1003, 6).own
+    assert np.ptp(np.bincount(own)) == 1
+    # Of neighbours a quarter belongs to one fold: within five deviations of a binomial.
+    assert abs((own[1:] == own[:-1]).mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 1002)
 
 
-def test_members_let_those_speak_that_have_not_seen_a_row():
-    split = Split.of([Z[:100], Z[100:]], EMPTY)
-    assert split is not None
-    assert split.judged().tolist() == list(range(2000))
-    outputs = np.tile(np.arange(5.0)[:, None, None], (1, 2000, 3))  # each member says its own number
-    found, folds = split.folds.recognised(hashes(Z, EMPTY.grain))
-    assert len(found) == 2000
-    split.folds.honest(outputs, found, folds)
-    np.testing.assert_array_equal(outputs, np.broadcast_to(folds[None, :, None], outputs.shape))
+def test_more_networks_than_pairs_of_folds_begin_again():
+    left_out = parted(100, 8).left_out
+    assert left_out[6:] == left_out[:2]
 
 
-def test_new_rows_are_not_taken_for_training_rows():
-    split = Split.of([Z], EMPTY)
-    assert split is not None
-    new = RNG.normal(size=(20_000, 6))
-    found, _ = split.folds.recognised(hashes(new, EMPTY.grain))
-    assert len(found) <= 2  # 2,000 of 2³² values are taken: .01 rows are expected
+@pytest.mark.parametrize(
+    ("n", "left_out"),
+    [
+        (4000, 400),  # a tenth
+        (200, 30),  # that would be 20: too few to judge by
+        (50, 15),  # no more than three tenths, whatever is left to judge by
+    ],
+)
+def test_a_network_alone_leaves_out_a_tenth_or_thirty_rows_but_no_more_than_three_tenths(n, left_out):
+    found = parted(n, 1)
+    assert len(found.judged()) == left_out
+    assert not found.apart
 
 
-def test_one_network_alone_leaves_rows_out_and_remembers_none():
-    split = Split.of([Z], to_be_split(10, (0,), Z))
-    assert split is not None
-    assert len(split.folds.known) == 0
-    assert 120 < len(split.judged()) < 280  # a tenth of 2,000, give or take six deviations
-    assert len(split.folds.recognised(hashes(Z, EMPTY.grain))[0]) == 0
+def test_networks_that_share_a_prior_leave_out_the_same_rows():
+    found = parted(1000, 3, alike=True)
+    unseen = found.unseen(found.judged())
+    assert unseen.all()
+    assert len(found.judged()) == 100
+    assert not found.apart
 
 
-@pytest.mark.parametrize("n", [3, 4])
-def test_rows_too_few_to_leave_any_out_are_all_learned_from(n):
-    assert Split.of([Z[:n]], EMPTY) is None
+def test_rows_unseen_by_nobody_are_not_judged():
+    found = Split(np.array([0, 1, 2, 1]), ((1,), (1,)))
+    assert found.judged().tolist() == [1, 3]
 
 
-def test_folds_that_learn_on_know_earlier_rows_still():
-    first = Split.of([Z[:1000]], EMPTY)
-    assert first is not None
-    more = first.folds.knowing(hashes(Z[1000:], EMPTY.grain))
-    assert isinstance(more, Folds)
-    assert len(more.recognised(hashes(Z, EMPTY.grain))[0]) == 2000
+@pytest.mark.parametrize(("n", "members"), [(3, 1), (3, 6), (5, 6)])
+def test_rows_too_few_to_leave_any_out_are_all_learned_from(n, members):
+    """Three rows must be left to learn from; of five, a half of four folds may be three."""
+    assert split(n, members, np.random.default_rng(0), alike=False) is None
+
+
+def test_eight_rows_are_enough_to_be_halved():
+    """Four folds of two: every network learns from four rows and judges four."""
+    found = split(8, 6, np.random.default_rng(0), alike=False)
+    assert found is not None
+    assert (found.unseen(np.arange(8)).sum(1) == 4).all()

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from centrality import blend
-from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing, checked_t, name_at, one_t, squeezed, stretched
+from centrality.scores.mixing import (
+    LINEAR,
+    SOFT,
+    SOFT_IF_CLEAN,
+    checked_t,
+    chord,
+    name_at,
+    one_t,
+    squeezed,
+    stretched,
+)
 
 pytestmark = pytest.mark.numbers
 dial, inside = st.floats(0, 1), st.floats(1e-6, 1 - 1e-6)
@@ -45,12 +55,54 @@ def test_soft_heads_are_mixed_in_units_of_the_upper_half_where_the_local_one_cou
     np.testing.assert_allclose(blend(np.array([[1 / 4, 1 / 8]]), 0.5, SOFT_IF_CLEAN), [0.5 / 3.8])
 
 
+def test_units_are_mixed_as_they_are_where_nothing_is_vetoed():
+    units = np.array([[-9.0, -8.5], [2.0, -3.0]])
+    # At t = 1/2 the local unit counts three times: (-9 - 3 * 8.5) / 4 and (2 - 3 * 3) / 4.
+    np.testing.assert_allclose(SOFT.mixed(units, 0.5), [-8.625, -1.75])
+    np.testing.assert_allclose(SOFT.mixed(units, [0, 0.5, 1]), [[-9, -8.625, -8.5], [2, -1.75, -3]])
+    np.testing.assert_allclose(SOFT.centrality(units, 0.5), [0.5 / 9.625, 0.5 / 2.75])
+
+
 def test_the_global_head_vetoes_a_far_group_however_dense_unless_the_local_one_is_asked_alone():
-    far_but_dense = np.array([[squeezed(np.array(-9.0)), 0.9]])
-    # At most one unit above -9 at t = 1/2: (-9 - 3 * 8) / 4 = -8.25.
-    np.testing.assert_allclose(blend(far_but_dense, 0.5), [0.5 / 9.25])
-    assert blend(far_but_dense, 0.5, Mixing(3.0)) > 0.2
-    np.testing.assert_allclose(blend(far_but_dense, 1), [0.9])
+    far_but_dense = np.array([[-9.0, 1.0]])
+    # At t = 1/2 at most one unit above -9: (-9 - 3 * 8) / 4 = -8.25. At t = 3/4 two: (-9 - 9 * 7) / 10.
+    np.testing.assert_allclose(SOFT.mixed(far_but_dense, [0.0, 0.5, 0.75, 1.0]), [[-9, -8.25, -7.2, 1.0]])
+    assert SOFT.mixed(far_but_dense, 0.5) == SOFT.mixed(far_but_dense, [0.5])[:, 0]
+    assert SOFT_IF_CLEAN.mixed(far_but_dense, 0.5) == pytest.approx(0)  # (-9 + 9 * 1) / 10
+    np.testing.assert_allclose(blend(squeezed(far_but_dense), 0.5), [0.5 / 9.25])
+
+
+@pytest.mark.parametrize("mixing", KINDS)
+@pytest.mark.parametrize("t", [0.0, 0.3, 0.5, 1.0])
+def test_the_weights_of_units_are_derivatives_of_the_mixture(mixing, t):
+    units, step = np.random.default_rng(0).uniform(0, 1, size=(200, 2)) * (1 if mixing is LINEAR else 6), 1e-7
+    numeric = [(mixing.mixed(units + step * unit, t) - mixing.mixed(units, t)) / step for unit in np.eye(2)]
+    np.testing.assert_allclose(mixing.weights(units, t), np.stack(numeric, axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("mixing", KINDS)
+@pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 0.75, 1.0])
+def test_contributions_to_units_become_contributions_to_the_centrality_that_add_up(mixing, t):
+    rng = np.random.default_rng(0)
+    low, high = (0, 1) if mixing is LINEAR else (-4, 2)
+    units, origin = rng.uniform(low, high, size=(2, 50, 2))
+    parts = rng.dirichlet(np.ones(7), size=(50, 2)) * (units - origin)[:, :, None]
+    found = mixing.contributions(parts, units, origin, t)
+    np.testing.assert_allclose(found.sum(1), mixing.centrality(units, t) - mixing.centrality(origin, t), atol=1e-12)
+    # Each row's are its mixed parts times one factor.
+    weights = mixing.weights(units, t)
+    factors = found / (weights[:, :1] * parts[:, 0] + weights[:, 1:] * parts[:, 1])
+    np.testing.assert_allclose(factors, factors[:, :1].repeat(7, 1), rtol=1e-6)
+
+
+def test_where_a_row_is_as_central_as_its_origin_contributions_have_the_slope_for_a_factor():
+    """Column one raises the mixture by 1, column two lowers it by as much: at m = -1 squeezing has the slope 1/8."""
+    parts, units = np.array([[[1.0, -1.0], [1.0, -1.0]]]), np.array([[-1.0, -1.0]])
+    np.testing.assert_allclose(SOFT.contributions(parts, units, units, 0.5), [[0.125, -0.125]], rtol=1e-5)
+
+
+def test_a_chord_is_the_difference_over_the_difference():
+    np.testing.assert_allclose(chord(np.square, np.array([1.0, 2.0]), np.array([3.0, 2.0])), [4, 4], rtol=1e-9)
 
 
 @given(st.floats(-1e12, 50))

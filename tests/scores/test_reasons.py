@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from centrality import Chain, load, model_file, tables
+from centrality import Chain, load, tables
 from centrality.cli import main
 from centrality.representations import Series, Table
 from centrality.scores.reasons import Reason, Reasons, plain, signed
@@ -140,19 +140,6 @@ def test_a_ranking_says_why_the_peripheral_rows_are(made, capsys):
     worst = json.loads(capsys.readouterr().out)["peripheral"][0]
     assert worst["reasons"][0]["feature"] == "weight, kg"
     assert worst["holds"]["weight, kg"] == worst["reasons"][0]["value"] == 250
-
-
-def test_models_that_cannot_say_why_still_score_and_rank(made, tmp_path, capsys):
-    folder, model, _ = made
-    header, arrays = model.parts()
-    arrays.pop("typical")
-    model_file.write(tmp_path / "old.safetensors", header, arrays)
-    data = str(folder / "rows.csv")
-    assert main(["rank", str(tmp_path / "old.safetensors"), data, "--top", "2"]) == 0
-    assert "↳" not in capsys.readouterr().out
-    assert main(["score", str(tmp_path / "old.safetensors"), data, "-o", str(tmp_path / "s.csv"), "--explain"]) == 2
-    assert "cannot be explained by columns" in capsys.readouterr().err
-    assert not (tmp_path / "s.csv").exists()
 
 
 def test_windows_of_a_series_have_no_reasons_for_single_moments(tmp_path, capsys):

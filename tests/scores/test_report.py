@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from centrality import FUSE, load, model_file
+from centrality import FUSE, load
 from centrality.cli import main
 from centrality.scores.report import Report, examine
 from tests.conftest import quick
@@ -122,18 +122,6 @@ def test_the_report_travels_with_the_file_and_is_plain_data(blob, tmp_path, caps
     assert json.loads(json.dumps(asdict(model.report()))) == asdict(model.report())
     assert main(["inspect", str(path)]) == 0
     assert str(model.report()) in capsys.readouterr().out
-
-
-def test_a_file_without_a_report_can_be_loaded_and_says_so(blob, tmp_path, capsys):
-    path = tmp_path / "m.safetensors"
-    quick().fit(blob).save(path)
-    header, arrays = model_file.read(path)
-    del header["report"], header["format"]
-    model_file.write(path, header, arrays)
-    with pytest.raises(ValueError, match="before there were reports: fit it again"):
-        load(path).report()
-    assert main(["inspect", str(path)]) == 0
-    load(path).save(path)  # and can be written again
 
 
 def test_the_page_escapes_what_a_column_is_called(blob):

@@ -23,7 +23,7 @@ def test_an_ensemble_is_as_many_networks_that_agree_and_saves_like_one(blob, cha
 
 def test_a_single_network_has_no_standard_error(blob):
     fitted = quick(ensemble=1).fit(blob)
-    with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=5\)"):
+    with pytest.raises(ValueError, match=r"needs an ensemble of at least 2, this model has 1: FUSE\(ensemble=6\)"):
         fitted.standard_error(blob)
 
 

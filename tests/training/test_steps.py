@@ -27,11 +27,11 @@ def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
     assert FUSE.as_in_paper("synthetic", max_steps=11).fit(blob).history_["step"][-1] == 11
 
 
-def test_clean_data_has_a_larger_budget(blob, monkeypatch):
-    monkeypatch.setattr("centrality.training.plan.STEPS", 20)
-    monkeypatch.setattr("centrality.training.plan.STEPS_WHEN_CLEAN", 40)
-    steps = [quick(max_steps=None, novelty=clean).fit(blob).history_["step"][-1] for clean in (False, True)]
-    assert steps == [20, 40]
+def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(blob, monkeypatch):
+    for name, steps in {"STEPS": 20, "STEPS_OF_EACH": 15, "STEPS_WHEN_CLEAN": 40}.items():
+        monkeypatch.setattr(f"centrality.training.plan.{name}", steps)
+    kinds = ({"ensemble": 1}, {}, {"novelty": True})
+    assert [quick(max_steps=None, **kind).fit(blob).history_["step"][-1] for kind in kinds] == [20, 15, 40]
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

@@ -35,7 +35,10 @@ class Field:
     reach: float  # the distance, in scaled units, within which units do most of what they do
 
     def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
-        """Return what each column contributes to both units; where they are rugged, a row's way is cut finer."""
+        """Return what each column contributes to both units; where they are rugged, a row's way is cut finer.
+
+        Contributions add up to the change of the units within TOLERANCE; `adding_up` shares out the rest.
+        """
         parts, change = self._walk(start, rows, STEPS[0])
         for steps in STEPS[1:]:
             off = np.abs(parts.sum(2) - change) > TOLERANCE * (1 + np.abs(change))
@@ -45,7 +48,7 @@ class Field:
             size = max(1, POINTS // (steps + 1))
             for some in np.split(poor, range(size, len(poor), size)):
                 parts[some], change[some] = self._walk(start[some], rows[some], steps)
-        return adding_up(parts, change)
+        return parts
 
     def _walk(self, start: Floats, rows: Floats, steps: int) -> tuple[Matrix, Matrix]:
         """Return contributions, and the change of the units they should add up to, by the trapezoid rule."""

@@ -21,7 +21,7 @@ from centrality._estimator import CheckedRows
 from centrality._optional import optional
 from centrality._values import Value
 from centrality.model.blocks import block_by_block, in_blocks
-from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field
+from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, adding_up
 from centrality.model.replay import Memory
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
@@ -176,11 +176,13 @@ class Fitted(Value):
         Without a baseline, a row's own is the typical point next to it.
         """  # (n, 2, p)
         points = self.typical if baseline is None else baseline
-        starts, found = self.scaling.scaled(points), self._field()
+        starts, origins, found = self.scaling.scaled(points), self.units(points), self._field()
 
         def work(block: CheckedRows) -> Matrix:
             z = self.scaling.scaled(dense(block))
-            return found.contributions(starts[nearest(starts, z)].astype(np.float32), z.astype(np.float32))
+            at = nearest(starts, z)
+            parts = found.contributions(starts[at].astype(np.float32), z.astype(np.float32))
+            return adding_up(parts, self.units(block) - origins[at])
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 

@@ -266,12 +266,14 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        return self.fitted_.training_scores.compare(self.heads(X))
+        heads = self.heads(X)  # first: it says so if the model is not fitted
+        return self.fitted_.training_scores.compare(heads)
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
         window = None if window is None else whole_number("window", window)
-        return compare_windows(self.fitted_.training_scores, self.heads(X), window)
+        heads = self.heads(X)  # first: it says so if the model is not fitted
+        return compare_windows(self.fitted_.training_scores, heads, window)
 
     # Why.
 

@@ -28,10 +28,10 @@ def _facts(model: Any, fitted: Any) -> str:
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
     about = model.about().get("representation")
     lines |= {"represented by": about} if about else {}
-    with suppress(InputError):  # an old file knows it only at the t of its fit
+    with suppress(InputError):  # a second pass sets it only at the t of its fit
         lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"
     inliers = (
-        "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.heads):,}"
+        "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.units):,}"
     )
     lines["calibration rows"] = inliers
     warnings = [] if report is None else report.warnings

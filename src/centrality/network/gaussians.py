@@ -6,16 +6,17 @@ and among many small groups of rows its units blur what each group has to say. W
 blurred by its noise, log Σ wᵢ N(z; cᵢ, vᵢ + η²), and the network learns the difference.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.network.groups import k_means
 from centrality.network.network import Weights
 
 SAMPLE, SAMPLE_VALUES = 10_000, 1 << 22  # rows looked at, and values of theirs
-CENTRES, ROWS_EACH = 512, 3  # at most so many, and at least so many rows for each
+CENTRES, ROWS_EACH = 512, 3  # at most so many, and no more than one for so many rows
+FEWEST_OWNED = 5  # rows that a centre is the mean of, at least: a model file must not tell what a single row was
 VALUES = 1 << 19  # at most, of all centres together: the wider the rows, the fewer centres
 SHRINKAGE = 2  # a centre's variance counts as much as that of all centres once it has so many rows
 ROUNDING = 2.0**-19  # of |centre|²: distances in float32 cannot tell a smaller variance from none
@@ -45,21 +46,28 @@ def fit_mixture(z: NDArray[np.float32], scales: Sequence[float], rng: np.random.
 
 
 def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return k-means centres, and to which of them each row belongs.
+    """Return centres, each the mean of at least FEWEST_OWNED rows, and to which of them each row belongs.
 
-    They begin far apart (k-means++), so that a few rows far from all others have a centre too: else the prior would be
-    wildly wrong about them, and the network would have to spend its capacity on correcting that.
+    K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else
+    the prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
     """
-    from sklearn.cluster import KMeans, kmeans_plusplus  # here: scoring does not need it
+    from sklearn.cluster import kmeans_plusplus  # here: scoring does not need it
 
     n, p = z.shape
     wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
     seed = int(rng.integers(2**31))
     start, _ = kmeans_plusplus(z, wanted, random_state=seed, n_local_trials=1)  # more trials: not better, but slower
-    means = KMeans(wanted, init=start, n_init=1, max_iter=10, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # duplicates: fewer will do
-        _, owner = np.unique(means.fit(z).labels_, return_inverse=True)
+    _, owner = np.unique(k_means(z, wanted, seed, rounds=10, start=start)[1], return_inverse=True)
+    return _centres(z.astype(np.float64), owner), owner
+
+
+def _centres(z: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each group's rows; where they are fewer than FEWEST_OWNED, with the rows next to them."""
     counts = np.bincount(owner)
-    sums = np.stack([np.bincount(owner, column) for column in z.T.astype(np.float64)], axis=1)
-    return sums / counts[:, None], owner
+    centres = np.stack([np.bincount(owner, column) for column in z.T], axis=1) / counts[:, None]
+    for small in np.flatnonzero(counts < FEWEST_OWNED):
+        away = z - centres[small]
+        distance = np.einsum("ij,ij->i", away, away)
+        distance[owner == small] = -1.0  # its own rows come first
+        centres[small] = z[np.argsort(distance, kind="stable")[:FEWEST_OWNED]].mean(0)
+    return centres

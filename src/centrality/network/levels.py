@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from centrality.engine import engine
+from centrality.network.groups import k_means
 from centrality.network.network import Network
 from centrality.network.scorer import EngineScorer, features_of
 
@@ -35,13 +36,14 @@ def closed(
 ) -> Network:
     """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen."""
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
+    scorer = EngineScorer(network, engine())
     for member, seen in enumerate(learned):
         unseen = np.setdiff1d(np.arange(len(z)), seen)
         regions = min(REGIONS, len(unseen) // ROWS_EACH)
         if regions < 2:
             return network
         some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
-        off = density(z[some], z[other], np.asarray(scales)) - _potentials(network, member, z[other])  # (n, k)
+        off = density(z[some], z[other], np.asarray(scales)) - scorer(z[other])[member, :, 1:]  # (n, k)
         region = _regions(z[some], z[other], regions, rng)
         change, shift = _smallest_change(features_of(network, member)(z[other]), _wanted(off, region))
         weight[member] += change
@@ -51,10 +53,6 @@ def closed(
 
 def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return np.sort(rng.permutation(rows)[: min(most, max(VALUES // width, 200))])
-
-
-def _potentials(network: Network, member: int, z: NDArray[np.float32]) -> Matrix:  # (n, k)
-    return np.asarray(EngineScorer(network, engine())(z)[member, :, 1:])
 
 
 def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
@@ -96,7 +94,7 @@ def _regions(
     seen: NDArray[np.float32], rows: NDArray[np.float32], count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
     """Return the region of each row: that of the nearest k-means centre of the seen rows; none is empty."""
-    from sklearn.cluster import KMeans
+    from scipy.spatial.distance import cdist
 
-    means = KMeans(min(count, len(seen)), n_init=1, max_iter=20, random_state=int(rng.integers(2**31))).fit(seen)
-    return np.asarray(np.unique(means.predict(rows), return_inverse=True)[1])
+    centres, _ = k_means(seen, min(count, len(seen)), int(rng.integers(2**31)), rounds=20)
+    return np.asarray(np.unique(cdist(rows, centres).argmin(1), return_inverse=True)[1])

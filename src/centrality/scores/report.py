@@ -111,9 +111,9 @@ class Report:
         if self.by_heart > BY_HEART:
             found.append(
                 "The networks find rows that they were trained on much more typical than other rows (by "
-                f"{self.by_heart:.1f} times the distance from the median row to the most central ones). Scores and "
-                "thresholds are not affected: each training row is judged by networks that have not seen it. Only an "
-                "ONNX file cannot do that: use it for new rows."
+                f"{self.by_heart:.1f} times the distance from the median row to the most central ones). In a row's "
+                "score those count more that have not seen it, so that little of this is left. More rows, fewer "
+                "columns or fewer steps help further."
             )
         if self.saturated > 0.2:
             found.append(
