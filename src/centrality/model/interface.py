@@ -26,7 +26,7 @@ from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.network.scaling import dense
 from centrality.scores import conformal
-from centrality.scores.drift import Drift
+from centrality.scores.drift import Drift, Names
 from centrality.scores.drift_windows import DriftReport, compare_windows
 from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
@@ -258,13 +258,30 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return self._scored(X, lambda rows: self.fitted_.units(rows))
 
     def drift(self, X: ModelRows) -> Drift:
-        """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        return self.fitted_.training_scores.compare(self.heads(X))
+        """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
+
+        The `p_value` is one for all of it; `changes()` names what changed, and in which direction.
+        """
+        return self._drift_report(X, None).whole
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
-        window = None if window is None else whole_number("window", window)
-        return compare_windows(self.fitted_.training_scores, self.heads(X), window)
+        return self._drift_report(X, None if window is None else whole_number("window", window))
+
+    def _drift_report(self, X: ModelRows, window: int | None) -> DriftReport:
+        check_is_fitted(self)
+        rows = self.vectors(X)
+        heads = over_vectors(rows, self.fitted_.heads)
+        return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=self.names_of_vectors())
+
+    def names_of_vectors(self) -> Names:
+        """Say what the numbers of a vector are called: by the feature they stand for, where that has a name."""
+        if (features := self.features()) is None:
+            return Names([f"number {j} of the vector" for j in range(self.fitted_.width)], [True] * self.fitted_.width)
+        if features.owner is None:
+            return Names(features.names, [True] * len(features.names))
+        alone = np.bincount(features.owner, minlength=len(features.names)) == 1
+        return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])
 
     # Why.
 

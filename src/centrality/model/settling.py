@@ -88,7 +88,7 @@ def settled(
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
         inliers=None if trained.split is None else Inliers.of(new),
-        training_scores=TrainingScores.of(fixed.mixing.squeeze(new)),
+        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.unlimited(raw)[:, 1], field, trained.scaling
         ),
