@@ -25,6 +25,7 @@ from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
+COPIES = 2  # of a row that a network has seen: a new row like it is judged alike, one copy more is not noticed
 HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 
@@ -65,6 +66,8 @@ def settled(
     _require_finite(outputs)
     unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
     apart = trained.split is not None and trained.split.apart
+    if apart:
+        unseen |= trained.split.copies_seen(_marks(X), judged) >= COPIES
     fixed, as_new = Calibration.fit(
         calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open
     )
@@ -93,6 +96,12 @@ def settled(
             seen, fixed.mixing.mixed(own, float(t)), fixed.unlimited(raw)[:, 1], field, trained.scaling
         ),
     )
+
+
+def _marks(X: CheckedRows) -> Matrix:  # (n,)
+    """Return a number for each row that equal rows share, and others all but surely do not."""
+    weights = np.random.default_rng(0).normal(size=X.shape[1])
+    return np.asarray(X @ weights if not isinstance(X, np.ndarray) else (X * weights).sum(1), dtype=np.float64)
 
 
 def _require_finite(outputs: Matrix) -> None:

@@ -3,7 +3,7 @@
 Three kinds of tests share the level asked for equally, and within a kind Holm's rule adjusts for there being many:
 
 heads    The scores of each head, against quantiles of what new rows would score: Kolmogorov and Smirnov's test, and an
-         exact count of the rows that are odder than all but 1% of the training rows. Sees new groups and broken rows.
+         exact count of the rows that are odder than all but 0.5% of the training rows. Sees new groups and broken rows.
 columns  Each column by itself (`drift_columns.py`). Sees shifts that leave rows as typical as they were.
 pairs    The rank correlation of each pair of columns, where they are not too many.
 
@@ -23,7 +23,7 @@ from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality._values import Value
 from centrality.scores.drift_columns import (
-    SEVERAL,
+    MANY,
     TAIL,
     ColumnDrift,
     PairDrift,
@@ -34,6 +34,7 @@ from centrality.scores.drift_columns import (
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
+BLUR = 0.05  # how far a head is off where what new rows would score can only be guessed: no gap is narrower
 NAMED = 5  # changes named in words
 
 
@@ -53,15 +54,15 @@ class HeadDrift:
     statistic: float
     p_value: float
     effect: float  # -1: every new row is less central than every training row; 0: neither; 1: the reverse
-    odd: float  # share of the new rows that are odder than all but about 1% of the training rows
+    odd: float  # share of the new rows that are odder than all but about 0.5% of the training rows
 
     def matters(self, effect: float) -> bool:
         """Say whether the change is large: of all rows, or of the number of odd ones."""
-        return abs(self.effect) >= effect or self.odd >= SEVERAL * TAIL
+        return abs(self.effect) >= effect or self.odd >= MANY
 
     def __str__(self) -> str:
-        if self.odd >= SEVERAL * TAIL and abs(self.effect) < EFFECT:
-            return f"{self.odd:.1%} of the rows have a {self.name} centrality that {TAIL:.0%} of the training rows have"
+        if self.odd >= MANY and abs(self.effect) < EFFECT:
+            return f"{self.odd:.1%} of the rows have a {self.name} centrality that {TAIL:.1%} of the training rows have"
         way = "less" if self.effect < 0 else "more"
         return f"rows are {way} central ({self.name}, effect {self.effect:+.2f})"
 
@@ -218,9 +219,9 @@ class TrainingScores(Value):
         bounds = [np.interp(TAIL, levels, kept) for kept in self.quantiles]
         heads = heads[~np.isnan(heads).any(1)]
         for name, odd in zip(("global", "local"), (heads < bounds).sum(0), strict=True):
-            if odd > SEVERAL * TAIL * len(heads) and binom.sf(odd - 1, len(heads), TAIL) < ALPHA:
+            if odd > MANY * len(heads) and binom.sf(odd - 1, len(heads), TAIL) < ALPHA:
                 warnings.warn(
-                    f"{odd / len(heads):.1%} of the calibration rows have a {name} centrality that only {TAIL:.0%} of "
+                    f"{odd / len(heads):.1%} of the calibration rows have a {name} centrality that only {TAIL:.1%} of "
                     "the training rows fall below: are there outliers among them? They would hide others. Remove "
                     "them, or state how many there may be: calibrate(X, contamination=0.05).",
                     stacklevel=3,
@@ -229,12 +230,12 @@ class TrainingScores(Value):
 
     def _head(self, name: str, kept: NDArray[np.float64], new: NDArray[np.float64]) -> HeadDrift:
         new = np.sort(new)
-        below, upto = _distribution(kept, new)  # of the training rows: P(X < x) and P(X <= x)
-        m = len(new)
+        m, (below, upto) = len(new), _distribution(kept, new)  # of the training rows: P(X < x) and P(X <= x)
+        less, most = _distribution(kept, new - BLUR)[0], _distribution(kept, new + BLUR)[1]
         # Equal values are one step of the distribution: compare before the first and after the last of them.
         after = np.searchsorted(new, new, side="right") / m
         before = np.searchsorted(new, new, side="left") / m
-        gap = float(max(np.abs(after - upto).max(), np.abs(below - before).max()))
+        gap = float(max((after - most).max(), (less - before).max(), 0.0))
         bound = np.interp(TAIL, np.linspace(0, 1, len(kept)), kept)
         odd = int(np.searchsorted(new, bound))
         p = min(gap_p_value(gap, self.rows, m), more_beyond(odd, m, int(TAIL * (self.rows - 1)) + 1, self.rows))

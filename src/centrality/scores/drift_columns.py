@@ -20,12 +20,13 @@ from centrality._checks import InputError
 from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality._values import Value
 
-TAIL = 0.01  # the share of the training rows beyond the outermost value kept, on either side
+TAIL = 0.005  # the share of the training rows beyond the outermost value kept, on either side
 VALUES, MOST_VALUES = 51, 1 << 20  # values kept of a column, and of all columns; 11 of a column at least
 SHARED = 5  # rows that must share a value if it is to be kept as it is
 ROWS = 20_000  # training rows looked at
 PAIRED = 64  # columns of which pairs are compared, at most
-SEVERAL = 3.0  # how many times as many rows beyond an outermost value matter
+VARIES = 0.08  # the least variance of ranks: 1/3 without ties, 0.09 where a tenth of the rows differ from the rest
+MANY = 0.03  # so many rows beyond an outermost value matter, six times as many as before
 
 Matrix = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ Matrix = NDArray[np.float64]
 class ColumnDrift:
     """Hold one column's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
 
-    `below` and `above` are the shares of new rows beyond values that about 1% of the training rows lie beyond.
+    `below` and `above` are the shares of new rows beyond values that about 0.5% of the training rows lie beyond.
     """
 
     name: str
@@ -47,14 +48,14 @@ class ColumnDrift:
 
     def matters(self, effect: float) -> bool:
         """Say whether the change is large: of the whole column, or of what lies beyond its usual ends."""
-        return max(abs(self.effect), self.statistic) >= effect or max(self.below, self.above) >= SEVERAL * TAIL
+        return max(abs(self.effect), self.statistic) >= effect or max(self.below, self.above) >= MANY
 
     def __str__(self) -> str:
         if not self.direction:
             return f"{self.name} differs"
         if abs(self.effect) >= 0.5 * self.statistic:
             return f"{self.name} is {'higher' if self.effect > 0 else 'lower'} (effect {self.effect:+.2f})"
-        if max(self.below, self.above) >= SEVERAL * TAIL:
+        if max(self.below, self.above) >= MANY:
             share, side = max((self.below, "low"), (self.above, "high"))
             return f"{self.name} is unusually {side} in {share:.0%} of the rows"
         return f"{self.name} is spread otherwise (gap {self.statistic:.2f})"
@@ -152,12 +153,19 @@ class TrainingColumns(Value):
         mean = u.T @ u / len(u)
         return mean, np.maximum(np.square(u).T @ np.square(u) / len(u) - np.square(mean), 0.0)
 
+    def _paired(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the pairs of columns whose ranks vary enough: of columns all but constant, a mean product is noise."""
+        first, second = np.triu_indices(len(self.products), 1)
+        varies = np.diag(self.products) >= VARIES
+        both = varies[first] & varies[second]
+        return first[both], second[both]
+
     def _pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
         from scipy.stats import t
 
         n, m = self.rows, rows.shape[0]
         now, spread = self._products(rows)
-        first, second = np.triu_indices(len(now), 1)
+        first, second = self._paired()
         change = (now - self.products)[first, second]
         # One variance for both, as the null says: a sample in which nothing varies does not count as certain.
         pooled = (n * self.spreads + m * spread)[first, second] / (n + m)
