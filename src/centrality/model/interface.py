@@ -171,14 +171,15 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
+    def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
         They replace those that `fit` left out of training; without X, these stay. Of more than 20,000 rows, evenly
         spaced ones are kept. Outliers among them make p-values too large, so that fewer outliers are found. If you know
         that at most a share `contamination` of them are outliers, that share, the least central ones, is left out: for
         a new inlier, P(p <= a) is then at most a + contamination, and `detect` keeps its rate only if those left out
-        are the outliers. Otherwise it calls, on average, up to that share of the inliers more.
+        are the outliers. Otherwise it calls, on average, up to that share of the inliers more. With "auto", as right
+        after `fit`, a group of them is left out that lies apart from the rest, if there is one.
         """
         units = None if X is None else self._units(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)

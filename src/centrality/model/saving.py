@@ -108,7 +108,7 @@ def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
     if "conformal.inliers" not in arrays:
         return None
     units = _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
-    return Inliers(units, float(header["contamination_of_inliers"]))
+    return Inliers(units, header["contamination_of_inliers"])
 
 
 def _scaling(arrays: Arrays, p: int) -> Scaling:

@@ -90,7 +90,7 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if trained.split is None else Inliers.of(new),
+        inliers=None if trained.split is None else Inliers.of(new, "auto"),
         training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.unlimited(raw)[:, 1], field, trained.scaling
@@ -158,7 +158,7 @@ def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
             "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
             "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
         )
-    return fitted.calibrated(fitted.units(held))
+    return fitted.calibrated(fitted.units(held), "auto")
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
