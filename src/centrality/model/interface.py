@@ -18,14 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._checks import InputError, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
+from centrality.model.correcting import corrections
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted
 from centrality.model.framed import frames_when_asked
 from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
-from centrality.model.reading import Features, FeatureValues, Reading
+from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
 from centrality.network.scaling import dense
 from centrality.scores import conformal
+from centrality.scores.corrections import Corrections
 from centrality.scores.drift import Drift, Names
 from centrality.scores.drift_windows import DriftReport, compare_windows
 from centrality.scores.mixing import checked_t, one_t
@@ -263,26 +265,18 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
         The `p_value` is one for all of it; `changes()` names what changed, and in which direction.
         """
-        return self._drift_report(X, None).whole
+        return self.drift_report(X).whole
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
-        return self._drift_report(X, None if window is None else whole_number("window", window))
-
-    def _drift_report(self, X: ModelRows, window: int | None) -> DriftReport:
         check_is_fitted(self)
-        rows = self.vectors(X)
+        window, rows = None if window is None else whole_number("window", window), self.vectors(X)
         heads = over_vectors(rows, self.fitted_.heads)
         return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=self.names_of_vectors())
 
     def names_of_vectors(self) -> Names:
-        """Say what the numbers of a vector are called: by the feature they stand for, where that has a name."""
-        if (features := self.features()) is None:
-            return Names([f"number {j} of the vector" for j in range(self.fitted_.width)], [True] * self.fitted_.width)
-        if features.owner is None:
-            return Names(features.names, [True] * len(features.names))
-        alone = np.bincount(features.owner, minlength=len(features.names)) == 1
-        return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])
+        """Say what the numbers of a vector are called, for reports."""
+        return names_of_vectors(self.features(), self.fitted_.width)
 
     # Why.
 
@@ -374,6 +368,22 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+
+    def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
+        """Say for each odd row which fewest features, changed toward the nearest typical point, make it odd no longer.
+
+        A row is odd where `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
+        so on; numbers move only as far as they must. Print the result, or take it row by row.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> model = FUSE(random_state=0, max_steps=200).fit(X)
+        >>> model.smallest_correction([[0.1, 9.0, -0.2]])[0].columns
+        ('x1',)
+        """
+        check_is_fitted(self)
+        return corrections(self, X, self._features_with_names(), one_t(self._dial(t)))
 
     # How the model came about, and where it goes.
 

@@ -15,7 +15,7 @@ from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
 from centrality.model.typical import typical_points
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling
+from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import scorer_for
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
@@ -66,11 +66,9 @@ def settled(
     _require_finite(outputs)
     unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
     apart = trained.split is not None and trained.split.apart
-    if apart:
+    if trained.split is not None and apart:
         unseen |= trained.split.copies_seen(_marks(X), judged) >= COPIES
-    fixed, as_new = Calibration.fit(
-        calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open
-    )
+    fixed, as_new = Calibration.fit(calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
@@ -101,7 +99,9 @@ def settled(
 def _marks(X: CheckedRows) -> Matrix:  # (n,)
     """Return a number for each row that equal rows share, and others all but surely do not."""
     weights = np.random.default_rng(0).normal(size=X.shape[1])
-    return np.asarray(X @ weights if not isinstance(X, np.ndarray) else (X * weights).sum(1), dtype=np.float64)
+    size = rows_per_block(X.shape[1])
+    blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
+    return np.concatenate([block.sum(1) for block in blocks])
 
 
 def _require_finite(outputs: Matrix) -> None:
@@ -167,5 +167,7 @@ def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
     alike = replace(fitted.calibration, doubt=0.0)  # all members together, whether they have seen the rows or not
-    units = [each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)]
+    units = [
+        each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)
+    ]
     return float(np.median(units[0][:, 1] - units[1][:, 1]))

@@ -15,8 +15,8 @@ nothing, so nobody is given it.
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Of them
 only a group is left out that lies apart from the rest (`lying_apart`): more rows far out than the tail of the others can
-explain, if that gets no heavier than its beginning. Of clean rows none is left out, all but once in a hundred fits, so
-that what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
+explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is
+left out, so that what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
 import warnings
@@ -35,7 +35,7 @@ from centrality.scores.mixing import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
-APART_LEVEL, APART_LEAST, APART_RANKS = 0.01, 3, 100  # chance of a false group; its least size; sizes tried
+APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
 Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
@@ -88,10 +88,10 @@ class Inliers(Value):
 def lying_apart(scores: Scores) -> int:
     """Return how many of these scores, in rising order, are a group of outliers at their low end: often none.
 
-    Let d be the distance below the median. Of unimodal data, log d rises the more slowly with -log(share of rows beyond
-    d) the farther out; where it begins, between the lowest quarter and the lowest 8%, it rises by `weight`. So of the j
-    rows from d_j on, a share of at most (d_i / d_j)^(-1 / weight) lies beyond d_i; i rows or more of them are a group apart if
-    Chernoff's bound gives that a chance below one in a hundred, over all i and j.
+    Let d be the distance below the median. In the tails of one group of rows, log d rises the more slowly with
+    -log(share of rows beyond d) the farther out; from the lowest quarter to the lowest 8% it rises by `weight`. So of
+    the j rows from d_j on, a share of at most (d_i / d_j)^(-1 / weight) lies beyond d_i. If i of them do, they are a
+    group apart where Chernoff's bound gives that a chance below one in twenty, over all i and j.
 
     >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
     >>> lying_apart(np.sort(inliers)), lying_apart(np.sort(np.concatenate([inliers, outliers])))
@@ -102,8 +102,7 @@ def lying_apart(scores: Scores) -> int:
     most = int(TAIL_TO * n)
     if most <= APART_LEAST or start <= 0 or end <= start:
         return 0
-    blur = 1 + 1 / np.sqrt((TAIL_FROM - TAIL_TO) * n)  # a deviation of what so many rows tell
-    weight = blur * np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
+    weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
     sizes = np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp)
     sizes = np.unique(np.searchsorted(scores, scores[sizes - 1], side="right"))  # rows of equal score stay together
     i, j = (sizes[k] for k in np.triu_indices(len(sizes), 1))

@@ -200,16 +200,19 @@ class TrainingScores(Value):
 
         Rows without a score are left out.
         """
-        known = ~np.isnan(heads).any(1)
-        if known.sum() < 2:
-            raise InputError(f"Drift needs at least 2 new rows, got {known.sum()}.")
-        pairs = zip(("global", "local"), self.quantiles, heads[known].T, strict=True)
-        found = [self._head(name, kept, new) for name, kept, new in pairs]
+        known = np.flatnonzero(~np.isnan(heads).any(1))
+        if len(known) < 2:
+            raise InputError(f"Drift needs at least 2 new rows, got {len(known)}.")
+        of_global, of_local = (
+            self._head(name, kept, new)
+            for name, kept, new in zip(("global", "local"), self.quantiles, heads[known].T, strict=True)
+        )
         if rows is None or self.columns is None:
-            return Drift(int(known.sum()), *found)
+            return Drift(len(known), of_global, of_local)
         names = Names.numbered(rows.shape[1]) if names is None else names
-        rows = rows if known.all() else rows[known]
-        return Drift(int(known.sum()), *found, *self.columns.compare(rows, names.of_columns, names.directions))
+        rows = rows if len(known) == len(heads) else rows[known]
+        columns, pairs = self.columns.compare(rows, names.of_columns, names.directions)
+        return Drift(len(known), of_global, of_local, columns, pairs)
 
     def warn_of_odd(self, heads: NDArray[np.float64]) -> None:  # (m, 2)
         """Warn if more of these calibration rows are odd than of the training rows, beyond chance."""

@@ -114,16 +114,16 @@ class TrainingColumns(Value):
     ) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
         """Compare each column of new rows, and each pair of them, with the training rows."""
         each: list[ColumnDrift] = []
-        for at, block in ColumnBlocks(rows, MOST_VALUES):
+        for _, block in ColumnBlocks(rows, MOST_VALUES):
             for values in block.T:
                 j = len(each)
-                each.append(self._column(j, values, names[j], directions[j]))
+                each.append(self._column(j, values, names[j], direction=directions[j]))
         return tuple(each), self._pairs(rows, names) if len(self.products) > 1 else ()
 
-    def _column(self, j: int, x: Matrix, name: str, direction: bool) -> ColumnDrift:
+    def _column(self, j: int, x: Matrix, name: str, *, direction: bool) -> ColumnDrift:
         x, n, m = np.sort(x), self.rows, len(x)
         values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
-        new_below, new_upto = (np.searchsorted(x, values, side=side) / m for side in ("left", "right"))  # type: ignore[call-overload]
+        new_below, new_upto = (np.searchsorted(x, values, side=side) / m for side in ("left", "right"))
         gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
         ends = (new_below[0], below[0]), (1 - new_upto[-1], 1 - upto[-1])
         p = min(gap_p_value(gap, n, m), *(more_beyond(round(new * m), m, round(old * n), n) for new, old in ends))
@@ -194,7 +194,8 @@ def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
 
 def _correlations(products: Matrix) -> Matrix:
     size = np.sqrt(np.diag(products))
-    return np.divide(products, np.outer(size, size), out=np.zeros_like(products), where=np.outer(size, size) > 0)
+    sizes = np.outer(size, size)
+    return np.asarray(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0))
 
 
 def gap_p_value(gap: float, n: int, m: int) -> float:
