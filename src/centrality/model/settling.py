@@ -25,7 +25,7 @@ from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
-COPIES = 2  # of a row that a network has seen: a new row like it is judged alike, one copy more is not noticed
+COPIES = 3  # of a row: networks have seen most of them, as they have where a new row is like them
 HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 
@@ -66,8 +66,8 @@ def settled(
     _require_finite(outputs)
     unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
     apart = trained.split is not None and trained.split.apart
-    if trained.split is not None and apart:
-        unseen |= trained.split.copies_seen(_marks(X), judged) >= COPIES
+    if apart:
+        unseen |= (_copies(X) >= COPIES)[judged]
     fixed, as_new = Calibration.fit(calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
@@ -96,12 +96,13 @@ def settled(
     )
 
 
-def _marks(X: CheckedRows) -> Matrix:  # (n,)
-    """Return a number for each row that equal rows share, and others all but surely do not."""
-    weights = np.random.default_rng(0).normal(size=X.shape[1])
-    size = rows_per_block(X.shape[1])
+def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
+    """Count the rows that equal each row, itself included: by a sum that others all but surely do not share."""
+    weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
     blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
-    return np.concatenate([block.sum(1) for block in blocks])
+    marks = np.concatenate([block.sum(1) for block in blocks])
+    _, same, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    return np.asarray(counts[same])
 
 
 def _require_finite(outputs: Matrix) -> None:

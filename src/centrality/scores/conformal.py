@@ -14,9 +14,9 @@ average, than the rule allows. A p-value of e + (1 - e) p would keep every promi
 nothing, so nobody is given it.
 
 Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Of them
-only a group is left out that lies apart from the rest (`lying_apart`): more rows far out than the tail of the others can
-explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is
-left out, so that what holds for clean rows holds as before. Outliers that form no such group stay, and hide others.
+only a group is left out that lies apart from the rest (`lying_apart`): more rows far out than the tail of the others
+can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that what holds
+for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
 import warnings
@@ -97,10 +97,11 @@ def lying_apart(scores: Scores) -> int:
     >>> lying_apart(np.sort(inliers)), lying_apart(np.sort(np.concatenate([inliers, outliers])))
     (0, 40)
     """
-    n, median = len(scores), np.median(scores)
+    if (most := int(TAIL_TO * len(scores))) <= APART_LEAST:
+        return 0
+    median = np.median(scores)
     start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
-    most = int(TAIL_TO * n)
-    if most <= APART_LEAST or start <= 0 or end <= start:
+    if start <= 0 or end <= start:
         return 0
     weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
     sizes = np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp)

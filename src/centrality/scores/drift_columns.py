@@ -53,11 +53,11 @@ class ColumnDrift:
     def __str__(self) -> str:
         if not self.direction:
             return f"{self.name} differs"
+        share, side = max((self.below, "low"), (self.above, "high"))
+        if share >= MANY and abs(self.effect) < 2.5 * share:  # what lies beyond explains about all of the effect
+            return f"{self.name} is unusually {side} in {share:.0%} of the rows"
         if abs(self.effect) >= 0.5 * self.statistic:
             return f"{self.name} is {'higher' if self.effect > 0 else 'lower'} (effect {self.effect:+.2f})"
-        if max(self.below, self.above) >= MANY:
-            share, side = max((self.below, "low"), (self.above, "high"))
-            return f"{self.name} is unusually {side} in {share:.0%} of the rows"
         return f"{self.name} is spread otherwise (gap {self.statistic:.2f})"
 
 

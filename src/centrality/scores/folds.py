@@ -32,15 +32,6 @@ class Split:
         """Say which networks have not seen which of these rows."""
         return np.stack([np.isin(self.own[rows], folds) for folds in self.left_out])
 
-    def copies_seen(self, marks: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.int64]:  # (members, rows)
-        """Count the other rows with the same mark that each network has seen, for each of these rows."""
-        same = np.unique(marks, return_inverse=True)[1]
-        counts = np.zeros((same.max() + 1, self.own.max() + 1), dtype=np.int64)
-        np.add.at(counts, (same, self.own), 1)
-        own = self.own[rows]
-        learned = (np.setdiff1d(np.arange(counts.shape[1]), folds) for folds in self.left_out)
-        return np.stack([counts[same[rows]][:, folds].sum(1) - np.isin(own, folds) for folds in learned])
-
     def judged(self) -> NDArray[np.intp]:
         """Return the numbers of the rows that some network has not seen."""
         return np.flatnonzero(np.isin(self.own, sorted({fold for folds in self.left_out for fold in folds})))
