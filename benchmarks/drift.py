@@ -96,11 +96,10 @@ def main() -> None:
     fits = parser.parse_args().fits
     rows: list[dict[str, object]] = []
     for n in (300, 2000):
+        rows += changed(n, fits)
         for name in AT_REST:
             rows.append(at_rest(name, n, fits))
-            print(rows[-1], flush=True)
-        rows += changed(n, fits)
-        save("drift", rows)
+            save("drift", rows)
 
 
 if __name__ == "__main__":

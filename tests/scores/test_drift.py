@@ -82,7 +82,7 @@ def test_a_few_rows_odder_than_all_training_rows_are_noticed_although_most_have_
     assert found.global_head.odd >= 0.05
     assert abs(found.effect) < 0.147
     assert found.detected()
-    assert "of the rows have a global centrality" in str(found.changes()[0])
+    assert "centrality that 0.5% of the training rows have" in str(found.changes()[0])
 
 
 def test_what_changed_is_named_with_its_direction(blob):

@@ -25,7 +25,7 @@ from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
-COPIES = 3  # of a row: networks have seen most of them, as they have where a new row is like them
+COPIES = 4  # of a row: networks have seen most of them, as they have where a new row is like them
 HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 

@@ -34,7 +34,7 @@ from centrality.scores.drift_columns import (
 
 KEPT = 1001  # quantiles kept of each head: the distribution is known to 0.001, in 16 kB
 ALPHA, EFFECT = 0.001, 0.147  # what `detected` calls drift; 0.147 is where Cliff's delta is usually called small
-BLUR = 0.05  # how far a head is off where what new rows would score can only be guessed: no gap is narrower
+BLUR = 0.08  # how far a head is off where what new rows would score can only be guessed: no gap is narrower
 NAMED = 5  # changes named in words
 
 
