@@ -93,14 +93,14 @@ def test_what_changed_is_named_with_its_direction(blob):
     assert "length is higher" in str(model.drift(new.assign(length=new["length"] + 1)))
     assert "width is lower" in str(model.drift(new.assign(width=new["width"] - 1)))
     tied = model.drift(new.assign(width=0.9 * new["length"] + 0.44 * new["width"]))
-    assert [str(change) for change in tied.changes()][0].startswith("length and width correlate by +0.")
+    assert str(tied.changes()[0]).startswith("length and width correlate by +0.")
     assert tied.detected()
 
 
 def test_the_p_value_is_that_of_the_three_kinds_of_tests_together():
     rng = np.random.default_rng(5)
     rows, heads = rng.normal(size=(500, 3)), rng.uniform(size=(500, 2))
-    found = TrainingScores.of(heads, rows).compare(heads, rows + [0.0, 0.25, 0.0])
+    found = TrainingScores.of(heads, rows).compare(heads, rows + np.array([0.0, 0.25, 0.0]))
     smallest = found.columns[1].p_value
     assert smallest == min(column.p_value for column in found.columns)
     assert found.p_value == pytest.approx(3 * 3 * smallest)  # three kinds, three columns

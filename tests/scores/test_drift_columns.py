@@ -46,7 +46,7 @@ def test_the_gap_is_that_of_the_two_samples_up_to_the_share_between_two_values_k
 
 def test_the_effect_has_the_sign_and_size_of_the_shift():
     rng = np.random.default_rng(2)
-    old, new = rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)) + [1.0, -1.0]
+    old, new = rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)) + np.array([1.0, -1.0])
     up, down = compared(old, new)[0]
     # P(N(1, 1) > N(0, 1)) - P(<) = 2 Phi(1 / sqrt 2) - 1 = .52, known here within four deviations of .02.
     assert up.effect == pytest.approx(0.52, abs=0.08)

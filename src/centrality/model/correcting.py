@@ -73,22 +73,20 @@ def smallest_change(score: Score, row: Matrix, goal: Matrix, owner: NDArray[np.i
         fewer = [other for other in chosen if other != group]
         if score(_moved(row, goal, owner, fewer)[None])[0] >= bound:
             chosen = fewer
-    return Change(_no_farther(score, row, goal, owner, chosen, bound), tuple(chosen), enough=True)
+    short = np.isin(owner, [group for group in chosen if (owner == group).sum() == 1])
+    moved = _no_farther(score, row, _moved(row, goal, owner, chosen), short, bound)
+    return Change(moved, tuple(chosen), enough=True)
 
 
 def _moved(row: Matrix, goal: Matrix, owner: NDArray[np.intp], groups: list[int]) -> Matrix:
     return np.where(np.isin(owner, groups), goal, row)
 
 
-def _no_farther(
-    score: Score, row: Matrix, goal: Matrix, owner: NDArray[np.intp], chosen: list[int], bound: float
-) -> Matrix:
+def _no_farther(score: Score, row: Matrix, moved: Matrix, short: NDArray[np.bool_], bound: float) -> Matrix:
     """Halve the way of those that are one number each, as often as that is still enough; codes move as a whole."""
-    alone = [group for group in chosen if (owner == group).sum() == 1]
-    moved, short = _moved(row, goal, owner, chosen), np.isin(owner, alone)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
-        tried = np.where(short, row + share * (goal - row), moved)
+        tried = np.where(short, row + share * (moved - row), moved)
         low, high = (low, share) if score(tried[None])[0] >= bound else (share, high)
-    return np.where(short, row + high * (goal - row), moved) if high < 1 else moved
+    return np.where(short, row + high * (moved - row), moved) if high < 1 else moved
