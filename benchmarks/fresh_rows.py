@@ -1,9 +1,8 @@
-"""Do thresholds, p-values and drift hold on rows that the model has not seen? And are odd cases seen as odd?
+"""Do thresholds and p-values hold on rows that the model has not seen? And are odd cases seen as odd?
 
-    python -m benchmarks.fresh_rows [--only called,drift,...]   about a quarter of an hour of one thread; needs data
+    python -m benchmarks.fresh_rows [--only called,region,...]   about a quarter of an hour of one thread; needs data
 
 called       Share of fresh inliers that `predict` calls outliers, asked for 10%, and for 1% with `novelty`.
-drift        P(p <= .05) of `drift` on fresh rows of the same kind, and on rows shifted by half a deviation.
 region       Share of fresh rows inside `central_region(mass=0.9)` of the training rows.
 p_values     P(p <= a) on fresh rows, right after `fit`.
 discoveries  `detect(fdr=0.1)` right after `fit`: share of false discoveries, and of outliers found.
@@ -30,7 +29,7 @@ FRESH = 2000  # rows of known distributions that a model is tried on
 GAUSSIAN = ((200, 30), (300, 5), (300, 100), (1000, 10))
 REAL = ("Ionosphere", "Pima", "letter", "cardio")
 DRAWS, DRAWS_OF_NOVELTY = 5, 3
-FITS, SAMPLES = 6, 20  # of drift: models, and fresh samples for each
+FITS = 6  # models of p_values
 Halves = Callable[[int], tuple[np.ndarray, np.ndarray]]  # of a seed: rows to learn from, fresh rows
 
 
@@ -91,30 +90,6 @@ def called() -> None:
 def error(values: list[float]) -> float:
     """The standard error of a mean of independent values."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
-
-
-def drift() -> None:
-    """Alarms at p <= .05; those of one model's samples hang together, so the error is that over models."""
-    rows: list[dict[str, object]] = []
-    for n, p in ((300, 5), (200, 30), (300, 100)):
-        rows.append(alarms(n, p, FITS, "none", np.zeros(p)))
-    for words, columns in (("+.5 in all columns", 5), ("+.5 in one column", 1)):
-        rows.append(alarms(2000, 5, 3, words, 0.5 * (np.arange(5) < columns)))
-    save("fresh_rows_drift", rows)
-
-
-def alarms(n: int, p: int, fits: int, words: str, shift: np.ndarray) -> dict[str, object]:
-    shares, reported = [], []
-    for seed in range(fits):
-        rng = np.random.default_rng([seed, n, p])
-        model = FUSE(random_state=seed).fit(rng.normal(size=(n, p)))
-        found = [model.drift(rng.normal(size=(n, p)) + shift) for _ in range(SAMPLES)]
-        shares.append(float(np.mean([each.p_value <= 0.05 for each in found])))
-        reported.append(float(np.mean([each.detected() for each in found])))
-    row: dict[str, object] = {"rows": n, "columns": p, "shift": words, "fits": fits, "samples": SAMPLES}
-    row |= {"P(p <= .05)": float(np.mean(shares)), "se": error(shares), "detected": float(np.mean(reported))}
-    print(row, flush=True)
-    return row
 
 
 def region() -> None:
@@ -188,7 +163,6 @@ def dirt() -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "called": called,
-    "drift": drift,
     "region": region,
     "p_values": p_values,
     "discoveries": discoveries,

@@ -29,6 +29,22 @@ def test_a_share_that_was_asked_for_is_that_of_the_training_rows(share):
     assert np.mean(called) == pytest.approx(share, abs=1 / 150)
 
 
+@pytest.mark.slow
+def test_over_20_fits_a_tenth_of_fresh_rows_is_called_outliers():
+    """One fit's threshold is a quantile of 150 rows, off by .024; the mean over 20 fits by .0055: three of these."""
+    called = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        fitted = FUSE(random_state=seed, hidden=(64, 64), max_steps=300).fit(rng.normal(size=(150, 20)))
+        called.append(np.mean(fitted.predict(rng.normal(size=(2000, 20))) == -1))
+    assert np.mean(called) == pytest.approx(0.1, abs=3 * np.sqrt(0.09 / 150 / 20))
+
+
+def test_a_tenth_of_fresh_rows_is_called_outliers_and_not_half_as_in_sample(model):
+    fresh = np.random.default_rng(1).normal(size=(2000, 20))
+    assert 0.1 / 2 < np.mean(model.predict(fresh) == -1) < 0.1 * 2
+
+
 def test_right_after_a_fit_p_values_of_fresh_rows_are_close_to_uniform(model):
     p = model.p_values(np.random.default_rng(2).normal(size=(2000, 20)))
     for level in (0.05, 0.1, 0.2, 0.5):

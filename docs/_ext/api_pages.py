@@ -20,14 +20,18 @@ MODULES = {
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",
+    "centrality.scores.corrections": "What `smallest_correction` returns.",
     "centrality.scores.drift": "What `drift` returns.",
+    "centrality.scores.drift_columns": "What `drift` says of columns.",
     "centrality.scores.drift_windows": "What `drift_report` returns.",
     "centrality.scores.reasons": "What `reasons` returns.",
     "centrality.scores.report": "What `report` returns.",
 }
 # Of these modules, users meet only what methods return.
 RETURNED = {
+    "centrality.scores.corrections": ["Correction", "Corrections"],
     "centrality.scores.drift": ["Drift", "HeadDrift"],
+    "centrality.scores.drift_columns": ["ColumnDrift", "PairDrift"],
     "centrality.scores.drift_windows": ["DriftReport", "Window"],
     "centrality.scores.reasons": ["Reasons", "Reason"],
     "centrality.scores.report": ["Report"],

@@ -1,20 +1,13 @@
 """Drift, window by window: adjusted p-values, and what is said about them."""
 
 import numpy as np
-import pytest
 
 from centrality.scores.drift import TrainingScores
-from centrality.scores.drift_windows import FEWEST, compare_windows, holm
+from centrality.scores.drift_windows import FEWEST, compare_windows
 
 
 def uniform(rows: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(size=(rows, 2))
-
-
-def test_holm_multiplies_the_smallest_by_the_number_of_tests_and_never_goes_down_again():
-    assert holm([0.5, 0.01, 0.02]) == pytest.approx([0.5, 0.03, 0.04])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 def test_rows_that_have_not_changed_raise_no_alarm_in_any_of_twenty_windows():
@@ -44,3 +37,14 @@ def test_without_windows_only_the_whole_is_compared():
     report = compare_windows(TrainingScores.of(uniform(500, 0)), uniform(100, 1), None)
     assert report.windows == []
     assert "Windows" not in str(report)
+
+
+def test_a_window_names_the_column_that_changed_in_it_though_rows_are_as_central_as_before():
+    rng = np.random.default_rng(3)
+    old, rows = rng.normal(size=(2000, 2)), rng.normal(size=(600, 2))
+    rows[300:, 1] += 1
+    report = compare_windows(TrainingScores.of(uniform(2000, 0), old), uniform(600, 1), 300, rows=rows)
+    assert [window.changed for window in report.windows] == [False, True]
+    assert "by their scores and columns" in str(report)
+    assert "rows 300 to 599" in str(report)
+    assert "x1 is higher" in str(report)

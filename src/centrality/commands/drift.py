@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from centrality.model.interface import CentralityModel
     from centrality.scores.drift import TrainingScores
     from centrality.scores.drift_windows import DriftReport
     from centrality.tables.unreadable import Unreadable
 
-    Compared = tuple[TrainingScores, NDArray[np.float64], Unreadable]
+    Rows = NDArray[np.float64]
+    Compared = tuple[CentralityModel, TrainingScores, Rows, Rows | None, Unreadable]
 
 HELP = "has the data changed? Compare rows with those a model was fitted on, or new data with old"
 WINDOWS = 20  # about so many, if the user does not say how long they are
@@ -31,6 +33,7 @@ class Result(TypedDict):
     rows: int
     p_value: float
     effect: float
+    changes: list[str]  # what changed, in words, the clearest first
     windows: list[dict[str, Any]]
     text: str
     figure: NotRequired[str]
@@ -66,6 +69,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": report.whole.rows,
         "p_value": report.whole.p_value,
         "effect": report.whole.effect,
+        "changes": [str(change) for change in report.whole.changes()],
         "windows": [
             {"first": w.first, "last": w.last, "effect": w.drift.effect, "p_value": w.p_value, "changed": w.changed}
             for w in report.windows
@@ -89,25 +93,27 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable
     from centrality.scores.drift_windows import compare_windows
 
     if Path(arguments.old).suffix == ".safetensors":
-        training, heads, unreadable = _against_model(arguments)
+        model, training, heads, rows, unreadable = _against_model(arguments)
         reference = f"training rows of {arguments.old}"
     else:
-        training, heads, unreadable = _against_data(arguments)
+        model, training, heads, rows, unreadable = _against_data(arguments)
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
-    return compare_windows(training, heads, window if window < len(heads) else None, reference), unreadable
+    window = window if window < len(heads) else None
+    names = model.names_of_vectors()
+    return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
 
 
 def _against_model(arguments: argparse.Namespace) -> "Compared":
-    """Return what the model remembers of its training rows, the heads of the new rows, and what is not readable."""
+    """Return what the model remembers of its training rows, the new rows and their heads, and what is not readable."""
     from centrality import tables
-    from centrality.scoring.bulk import units_of
+    from centrality.scoring.bulk import units_and_rows
 
     arguments.model = Path(arguments.old)
     model = load_model(arguments)
     with tables.open_rows(arguments.new) as source:
-        units, unreadable = units_of(model, source, progress=shows_progress(arguments))
-    return model.fitted_.training_scores, model.mixing_.squeeze(units), unreadable
+        units, rows, unreadable = units_and_rows(model, source, progress=shows_progress(arguments))
+    return model, model.fitted_.training_scores, model.mixing_.squeeze(units), rows, unreadable
 
 
 def _against_data(arguments: argparse.Namespace) -> "Compared":
@@ -144,7 +150,9 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     unreadable = adapter.report()
     vectors[[row.tobytes() in seen for row in vectors]] = np.nan
     heads = over_vectors(vectors, model.fitted_.heads)
-    return TrainingScores.of(model.heads(old.take(order[half:]))), heads, unreadable
+    rest = Adapter(model, old.column_names).vectors(old.take(order[half:]))
+    known = dense(rest)[~np.isnan(dense(rest)).any(1)]
+    return model, TrainingScores.of(model.fitted_.heads(known), known), heads, vectors, unreadable
 
 
 def _only_numbers(table: Any) -> bool:

@@ -2,13 +2,16 @@
 
 import argparse
 import warnings
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, model_and_data, one_number
 from centrality.commands._display import aligned, paint
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.people import number, share
+
+if TYPE_CHECKING:
+    from centrality.scores.corrections import Correction
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
 
@@ -64,15 +67,22 @@ def run(arguments: argparse.Namespace) -> Result:
             warnings.warn(note, DataNote, stacklevel=2)
     at_points = model.fitted_.centrality(model.fitted_.typical, t)
     points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
+    changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,
         "rows": [
-            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons}
-            for row, score, h, point, reasons in zip(
-                rows, found.scores, heads.tolist(), points, found.as_plain(), strict=True
+            {"row": row, "centrality": score, "global": h[0], "local": h[1], "typical_point": point, "reasons": reasons,
+             "correction": correction}
+            for row, score, h, point, reasons, correction in zip(
+                rows, found.scores, heads.tolist(), points, found.as_plain(), changes, strict=True
             )
         ],
-    }
+    }  # fmt: skip
+
+
+def _in_a_line(change: "Correction") -> str:
+    """Return the smallest correction in words, without the number of the row."""
+    return str(change).partition(": ")[2]
 
 
 def show(result: Result) -> str:
@@ -89,6 +99,8 @@ def show(result: Result) -> str:
             lines += aligned(["  column", "here", "typical", "contribution"], body, left=(0,))
         else:
             lines.append("  no column lowers it by more than 0.005")
+        if row["correction"] != "not odd":
+            lines.append(f"  smallest correction: {row['correction']}")
         lines.append("")
     text = (
         "All contributions of a row add up to its centrality minus that of the typical point next to it, "

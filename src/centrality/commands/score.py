@@ -92,7 +92,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
 
     watch = None
     if arguments.watch_drift:
-        watch = Watch(model.fitted_.training_scores, arguments.drift_window, _warn)
+        watch = Watch(model.fitted_.training_scores, arguments.drift_window, _warn, model.names_of_vectors())
     if arguments.p_values:
         model.calibration_heads()  # if there are none, say so before the work
     ts, asked = arguments.t or [model.t], arguments

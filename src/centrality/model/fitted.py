@@ -225,10 +225,10 @@ class Fitted(Value):
 
     # What the scores of calibration and training rows say about new ones.
 
-    def calibrated(self, units: Matrix | None, contamination: float = 0.0) -> Fitted:
+    def calibrated(self, units: Matrix | None, contamination: float | str = 0.0) -> Fitted:
         """Return this model with these units of fresh rows, or those it has, as the measure for p-values."""
         units = self.calibration_rows().units if units is None else units
-        return replace(self, inliers=conformal.Inliers.of(units, contamination))
+        return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
 
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order

@@ -18,15 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 from centrality._checks import InputError, generator, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
+from centrality.model.correcting import corrections
 from centrality.model.explanations import grouped, kinds
 from centrality.model.fitted import Fitted
 from centrality.model.framed import frames_when_asked
 from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
-from centrality.model.reading import Features, FeatureValues, Reading
+from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
 from centrality.network.scaling import dense
 from centrality.scores import conformal
-from centrality.scores.drift import Drift
+from centrality.scores.corrections import Corrections
+from centrality.scores.drift import Drift, Names
 from centrality.scores.drift_windows import DriftReport, compare_windows
 from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
@@ -178,12 +180,13 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     # Outliers at a stated error rate.
 
-    def calibrate(self, X: ModelRows | None = None, *, contamination: float = 0.0) -> Self:
+    def calibrate(self, X: ModelRows | None = None, *, contamination: float | str = 0.0) -> Self:
         """Let `p_values` and `detect` compare with these rows: inliers that the model was not trained on.
 
         They replace those that `fit` left out; without X, these stay. Of over 20,000, evenly spaced ones are kept.
         Outliers among them make p-values too large: fewer are found. If you say that at most a share `contamination` of
         them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
+        With "auto", as right after `fit`, a group of them is left out that lies apart from the rest, if there is one.
         """
         vectors = None if X is None else self.vectors(X)  # first: it says so if the model is not fitted
         check_is_fitted(self)
@@ -265,15 +268,22 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return self._scored(X, lambda rows: self.fitted_.units(rows))
 
     def drift(self, X: ModelRows) -> Drift:
-        """Test whether these rows score as the training rows did: a p-value and an effect size for each head."""
-        heads = self.heads(X)  # first: it says so if the model is not fitted
-        return self.fitted_.training_scores.compare(heads)
+        """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
+
+        The `p_value` is one for all of it; `changes()` names what changed, and in which direction.
+        """
+        return self.drift_report(X).whole
 
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
-        window = None if window is None else whole_number("window", window)
-        heads = self.heads(X)  # first: it says so if the model is not fitted
-        return compare_windows(self.fitted_.training_scores, heads, window)
+        check_is_fitted(self)
+        window, rows = None if window is None else whole_number("window", window), self.vectors(X)
+        heads = over_vectors(rows, self.fitted_.heads)
+        return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=self.names_of_vectors())
+
+    def names_of_vectors(self) -> Names:
+        """Say what the numbers of a vector are called, for reports."""
+        return names_of_vectors(self.features(), self.fitted_.width)
 
     # Why.
 
@@ -365,6 +375,22 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
         return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+
+    def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
+        """Say for each odd row which fewest features, changed toward the nearest typical point, make it odd no longer.
+
+        A row is odd where `predict` says so: its score at t lies below the offset. One feature is tried, then two, and
+        so on; numbers move only as far as they must. Print the result, or take it row by row.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> model = FUSE(random_state=0, max_steps=200).fit(X)
+        >>> model.smallest_correction([[0.1, 9.0, -0.2]])[0].columns
+        ('x1',)
+        """
+        check_is_fitted(self)
+        return corrections(self, X, self._features_with_names(), one_t(self._dial(t)))
 
     # How the model came about, and where it goes.
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality.scores.drift import Names
 from centrality.tables.unreadable import MOST
 
 FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
@@ -31,3 +32,13 @@ class Features:
 
     names: list[str]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
+
+
+def names_of_vectors(features: Features | None, width: int) -> Names:
+    """Say what the numbers of a vector are called: by the feature they stand for, where that has a name."""
+    if features is None:
+        return Names([f"number {j} of the vector" for j in range(width)], [True] * width)
+    if features.owner is None:
+        return Names(features.names, [True] * width)
+    alone = np.bincount(features.owner, minlength=len(features.names)) == 1
+    return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])

@@ -16,16 +16,21 @@ from centrality.network.scaling import Scaling
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
+from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import Mixing
 from centrality.scores.report import Report
 
+COLUMNS = ("values", "below", "upto", "products", "spreads")  # of the training rows
 QUANTILES = ("potentials", "members", "ends", "halves")  # of a calibration
 
 
 def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
     arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
+    columns = fitted.training_scores.columns
+    assert columns is not None  # a fit always knows its rows
     arrays |= {
+        **{f"columns.{name}": getattr(columns, name) for name in COLUMNS},
         **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None},
         **{f"calibration.{name}": getattr(fitted.calibration, name) for name in QUANTILES},
         "typical": fitted.typical,
@@ -49,6 +54,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "offset_at_t": fitted.offset_at_t,
         "rows_seen": fitted.replay.seen,
         "training_rows": fitted.training_scores.rows,
+        "rows_of_columns": columns.rows,
         "report": None if fitted.report is None else asdict(fitted.report),
         "history": {k: [None if np.isnan(x) else x for x in v] for k, v in fitted.history.items()},
     }
@@ -75,7 +81,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         replay=Memory(None, None, int(header["rows_seen"])),
         names=None if names is None else tuple(names),
         inliers=_inliers(header, arrays),
-        training_scores=_training_scores(header, arrays),
+        training_scores=_training_scores(header, arrays, p),
         typical=_shaped(arrays, "typical", (max(len(arrays["typical"]), 1), p)),
         report=Report(**header["report"]),
         offset_at_t=float(header["offset_at_t"]),
@@ -109,7 +115,7 @@ def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
     if "conformal.inliers" not in arrays:
         return None
     units = _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
-    return Inliers(units, float(header["contamination_of_inliers"]))
+    return Inliers(units, header["contamination_of_inliers"])
 
 
 def _scaling(arrays: Arrays, p: int) -> Scaling:
@@ -122,10 +128,17 @@ def _scaling(arrays: Arrays, p: int) -> Scaling:
     return Scaling(center, weight, heavy, shift, gain, shrink)
 
 
-def _training_scores(header: Header, arrays: Arrays) -> TrainingScores:
-    """Return what the model remembers of its training scores."""
+def _training_scores(header: Header, arrays: Arrays, p: int) -> TrainingScores:
+    """Return what the model remembers of its training rows: their scores and columns."""
     k = arrays["training.quantiles"].shape[-1]
-    return TrainingScores(_shaped(arrays, "training.quantiles", (2, k)), int(header["training_rows"]))
+    values, q = max(len(arrays["columns.values"]), 1), min(len(arrays["columns.products"]), p)
+    shapes = dict.fromkeys(COLUMNS[:3], (values, p)) | dict.fromkeys(COLUMNS[3:], (q, q))
+    columns = {name: _shaped(arrays, f"columns.{name}", shape) for name, shape in shapes.items()}
+    return TrainingScores(
+        _shaped(arrays, "training.quantiles", (2, k)),
+        int(header["training_rows"]),
+        TrainingColumns(**columns, rows=int(header["rows_of_columns"])),
+    )
 
 
 def _shaped(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from centrality.model.replay import Memory
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.network import Network
-from centrality.network.scaling import Scaling
+from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
@@ -25,6 +25,7 @@ from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
+COPIES = 4  # of a row: networks have seen most of them, as they have where a new row is like them
 HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
 
 
@@ -65,6 +66,8 @@ def settled(
     _require_finite(outputs)
     unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
     apart = trained.split is not None and trained.split.apart
+    if apart:
+        unseen |= (_copies(X) >= COPIES)[judged]
     fixed, as_new = Calibration.fit(calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
@@ -85,12 +88,21 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if trained.split is None else Inliers.of(new),
-        training_scores=TrainingScores.of(fixed.mixing.squeeze(new)),
+        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing),
+        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
         ),
     )
+
+
+def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
+    """Count the rows that equal each row, itself included: by a sum that others all but surely do not share."""
+    weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
+    blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
+    marks = np.concatenate([block.sum(1) for block in blocks])
+    _, same, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    return np.asarray(counts[same])
 
 
 def _require_finite(outputs: Matrix) -> None:
@@ -147,7 +159,7 @@ def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
             "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
             "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
         )
-    return fitted.calibrated(fitted.units(held))
+    return fitted.calibrated(fitted.units(held), "auto")
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:

@@ -12,6 +12,11 @@ share e of them are outliers, the e least central ones can be left out (`Inliers
 a + e (1 - a), and a if those left out were the outliers. So of n inliers in question, at most e n more are called, on
 average, than the rule allows. A p-value of e + (1 - e) p would keep every promise, and never be below e: it finds
 nothing, so nobody is given it.
+
+Right after `fit` the calibration rows are training rows, and nobody has said how many of those are outliers. Of them
+only a group is left out that lies apart from the rest (`lying_apart`): more rows far out than the tail of the others
+can explain, if that gets no heavier than its beginning. Of clean rows hardly ever one is left out, so that what holds
+for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
 import warnings
@@ -28,6 +33,8 @@ from centrality._values import Value
 from centrality.scores.mixing import Mixing
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
+TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
+APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
 Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
@@ -41,11 +48,17 @@ class Inliers(Value):
     contamination: float = 0.0
 
     @classmethod
-    def of(cls, units: NDArray[np.float64], contamination: float = 0.0) -> Self:
-        """Keep evenly spaced ones of these units; rows without any are left out."""
-        if contamination:
-            _share("contamination", contamination)
-        return cls(evenly_spaced(units[~np.isnan(units).any(1)]), contamination)
+    def of(cls, units: NDArray[np.float64], contamination: float | str, mixing: Mixing) -> Self:
+        """Keep evenly spaced ones of these units; rows without any are left out.
+
+        With "auto", so is a group of them that lies apart from the rest at t = 1/2, at the low end: outliers.
+        """
+        units = evenly_spaced(units[~np.isnan(units).any(1)])
+        if contamination == "auto":
+            scores = mixing.mixed(units, 0.5)
+            order = np.argsort(scores, kind="stable")
+            return cls(units[np.sort(order[lying_apart(scores[order]) :])])
+        return cls(units, _share("contamination", contamination) if contamination else 0.0)
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
         """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
@@ -55,6 +68,39 @@ class Inliers(Value):
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
         """Return a quantile of each unit of the inliers among them."""
         return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
+
+
+def lying_apart(scores: Scores) -> int:
+    """Return how many of these scores, in rising order, are a group of outliers at their low end: often none.
+
+    Let d be the distance below the median. In the tails of one group of rows, log d rises the more slowly with
+    -log(share of rows beyond d) the farther out; from the lowest quarter to the lowest 8% it rises by `weight`. So of
+    the j rows from d_j on, a share of at most (d_i / d_j)^(-1 / weight) lies beyond d_i. If i of them do, they are a
+    group apart where Chernoff's bound gives that a chance below one in twenty, over all i and j.
+
+    >>> inliers, outliers = np.random.default_rng(0).normal(size=1000), np.linspace(-30, -20, 40)
+    >>> lying_apart(np.sort(inliers)), lying_apart(np.sort(np.concatenate([inliers, outliers])))
+    (0, 40)
+    """
+    if (most := int(TAIL_TO * len(scores))) <= APART_LEAST:
+        return 0
+    median = np.median(scores)
+    start, end = median - np.quantile(scores, [TAIL_FROM, TAIL_TO])
+    if start <= 0 or end <= start:
+        return 0
+    weight = np.log(end / start) / np.log(TAIL_FROM / TAIL_TO)
+    sizes = np.geomspace(APART_LEAST, most, APART_RANKS).round().astype(np.intp)
+    sizes = np.unique(np.searchsorted(scores, scores[sizes - 1], side="right"))  # rows of equal score stay together
+    i, j = (sizes[k] for k in np.triu_indices(len(sizes), 1))
+    if not len(i):
+        return 0
+    distance = median - scores
+    expected = np.minimum((distance[i - 1] / distance[j - 1]) ** (-1 / weight), 1 - 1e-9)
+    seen = i / j
+    chance = -j * (seen * np.log(seen / expected) + (1 - seen) * np.log((1 - seen) / (1 - expected)))
+    chance[seen <= expected] = 0.0
+    best = int(chance.argmin())
+    return int(i[best]) if chance[best] + np.log(len(sizes)) <= np.log(APART_LEVEL) else 0
 
 
 def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = None) -> Scores:

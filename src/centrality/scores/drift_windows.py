@@ -11,7 +11,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.scores.drift import ALPHA, EFFECT, Drift, TrainingScores
+from centrality._estimator import CheckedRows
+from centrality.scores.drift import ALPHA, Drift, HeadDrift, Names, TrainingScores, holm
 
 FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
 IN_ORDER = (
@@ -42,7 +43,7 @@ class Window:
     @property
     def changed(self) -> bool:
         """Say whether the window differs beyond chance, and by enough to matter."""
-        return self.p_value <= ALPHA and abs(self.drift.effect) >= EFFECT
+        return self.p_value <= ALPHA and self.drift.detected()
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class DriftReport:
 
     def __str__(self) -> str:
         compared = (
-            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their scores."
+            f"Compared: {self.whole.rows:,} new rows with {self.reference_rows:,} {self.reference}, by their scores"
+            f"{' and columns.' if self.whole.columns else '.'}"
         )
         lines = [compared, f"All rows:  {verdict(self.whole, changed=self.whole.detected())}"]
         if self.windows:
@@ -78,7 +80,7 @@ class DriftReport:
             size = max(window.last - window.first + 1 for window in self.windows)
             lines.append(f"Windows:   {len(changed)} of {len(self.windows)} windows of {size:,} rows differ")
             lines += [
-                f"  rows {window.first:,} to {window.last:,}: {effects(window.drift)}, "
+                f"  rows {window.first:,} to {window.last:,}: {_with_words(effects(window.drift), window.drift)}, "
                 f"adjusted p {small(window.p_value)}"
                 for window in changed
             ]
@@ -92,45 +94,46 @@ class DriftReport:
 
 
 def compare_windows(
-    training: TrainingScores, heads: NDArray[np.float64], window: int | None, reference: str = "training rows"
+    training: TrainingScores,
+    heads: NDArray[np.float64],
+    window: int | None,
+    reference: str = "training rows",
+    *,
+    rows: CheckedRows | None = None,
+    names: Names | None = None,
 ) -> DriftReport:
-    """Compare the heads of new rows, (m, 2), with those of the training rows: all together, and window by window.
+    """Compare new rows, by their heads (m, 2) and their columns, with the training rows: all, and window by window.
 
     >>> old, new = np.random.default_rng(0).uniform(size=(2, 500, 2))
     >>> compare_windows(TrainingScores.of(old), new, 100).changed
     False
     """
-    whole = training.compare(heads)
+
+    def compared(first: int, end: int) -> Drift:
+        return training.compare(heads[first:end], None if rows is None else rows[first:end], names)
+
     parts: list[tuple[int, int]] = []
     if window is not None:
         starts = range(0, len(heads), window)
         parts = [(s, min(s + window, len(heads))) for s in starts if min(s + window, len(heads)) - s >= FEWEST]
     known = [(a, b) for a, b in parts if (~np.isnan(heads[a:b]).any(1)).sum() >= FEWEST]
-    drifts = [training.compare(heads[a:b]) for a, b in known]
+    drifts = [compared(a, b) for a, b in known]
     adjusted = holm([drift.p_value for drift in drifts])
     windows = [Window(a, b - 1, drift, p) for (a, b), drift, p in zip(known, drifts, adjusted, strict=True)]
-    return DriftReport(whole, windows, training.rows, reference)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values: calling those below a wrong even once has a chance of at most a.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return [float(value) for value in adjusted]
+    return DriftReport(compared(0, len(heads)), windows, training.rows, reference)
 
 
 def verdict(drift: Drift, *, changed: bool) -> str:
     """Say in words what was found."""
-    way = "less" if drift.effect < 0 else "more"
-    said = f"changed: new rows are {way} central" if changed else "no change that matters"
-    return f"{said} ({effects(drift)}, p {small(drift.p_value)})"
+    numbers = f"({effects(drift)}, p {small(drift.p_value)})"
+    if not changed:
+        return f"no change that matters {numbers}"
+    heads = [str(one) for one in drift.changes() if isinstance(one, HeadDrift)]
+    return f"changed: {_with_words(heads[0] if heads else 'rows are as central as before', drift)} {numbers}"
+
+
+def _with_words(text: str, drift: Drift) -> str:
+    return f"{text}; {words}" if (words := drift.in_words()) else text
 
 
 def effects(drift: Drift) -> str:

@@ -15,6 +15,7 @@ from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
 from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
+KEPT_VALUES = 1 << 27  # of rows, 1 GB: of more, only the units are kept
 BLOCK = 10_000  # rows that are read between two steps of the bar
 
 
@@ -30,21 +31,34 @@ def units_of(
 
     Rows that cannot be represented have NaN.
     """
+    units, _, unreadable = units_and_rows(model, source, progress=progress, most=0)
+    return units, unreadable
+
+
+def units_and_rows(
+    model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Unreadable]:  # (rows, 2), (rows, p)
+    """Return the units of all rows, and the rows as vectors while they hold no more than so many values, else None."""
     from tqdm import tqdm
 
     adapter = Adapter(model, source.schema.names)
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
     if adapter.one_series:
         batches = [pa.concat_tables(batches)]
-    parts = []
+    parts: list[NDArray[np.float64]] = []
+    kept: list[NDArray[np.float64]] = []
+    room = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring") as bar:
         for table in read_ahead(batches):
-            parts.append(adapter.units(adapter.vectors(table), table.num_rows))
+            vectors = adapter.vectors(table)
+            parts.append(adapter.units(vectors, table.num_rows))
+            room -= vectors.shape[0] * vectors.shape[1]
+            kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if room >= 0 else []
             adapter.require_readable(after=ENOUGH_ROWS)
             bar.update(table.num_rows)
     if not parts:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    return np.concatenate(parts), adapter.report()
+    return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
 
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.model.interface import CentralityModel
+from centrality.network.scaling import dense
 from centrality.scores.conformal import p_values
 from centrality.scores.mixing import name_at
 from centrality.scoring import units
@@ -65,7 +66,8 @@ class Job:
         pairs = adapter.units(vectors, table.num_rows)
         columns = self.score_columns(pairs)
         if self.watch is not None:
-            self.watch.add(self.model.mixing_.squeeze(pairs))
+            rows = None if adapter.one_series else np.asarray(dense(vectors), dtype=np.float64)
+            self.watch.add(self.model.mixing_.squeeze(pairs), rows)
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
                 columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)

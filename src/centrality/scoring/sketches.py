@@ -116,7 +116,9 @@ def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: flo
         # Clipped heads change with their ends, so that those of calibration rows no longer fit.
         inliers=None if calibration.kind == "clip" else fitted.inliers,
         # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
-        training_scores=TrainingScores(calibration.mixing.squeeze(calibration.units(raw)).T.copy(), of_scores.n),
+        training_scores=TrainingScores(
+            calibration.mixing.squeeze(calibration.units(raw)).T.copy(), of_scores.n, fitted.training_scores.columns
+        ),
         offset=float(of_scores.get_quantile(share_of_outliers)),
         offsets=None,  # only scores at the model's own t were sketched
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.scores.drift import Drift, TrainingScores
+from centrality.scores.drift import Drift, Names, TrainingScores
 
-Heads = NDArray[np.float64]
+Rows = NDArray[np.float64]
 
 
 @dataclass
@@ -18,18 +18,19 @@ class Watch:
     training: TrainingScores
     window: int
     warn: Callable[[str], None]
+    names: Names | None = None  # of the columns
     drifts: list[Drift] = field(default_factory=list)
-    _waiting: list[Heads] = field(default_factory=list)
+    _waiting: list[Rows] = field(default_factory=list)
     _rows: int = 0
     _drifting: bool = False
 
-    def add(self, heads: Heads) -> None:
-        """Take the heads of the next rows, and compare every window that is full."""
-        self._waiting.append(heads)
+    def add(self, heads: Rows, rows: Rows | None = None) -> None:
+        """Take the heads of the next rows, and these themselves, and compare every window that is full."""
+        self._waiting.append(heads if rows is None else np.column_stack([heads, rows]))
         while sum(map(len, self._waiting)) >= self.window:
-            rows = np.concatenate(self._waiting)
-            self._compare(rows[: self.window])
-            self._waiting = [rows[self.window :]]
+            together = np.concatenate(self._waiting)
+            self._compare(together[: self.window])
+            self._waiting = [together[self.window :]]
 
     def end(self) -> None:
         """Compare the rows that are left, if they are enough to say anything."""
@@ -37,9 +38,10 @@ class Watch:
         if len(rest) >= min(self.window, 100):
             self._compare(rest)
 
-    def _compare(self, heads: Heads) -> None:
+    def _compare(self, window: Rows) -> None:
         """Compare a window with the training rows, and warn of drift."""
-        drift = self.training.compare(heads)
+        heads, rows = window[:, :2], window[:, 2:] if window.shape[1] > 2 else None
+        drift = self.training.compare(heads, rows, self.names)
         first, self._rows = self._rows + 1, self._rows + len(heads)
         if drift.detected():
             self.drifts.append(drift)

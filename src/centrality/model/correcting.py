@@ -1,0 +1,92 @@
+"""Find the fewest columns whose change toward the nearest typical point makes a row odd no longer.
+
+One column is tried after the other, then each beside the best one, and so on: every step keeps the column that raises
+the score most. Columns that turn out not to be needed go back, and numbers move only as far as they must.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.network.scaling import dense
+from centrality.scores.corrections import Correction, Corrections
+
+if TYPE_CHECKING:
+    from centrality._estimator import ModelRows
+    from centrality.model.interface import CentralityModel
+    from centrality.model.reading import Features
+
+MOST = 16  # columns changed: a row that needs more has nothing wrong that one could name
+HALVINGS = 10  # of the way that a number moves
+
+Matrix = NDArray[np.float64]
+Score = Callable[[Matrix], Matrix]  # (k, p) -> (k,)
+
+
+def corrections(model: "CentralityModel", X: "ModelRows", features: "Features", t: float) -> Corrections:
+    """Return the smallest correction of each row of X; a row that has no vector has none."""
+    fitted, vectors = model.fitted_, model.vectors(X)
+    given = np.asarray(dense(vectors), dtype=np.float64)
+    owner = np.arange(fitted.width) if features.owner is None else features.owner
+    goals, bound, values = fitted.nearest_typical(vectors), fitted.offset_for(t), model.values(X, vectors)
+    found = []
+    for k, row in enumerate(given):
+        if np.isnan(row).any():
+            found.append(Correction(k, (), (), (), np.nan, np.nan, enough=False))
+            continue
+        change = smallest_change(lambda rows: fitted.scores(rows, t), row, fitted.typical[goals[k]], owner, bound)
+        before, after = fitted.centrality(np.stack([row, change.row]), t)
+        new, groups = model.values_of(change.row), change.groups
+        names, old = tuple(features.names[g] for g in groups), tuple(values[g][k] for g in groups)
+        made = tuple(new[g] for g in groups)
+        found.append(Correction(k, names, old, made, float(before), float(after), enough=change.enough))
+    return Corrections(tuple(found))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Hold a corrected row, which groups of its numbers were changed, and whether that was enough."""
+
+    row: Matrix  # (p,)
+    groups: tuple[int, ...]
+    enough: bool
+
+
+def smallest_change(score: Score, row: Matrix, goal: Matrix, owner: NDArray[np.intp], bound: float) -> Change:
+    """Move groups of numbers of a row, those of one owner together, to those of the goal until its score is `bound`."""
+    if score(row[None])[0] >= bound:
+        return Change(row, (), enough=True)
+    chosen: list[int] = []
+    left = [int(group) for group in np.unique(owner[row != goal])]
+    enough = False
+    while left and not enough and len(chosen) < MOST:
+        scores = score(np.stack([_moved(row, goal, owner, [*chosen, group]) for group in left]))
+        best = int(scores.argmax())
+        chosen.append(left.pop(best))
+        enough = bool(scores[best] >= bound)
+    if not enough:
+        return Change(row, (), enough=False)
+    for group in chosen[:-1]:
+        fewer = [other for other in chosen if other != group]
+        if score(_moved(row, goal, owner, fewer)[None])[0] >= bound:
+            chosen = fewer
+    short = np.isin(owner, [group for group in chosen if (owner == group).sum() == 1])
+    moved = _no_farther(score, row, _moved(row, goal, owner, chosen), short, bound)
+    return Change(moved, tuple(chosen), enough=True)
+
+
+def _moved(row: Matrix, goal: Matrix, owner: NDArray[np.intp], groups: list[int]) -> Matrix:
+    return np.where(np.isin(owner, groups), goal, row)
+
+
+def _no_farther(score: Score, row: Matrix, moved: Matrix, short: NDArray[np.bool_], bound: float) -> Matrix:
+    """Halve the way of those that are one number each, as often as that is still enough; codes move as a whole."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        share = (low + high) / 2
+        tried = np.where(short, row + share * (moved - row), moved)
+        low, high = (low, share) if score(tried[None])[0] >= bound else (share, high)
+    return np.where(short, row + high * (moved - row), moved) if high < 1 else moved

@@ -1,0 +1,215 @@
+"""Say which columns have changed, and which pairs of columns: by shares of training rows beside a few values of each.
+
+A model keeps, of every column by itself, some values and the share of the training rows below and up to each of them.
+A value is kept as it is only where several rows share it; else one in the middle between two rows' values stands in, so
+that no cell of a row can be read from a model. New rows are counted on both sides of the same values, so columns of few
+values need no care of their own: Kolmogorov and Smirnov's test is conservative for them, whatever the ties. Rows beyond
+the outermost values are counted once more, exactly (hypergeometric), since that test hardly looks there.
+
+Two columns that begin to move together, or cease to, are found by the mean product of their ranks among the training
+rows: its mean and variance are kept for every pair, where columns are not too many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._checks import InputError
+from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality._values import Value
+
+TAIL = 0.005  # the share of the training rows beyond the outermost value kept, on either side
+VALUES, MOST_VALUES = 51, 1 << 20  # values kept of a column, and of all columns; 11 of a column at least
+SHARED = 5  # rows that must share a value if it is to be kept as it is
+ROWS = 20_000  # training rows looked at
+PAIRED = 64  # columns of which pairs are compared, at most
+VARIES = 0.08  # the least variance of ranks: 1/3 without ties, 0.09 where a tenth of the rows differ from the rest
+MANY = 0.03  # so many rows beyond an outermost value matter, six times as many as before
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnDrift:
+    """Hold one column's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
+
+    `below` and `above` are the shares of new rows beyond values that about 0.5% of the training rows lie beyond.
+    """
+
+    name: str
+    statistic: float
+    p_value: float
+    effect: float  # -1: every new value is lower than every training row's; 0: neither; 1: the reverse
+    below: float
+    above: float
+    direction: bool = True  # False: the numbers of this column are a code, of which higher and lower mean nothing
+
+    def matters(self, effect: float) -> bool:
+        """Say whether the change is large: of the whole column, or of what lies beyond its usual ends."""
+        return max(abs(self.effect), self.statistic) >= effect or max(self.below, self.above) >= MANY
+
+    def __str__(self) -> str:
+        if not self.direction:
+            return f"{self.name} differs"
+        share, side = max((self.below, "low"), (self.above, "high"))
+        if share >= MANY and abs(self.effect) < 2.5 * share:  # what lies beyond explains about all of the effect
+            return f"{self.name} is unusually {side} in {share:.0%} of the rows"
+        if abs(self.effect) >= 0.5 * self.statistic:
+            return f"{self.name} is {'higher' if self.effect > 0 else 'lower'} (effect {self.effect:+.2f})"
+        return f"{self.name} is spread otherwise (gap {self.statistic:.2f})"
+
+
+@dataclass(frozen=True)
+class PairDrift:
+    """Hold how the rank correlation of two columns has changed: before, now, and the p-value."""
+
+    names: tuple[str, str]
+    before: float
+    now: float
+    p_value: float
+
+    def matters(self, effect: float) -> bool:
+        """Say whether the correlation has changed by so much."""
+        return abs(self.now - self.before) >= effect
+
+    def __str__(self) -> str:
+        return f"{self.names[0]} and {self.names[1]} correlate by {self.now:+.2f}, not {self.before:+.2f}"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingColumns(Value):
+    """Hold what a model remembers of its training rows' columns, each by itself, and of pairs of them."""
+
+    values: Matrix  # (k, p) rising in each column; where there are fewer than k, the last is repeated
+    below: Matrix  # (k, p) share of the rows below each value
+    upto: Matrix  # (k, p) share of the rows that are not above it
+    products: Matrix  # (q, q) mean product of two columns' centred ranks; q is p, or 0 where columns are many
+    spreads: Matrix  # (q, q) variance of these products
+    rows: int
+
+    def __post_init__(self) -> None:
+        """Refuse values that are out of order, and shares that are none."""
+        super().__post_init__()
+        if not (np.diff(self.values, axis=0) >= 0).all():
+            raise InputError("columns.values must rise, got them in another order.")
+        if not ((self.below >= 0) & (self.below <= self.upto) & (self.upto <= 1)).all():
+            raise InputError("columns.below and columns.upto must be shares from 0 to 1, the first no larger.")
+
+    @classmethod
+    def of(cls, rows: CheckedRows) -> "TrainingColumns":  # (n, p)
+        """Return what to remember of these training rows; of more than 20,000, evenly spaced ones are looked at."""
+        n, p = rows.shape
+        some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
+        k = max(11, min(VALUES, MOST_VALUES // p))
+        kept = [_kept(np.sort(values), k) for _, block in ColumnBlocks(some, MOST_VALUES) for values in block.T]
+        values, below, upto = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
+        none = np.zeros((0, 0))
+        found = cls(values, below, upto, none, none, some.shape[0])
+        return found if p > PAIRED else cls(values, below, upto, *found._products(some), some.shape[0])
+
+    def compare(
+        self, rows: CheckedRows, names: Sequence[str], directions: Sequence[bool]
+    ) -> tuple[tuple[ColumnDrift, ...], tuple[PairDrift, ...]]:
+        """Compare each column of new rows, and each pair of them, with the training rows."""
+        each: list[ColumnDrift] = []
+        for _, block in ColumnBlocks(rows, MOST_VALUES):
+            for values in block.T:
+                j = len(each)
+                each.append(self._column(j, values, names[j], direction=directions[j]))
+        return tuple(each), self._pairs(rows, names) if len(self.products) > 1 else ()
+
+    def _column(self, j: int, x: Matrix, name: str, *, direction: bool) -> ColumnDrift:
+        x, n, m = np.sort(x), self.rows, len(x)
+        values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
+        new_below, new_upto = (np.searchsorted(x, values, side=side) / m for side in ("left", "right"))
+        gap = float(max(np.abs(new_below - below).max(), np.abs(new_upto - upto).max()))
+        ends = (new_below[0], below[0]), (1 - new_upto[-1], 1 - upto[-1])
+        p = min(gap_p_value(gap, n, m), *(more_beyond(round(new * m), m, round(old * n), n) for new, old in ends))
+        effect = float(self._ranks(j, x).mean())
+        return ColumnDrift(name, gap, min(1.0, 3 * p), effect, float(ends[0][0]), float(ends[1][0]), direction)
+
+    def _ranks(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
+        """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
+        values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
+        at = np.searchsorted(values, x)
+        inside = np.minimum(at, len(values) - 1)
+        tied = values[inside] == x
+        last = np.searchsorted(values, x, side="right") - 1
+        # Between two values kept, rise from what is not above the lower one to what is below the upper one.
+        low_share = np.where(at > 0, upto[at - 1], 0.0)
+        high_share = np.where(at < len(values), below[inside], 1.0)
+        low, high = values[np.maximum(at - 1, 0)], values[inside]
+        part = np.clip(np.divide(x - low, high - low, out=np.full(len(x), 0.5), where=high > low), 0.0, 1.0)
+        between = low_share + part * (high_share - low_share)
+        return np.where(tied, below[inside] + upto[np.maximum(last, 0)], 2 * between) - 1
+
+    def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
+        """Return mean and variance of the products of any two columns' ranks, each centred."""
+        columns = (values for _, block in ColumnBlocks(rows, MOST_VALUES) for values in block.T)
+        u = np.column_stack([self._ranks(j, x) for j, x in enumerate(columns)])
+        u -= u.mean(0)
+        mean = u.T @ u / len(u)
+        return mean, np.maximum(np.square(u).T @ np.square(u) / len(u) - np.square(mean), 0.0)
+
+    def _paired(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the pairs of columns whose ranks vary enough: of columns all but constant, a mean product is noise."""
+        first, second = np.triu_indices(len(self.products), 1)
+        varies = np.diag(self.products) >= VARIES
+        both = varies[first] & varies[second]
+        return first[both], second[both]
+
+    def _pairs(self, rows: CheckedRows, names: Sequence[str]) -> tuple[PairDrift, ...]:
+        from scipy.stats import t
+
+        n, m = self.rows, rows.shape[0]
+        now, spread = self._products(rows)
+        first, second = self._paired()
+        change = (now - self.products)[first, second]
+        # One variance for both, as the null says: a sample in which nothing varies does not count as certain.
+        pooled = (n * self.spreads + m * spread)[first, second] / (n + m)
+        error = np.sqrt(pooled * (1 / n + 1 / m))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = np.where(change == 0, 1.0, 2 * t.sf(np.abs(change) / error, min(n, m) - 1))
+        before, after = (_correlations(each)[first, second] for each in (self.products, now))
+        columns = zip(first, second, before, after, p, strict=True)
+        return tuple(PairDrift((names[i], names[j]), float(a), float(b), float(c)) for i, j, a, b, c in columns)
+
+
+def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
+    """Return at most k values of a sorted column, repeated up to k, and the shares of the rows below and up to each."""
+    n = len(x)
+    levels = np.concatenate([[TAIL], np.linspace(0, 1, k)[1:-1], [1 - TAIL]])
+    at = np.unique(np.clip(np.round(np.sort(levels) * n).astype(np.intp) - 1, 0, n - 1))
+    first, last = np.searchsorted(x, x[at], side="left"), np.searchsorted(x, x[at], side="right")
+    shared, after = last - first >= min(SHARED, n), np.minimum(last, n - 1)
+    middle = 0.5 * x[last - 1] + 0.5 * x[after]  # halves first: the sum may be too large
+    value = np.unique(np.where(shared, x[at], middle)[shared | (last < n)])
+    if not len(value):  # a few rows, all but equal: the middle of the column
+        value = np.array([0.5 * x[0] + 0.5 * x[-1]])
+    value = np.concatenate([value, np.full(k - len(value), value[-1])])
+    return value, np.searchsorted(x, value, side="left") / n, np.searchsorted(x, value, side="right") / n
+
+
+def _correlations(products: Matrix) -> Matrix:
+    size = np.sqrt(np.diag(products))
+    sizes = np.outer(size, size)
+    return np.asarray(np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0))
+
+
+def gap_p_value(gap: float, n: int, m: int) -> float:
+    """Return the chance of such a gap between the distributions of n and m values of one kind; ties lower it only."""
+    from scipy.stats import kstwo  # 40 MiB that scoring alone does not need
+
+    return float(kstwo.sf(gap, max(1, round(n * m / (n + m)))))
+
+
+def more_beyond(new: int, m: int, old: int, n: int) -> float:
+    """Return the chance that so many of m new rows lie beyond a value that `old` of n training rows lie beyond.
+
+    Of all n + m rows in order, the outermost new + old hold that many new ones: that is hypergeometric.
+    """
+    from scipy.stats import hypergeom
+
+    return 1.0 if new * n <= old * m else float(hypergeom.sf(new - 1, n + m, m, new + old))

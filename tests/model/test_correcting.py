@@ -1,0 +1,69 @@
+"""The smallest correction: as few columns as are odd, no farther than needed, in the user's units."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from centrality import Chain
+from centrality.model.correcting import smallest_change
+from centrality.representations import Table
+from tests.conftest import quick
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 6))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return quick(max_steps=300).fit(X)
+
+
+def below_two(rows: np.ndarray) -> np.ndarray:
+    """Give a row the score 2 minus its largest number: odd, below 0, where one is above 2."""
+    return 2 - np.abs(rows).max(1)
+
+
+def test_the_columns_that_are_odd_are_changed_and_no_others_and_no_farther_than_they_must():
+    row, goal = np.array([5.0, 0.3, -4.0, 1.0]), np.zeros(4)
+    change = smallest_change(below_two, row, goal, np.arange(4), 0.0)
+    assert change.enough
+    assert sorted(change.groups) == [0, 2]
+    assert below_two(change.row[None])[0] >= 0
+    assert change.row[0] == pytest.approx(2.0, abs=5 / 2**9)  # by half of the way, ten times
+    assert change.row[[1, 3]].tolist() == [0.3, 1.0]
+
+
+def test_numbers_of_one_owner_move_together_and_as_a_whole():
+    change = smallest_change(below_two, np.array([5.0, 0.3, 1.0]), np.zeros(3), np.array([0, 0, 1]), 0.0)
+    assert (change.row.tolist(), change.groups) == ([0.0, 0.0, 1.0], (0,))
+
+
+def test_a_row_that_nothing_helps_is_left_as_it_is():
+    change = smallest_change(lambda rows: np.full(len(rows), -1.0), np.ones(2), np.zeros(2), np.arange(2), 0.0)
+    assert (change.enough, change.groups, change.row.tolist()) == (False, (), [1.0, 1.0])
+
+
+def test_one_odd_cell_needs_one_column_two_need_two_and_a_typical_row_none(model):
+    rows = 0.3 * RNG.normal(size=(3, 6))
+    rows[1, 4], rows[2, [0, 3]] = 9.0, (8.0, -8.0)
+    typical, one, two = model.smallest_correction(rows)
+    assert (typical.columns, typical.enough) == ((), True)
+    assert one.columns == ("x4",)
+    assert one.before == (9.0,)
+    assert abs(one.after[0]) < 9.0
+    assert sorted(two.columns) == ["x0", "x3"]
+    corrected = rows[1:2].copy()
+    corrected[0, 4] = one.after[0]
+    assert model.predict(rows[1:2]) == [-1]
+    assert model.predict(corrected) == [1]
+    assert "instead of 9" in str(one)
+    assert len(str(model.smallest_correction(rows)).splitlines()) == 3
+
+
+def test_a_chain_speaks_of_the_users_columns():
+    frame = pd.DataFrame(X[:, :2], columns=["length", "width"]).assign(kind=RNG.choice(list("ab"), 600))
+    model = Chain(Table(), quick(max_steps=300)).fit(frame)
+    odd = frame.iloc[:1].assign(length=0.0, width=40.0)
+    correction = model.smallest_correction(odd)[0]
+    assert correction.columns == ("width",)
+    assert float(correction.after[0]) < 40
