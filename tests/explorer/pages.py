@@ -35,7 +35,12 @@ def made(parts: dict) -> View:
 def telling(*features):
     """Reasons that are the same for all rows: for each feature what it contributes, globally and locally."""
     parts = np.array(features, dtype=float).T[None]
-    return lambda rows: Explained(np.repeat(parts, len(rows), axis=0), np.zeros((len(rows), 2)))
+    return lambda rows: told(np.repeat(parts, len(rows), axis=0))
+
+
+def told(parts: np.ndarray) -> Explained:  # (k, 2, features)
+    """These contributions, of rows that would have the units 0 without them."""
+    return Explained(parts, parts.sum(2), np.zeros((len(parts), 2)))
 
 
 def grid(**changes) -> View:
@@ -111,7 +116,9 @@ def close(colour, wanted, by: int = 45) -> bool:
 
 
 def stored_units(data: np.ndarray, n: int) -> np.ndarray:  # (n, 2)
-    """The units in these bytes: the first of each float32, from the highest on."""
+    """The units in this array: as they are, or the first bytes of each float32, from the highest on."""
+    if data.dtype == np.float64:
+        return data.reshape(2, n).T
     planes = data.reshape(2, -1, n)
     whole = np.zeros((2, n, 4), dtype=np.uint8)
     whole[:, :, : planes.shape[1]] = planes.swapaxes(1, 2)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from centrality.explorer import page
-from centrality.explorer.explained import Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import View
 from centrality.scores.mixing import LINEAR, blend
-from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, turn
+from tests.explorer.pages import close, exported, grid, on_page, pixels, settle, told, turn
 
 pytestmark = pytest.mark.browser
 
@@ -176,7 +175,7 @@ def pictured(tmp_path):
     pictures[0, 0, 0] = 255
 
     def reasons(rows):
-        return Explained(np.stack([[[0.0, 0.1], [-0.001 * row, 0.1]] for row in rows]), np.zeros((len(rows), 2)))
+        return told(np.stack([[[0.0, 0.1], [-0.001 * row, 0.1]] for row in rows]))
 
     return grid(items=items_of(pictures, 9), features=("a", "b"), reasons=reasons, mixing=LINEAR)
 

@@ -4,14 +4,14 @@ import numpy as np
 
 from centrality import blend
 from centrality.explorer import neighbours
-from centrality.explorer.explained import Explained
+from centrality.explorer.explained import RANKED_AT, TOLD, Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.neighbours import NEAREST, neighbours_of
 from centrality.explorer.payload import pack, why
 from centrality.explorer.view import view_of
 from centrality.scores.mixing import SOFT
 from tests.conftest import quick
-from tests.explorer.pages import some_view, unpacked
+from tests.explorer.pages import some_view, told, unpacked
 
 
 def test_neighbours_are_those_of_all_pairs_of_distances():
@@ -40,7 +40,7 @@ def test_pixels_are_painted_where_each_is_a_feature():
     def reasons(rows):  # row k: pixel k takes 1 globally, gives 0.5 locally
         out = np.zeros((len(rows), 2, 16))
         out[np.arange(len(rows)), :, rows % 16] = [-1.0, 0.5]
-        return Explained(out, np.zeros((len(rows), 2)))
+        return told(out)
 
     parts = {"features": tuple(f"x{k}" for k in range(16)), "reasons": reasons}
     view = some_view(items=items_of(np.zeros((50, 4, 4)), 50), **parts)
@@ -70,9 +70,12 @@ def test_guilty_features_are_those_that_take_most_from_the_odd_rows():
     assert view.guilty == tuple(f"x{k}" for k in np.argsort(taken) if taken[k] < 0)
 
 
-def test_features_that_weigh_much_at_any_t_are_told():
-    parts = np.zeros((1, 2, 20))
-    parts[0, 0, 3], parts[0, 1, 4] = -5.0, 700.0  # one of the global units, one of the local ones
-    parts[0, :, 7] = [-4.0, 4.0]
-    found = Explained(parts, np.zeros((1, 2))).strongest(SOFT, 3)
-    assert set(found[0]) == {3, 4, 7}
+def test_the_first_features_at_every_t_are_told_for_every_row():
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(30, 2, 40)) ** 3
+    found = Explained(parts, parts.sum(2) + 1.0, np.ones((30, 2)))
+    which = found.strongest(SOFT)
+    assert TOLD < which.shape[1] < 40
+    for t in RANKED_AT:
+        first = np.argsort(-np.abs(found.at(SOFT, t)), axis=1)[:, :TOLD]
+        assert all(set(known) >= set(wanted) for known, wanted in zip(which, first, strict=True))

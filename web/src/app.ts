@@ -80,7 +80,8 @@ export class App {
     this.set({ ...this.state });
     void this.marks.begin(this.gone);
     if (this.host.linked) {
-      addEventListener("hashchange", () => this.set(readBack(location.hash.slice(1), this.first, this.data.n)), { signal });
+      // The event's own address: ours may have been written over it since, with what was chosen before.
+      addEventListener("hashchange", ({ newURL }) => this.set(readBack(newURL.split("#")[1] ?? "", this.first, this.data.n)), { signal });
     }
     this.host.follow?.((change) => this.set(change), this.data);
   }

@@ -25,8 +25,8 @@ export interface Data {
   axes: Axes;
   x: Float32Array; // from -1 to 1 across the map, beyond for rows that are far from all others
   y: Float32Array;
-  g: Float32Array; // units, see mixing.ts
-  l: Float32Array;
+  g: Float64Array; // units, see mixing.ts
+  l: Float64Array;
   id: (row: number) => number; // where the row stands in the user's data
   row: (id: number) => number; // and back; -1 if it is not shown
   key: (row: number) => string; // under which its marks are kept; "" if that is its number
@@ -36,7 +36,7 @@ export interface Data {
   itemColumn: string;
   picture?: (row: number) => string | undefined; // an address; absent: ask the host
   curve?: (row: number) => Uint8Array;
-  inliers?: { g: Float32Array; l: Float32Array; contamination: number }; // units of calibration rows
+  inliers?: { g: Float64Array; l: Float64Array; contamination: number }; // units of calibration rows
   asks: boolean; // why a row is odd, and what lies near it, is asked of the host
   reasons?: (row: number) => { reasons: Reason[]; typical: Pair } | undefined;
   near?: (row: number) => number[] | undefined; // the nearest typical row first
@@ -46,7 +46,7 @@ export interface Data {
   way: boolean; // from a row to a typical place
   words: boolean; // that make a text odd
   whole: boolean; // pictures and texts as large as they are
-  against?: { name: string; mixing: Mixing; g: Float32Array; l: Float32Array }; // what another model says
+  against?: { name: string; mixing: Mixing; g: Float64Array; l: Float64Array }; // what another model says
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -97,13 +97,13 @@ function read(whole: ArrayBuffer, print: string): Data {
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const { n, items, reasons, neighbours } = header;
   const points = planes(get(header.points), n, 3).map((line) => new Float32Array(line));
-  const [g, l] = unitsOf(get(header.units), n);
+  const [g, l] = unitsOf(header.units, n, get);
   points.forEach((line, axis) => {
     const reach = header.axes.reach[axis];
     for (let i = 0; i < n; i++) line[i] = ((line[i] / 0xffffff) * 2 - 1) * reach;
   });
   const rows = header.rows && get<Uint32Array>(header.rows);
-  const inliers = header.inliers && get<Float32Array>(header.inliers.units);
+  const inliers = header.inliers && halves(get<Float64Array>(header.inliers.units));
   const data: Data = {
     title: header.title,
     n,
@@ -121,7 +121,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     columns: header.columns.map((c) => column(c, get)),
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
-    inliers: inliers && { g: inliers.subarray(0, inliers.length / 2), l: inliers.subarray(inliers.length / 2), contamination: header.inliers!.contamination },
+    inliers: inliers && { g: inliers[0], l: inliers[1], contamination: header.inliers!.contamination },
     asks: reasons === "ask" || neighbours === "ask",
     colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
@@ -140,7 +140,7 @@ function read(whole: ArrayBuffer, print: string): Data {
   }
   if (header.against) {
     const { name, mixing, units } = header.against;
-    const [g, l] = unitsOf(get(units), n);
+    const [g, l] = unitsOf(units, n, get);
     data.against = { name, mixing, g, l };
   }
   if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
@@ -162,13 +162,12 @@ function planes(bytes: Uint8Array, n: number, count: number): Uint32Array<ArrayB
   });
 }
 
-/** Both units of all rows: the first bytes of float32, all four or three. */
-function unitsOf(bytes: Uint8Array, n: number): Float32Array[] {
-  const count = bytes.length / (2 * n);
-  return planes(bytes, n, count).map((line) => {
-    if (count < 4) for (let i = 0; i < n; i++) line[i] <<= 8 * (4 - count);
-    return new Float32Array(line.buffer);
-  });
+const halves = (all: Float64Array) => [all.subarray(0, all.length / 2), all.subarray(all.length / 2)];
+
+/** Both units of all rows: as they are, or of very many rows the first three bytes of float32. */
+function unitsOf(place: StoredArray, n: number, get: Get): Float64Array[] {
+  if (place.type === "float64") return halves(get(place));
+  return planes(get(place), n, 3).map((line) => Float64Array.from(new Float32Array(line.map((bits) => bits << 8).buffer)));
 }
 
 /** The text of each row, decoded when the first of them is asked for. */
@@ -226,7 +225,7 @@ function embeddedNeighbours(header: EmbeddedNeighbours, get: Get) {
 function embeddedHeat({ rows: places, width, height, values: all, typical: points }: EmbeddedHeat, get: Get) {
   const rows = get<Uint32Array>(places);
   const values = get<Float32Array>(all);
-  const typical = get<Float32Array>(points);
+  const typical = get<Float64Array>(points);
   const each = 2 * width * height;
   return (row: number) => {
     const k = find(rows, row);
@@ -234,13 +233,13 @@ function embeddedHeat({ rows: places, width, height, values: all, typical: point
   };
 }
 
-const pairAt = (pairs: Float32Array, k: number): Pair => [pairs[2 * k], pairs[2 * k + 1]];
+const pairAt = (pairs: Float64Array, k: number): Pair => [pairs[2 * k], pairs[2 * k + 1]];
 
 function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
   const rows = get<Uint32Array>(header.rows);
   const features = get<Uint16Array>(header.features);
-  const values = get<Float32Array>(header.values);
-  const typical = get<Float32Array>(header.typical);
+  const values = get<Float64Array>(header.values);
+  const typical = get<Float64Array>(header.typical);
   return (row: number) => {
     const k = find(rows, row);
     if (k < 0) return undefined;

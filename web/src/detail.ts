@@ -5,7 +5,7 @@ import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
 import { type Answers, unitsAt, weighed } from "./why";
-import { many, percent, score, short, signed } from "./words";
+import { exact, many, percent, score, short, signed } from "./words";
 
 const COLUMNS = 8;
 
@@ -60,12 +60,12 @@ export class Detail implements Part {
         fixed && h("button.plain", { label: "Close", onclick: () => this.#close() }, icon("close"))),
       h("div.what", face(app, row, true),
         h("div.numbers", {},
-          h("div.big", score(scores.f[row])),
+          h("div.big", exact(scores.f[row]), score(scores.f[row])),
           h("div", `rank ${many(rank)} of ${many(data.n)}`),
           h("div.soft", `more central than ${percent(1 - rank / data.n)}`),
-          p !== undefined && h("div.soft", `p-value ${short(p)}`))),
+          p !== undefined && h("div.soft", exact(p), `p-value ${short(p)}`))),
       fixed ? moreButton(app, row) : "",
-      h("div.along", h("span", "global ", h("b", score(g))), profile(app, row, 120, 36), h("span", h("b", score(l)), " local")),
+      h("div.along", h("span", "global ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " local")),
       h("div.reasons"),
       h("dl", ...columns.flatMap((c) => [h("dt", c.name), h("dd", c.text(row) || "—")])));
   }
@@ -118,6 +118,6 @@ export function reasonsList(app: App, row: number, reasons: { name: string; valu
     const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
     bar.style.width = `${(46 * Math.abs(value)) / most}%`;
     const held = row < 0 ? "" : app.data.columns.find((c) => c.name === name)?.text(row);
-    return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar), h("span.amount", signed(value)));
+    return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar), h("span.amount", exact(value), signed(value)));
   }));
 }

@@ -85,6 +85,7 @@ export interface EmbeddedHeat {
 
 export interface Mixing {
   local_weight: number | null;
+  room: number | null;
 }
 
 export interface Inliers {

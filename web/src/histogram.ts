@@ -74,7 +74,7 @@ export class Histogram implements Part {
       c.fillRect(b * bar + 0.5, HEIGHT - tall(some[b]), bar - 1, tall(some[b]));
     }
     if (app.limit) {
-      const x = Math.sqrt(Math.min(app.limit, 1)) * width;
+      const x = Math.sqrt(app.limit) * width;
       c.fillStyle = css(app.dark ? ODD.dark : ODD.light);
       c.fillRect(x - 1, 0, 2, HEIGHT);
     }

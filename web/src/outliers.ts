@@ -48,8 +48,9 @@ export class Outliers implements Part {
     const { state, scores, limit } = this.app;
     this.#level.ariaInvalid = String(Boolean(this.#wrong));
     const count = scores.count(limit);
+    this.#said.title = state.rule && String(limit);
     this.#said.textContent = !state.rule ? "None is called an outlier until you choose how."
-      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(Math.min(limit, 1))}` : `0 outliers: ${this.#why()}`);
+      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(limit)}` : `0 outliers: ${this.#why()}`);
   }
 
   /** Why a rule calls no row an outlier. */

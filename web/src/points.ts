@@ -2,7 +2,7 @@
 
 import { type Map, ODD, palette } from "./colours";
 import type { Data } from "./data";
-import { SHADER, shareOf } from "./mixing";
+import { roomOf, SHADER, shareOf } from "./mixing";
 
 export interface Look {
   t: number;
@@ -147,6 +147,7 @@ export class Points {
     const one = (name: string, value: number) => gl.uniform1f(this.#where(name), value);
     const two = (name: string, [a, b]: [number, number]) => gl.uniform2f(this.#where(name), a, b);
     one("share", shareOf(data.mixing, look.t));
+    one("room", Math.min(roomOf(data.mixing, look.t), 1e38));
     one("soft", data.mixing.local_weight === null ? 0 : 1);
     one("size", look.size / Math.sqrt(Math.max(share, 0.25)));
     one("byScore", look.byScore ? 1 : 0);
@@ -180,7 +181,7 @@ export class Points {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, palette(look.map, look.dark));
   }
 
-  #paired(a: Float32Array, b: Float32Array): Float32Array {
+  #paired(a: ArrayLike<number>, b: ArrayLike<number>): Float32Array {
     const out = new Float32Array(2 * a.length);
     for (let s = 0; s < a.length; s++) {
       out[2 * s] = a[this.#slots[s]];

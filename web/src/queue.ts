@@ -7,7 +7,7 @@ import type { Words } from "./header";
 import type { Said } from "./marks";
 import { save } from "./save";
 import { type Answers, NO_WORDS, sentences, unitsAt, weighed } from "./why";
-import { many, percent, plural, score } from "./words";
+import { exact, many, percent, plural, score, signed } from "./words";
 
 const FIRST = 100; // rows to review while no threshold says how many
 const MOST = 20_000; // rows of a queue
@@ -112,7 +112,7 @@ export class Queue implements Part {
     this.#row.replaceChildren(
       h("p.facts", facts.join(" · ")),
       told.length > 0 && h("h3", "Why it is odd") || "",
-      h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", amount)))),
+      h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
         h("button.plain", { onclick: () => this.#go(near) }, `${many(data.id(near))} (${score(scores.f[near])})`))) || "");

@@ -2,7 +2,7 @@
 // also stands on one of 65536 steps, and how many rows stand on each finds places without sorting all of them.
 
 import type { Data } from "./data";
-import { mixer } from "./mixing";
+import { mixer, mixture, squeeze } from "./mixing";
 
 export const STEPS = 65536;
 const TOP = STEPS - 1;
@@ -81,7 +81,6 @@ export class Scores {
 
   /** How many rows score less; or no more. */
   count(score: number, orEqual = false): number {
-    if (score > 1) return this.f.length;
     const step = stepOf(score);
     let below = this.#below[step];
     for (let i = 0; i < this.f.length; i++) if (this.#steps[i] === step && (this.f[i] < score || (orEqual && this.f[i] === score))) below++;
@@ -106,35 +105,32 @@ export class Scores {
     return lowest(place(this.#below, Math.round(share * (this.f.length - 1))) + 0.5);
   }
 
-  /** The score below which this share of the rows lies: between two rows where it falls there, as in numpy. */
+  /** The score below which this share of the rows lies: where it falls between two rows, between their mixtures. */
   limitByShare(share: number): number {
+    const { g, l, mixing } = this.data;
+    const mixed = mixture(mixing, this.t);
     const at = share * (this.f.length - 1);
     const [low, high] = [Math.floor(at), Math.ceil(at)].map((k) => {
       const step = place(this.#below, k);
-      return this.f[this.#on(step)[k - this.#below[step]]];
+      const row = this.#on(step)[k - this.#below[step]];
+      return mixed(g[row], l[row]);
     });
-    return low + (high - low) * (at - Math.floor(at));
+    return squeeze(mixing, low + (high - low) * (at - Math.floor(at)));
   }
 
-  /** The score of the first row that Benjamini and Hochberg do not call an outlier. */
+  /** The score below which Benjamini and Hochberg call rows outliers: the least calibration row's that is not among them. */
   limitByFdr(fdr: number): number {
     const { f } = this;
     if (!this.data.inliers) return 0;
+    const inliers = this.#calibrated();
     const passes = (score: number, rows: number) => this.#pValue(score) <= ((fdr * rows) / f.length) * ROUNDING;
     for (let step = TOP; step >= 0; step--) {
       const [first, end] = [this.#below[step], this.#below[step + 1]];
       if (first === end || !passes(lowest(step), end)) continue; // no row here can pass
       const rows = this.#on(step);
-      for (let k = rows.length - 1; k >= 0; k--) if (passes(f[rows[k]], first + k + 1)) return this.#next(f[rows[k]]);
+      for (let k = rows.length - 1; k >= 0; k--) if (passes(f[rows[k]], first + k + 1)) return inliers[this.#noMore(f[rows[k]])];
     }
     return 0;
-  }
-
-  /** The lowest score above this one; above all if there is none. */
-  #next(score: number): number {
-    let next = 2;
-    for (const one of this.f) if (one > score && one < next) next = one;
-    return next;
   }
 
   /** The share of calibration rows that are no more central, the row itself among them: a conformal p-value. */
@@ -148,14 +144,19 @@ export class Scores {
   }
 
   #pValue(score: number): number {
+    return (1 + this.#noMore(score)) / (this.known + 1);
+  }
+
+  /** How many calibration rows are no more central. */
+  #noMore(score: number): number {
     const inliers = this.#calibrated();
-    let [low, high] = [0, inliers.length]; // how many are no more central
+    let [low, high] = [0, inliers.length];
     while (low < high) {
       const middle = (low + high) >> 1;
       if (inliers[middle] <= score) low = middle + 1;
       else high = middle;
     }
-    return (1 + low) / (inliers.length + 1);
+    return low;
   }
 
   #calibrated(): Float64Array {

@@ -9,7 +9,7 @@ import { h, on } from "./dom";
 import type { WhatIf as Answer } from "./header";
 import { mixer } from "./mixing";
 import { weighed } from "./why";
-import { day, many, percent, plain, score } from "./words";
+import { day, exact, many, percent, plain, score } from "./words";
 
 type Value = number | string | null; // null for a gap
 type Values = Record<string, Value>;
@@ -135,7 +135,7 @@ export class WhatIf implements Part {
     const now = mixer(app.data.mixing, t)(...units);
     const above = (below: number) => `more central than ${percent(app.scores.count(below) / app.data.n)}`;
     const was = app.scores.f[this.#row];
-    this.#outcome.replaceChildren(h("b", score(now)), ` ${above(now)} of the rows`,
+    this.#outcome.replaceChildren(h("b", exact(now), score(now)), ` ${above(now)} of the rows`,
       h("span.said", Object.keys(this.#values).length ? `as it is: ${score(was)}, ${above(was)}` : "as it is"));
     this.#reasons.replaceChildren(...(reasons.length ? [h("h3", "Why, against the centre"), reasonsList(app, -1, weighed(app, reasons, units, typical).slice(0, 6))] : []));
   }

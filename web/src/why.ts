@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import type { Heat, Reason, Why, Words } from "./header";
 import { type Pair, weigher } from "./mixing";
-import { day, number, percent, signed } from "./words";
+import { day, number, percent } from "./words";
 
 const REMEMBERED = 500; // answers
 export const NO_WORDS: Words = { words: [], typical: [0, 0] };
@@ -102,6 +102,6 @@ export function inItsTerms(app: App, name: string, row: number): string {
 }
 
 /** The strongest reasons as sentences. */
-export function sentences(app: App, row: number, reasons: Weighed[], most: number): [string, string, string][] {
-  return reasons.slice(0, most).map(({ name, value }) => [name, inItsTerms(app, name, row), signed(value)]);
+export function sentences(app: App, row: number, reasons: Weighed[], most: number): [string, string, number][] {
+  return reasons.slice(0, most).map(({ name, value }) => [name, inItsTerms(app, name, row), value]);
 }

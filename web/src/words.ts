@@ -27,6 +27,9 @@ export function number(value: number): string {
   return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
 }
 
+/** All digits of a number that is shown with few of them, for those who point at it. */
+export const exact = (value: number) => ({ title: String(value) });
+
 /** A number with its sign. */
 export const signed = (value: number) => `${value < 0 ? "−" : "+"}${Number(Math.abs(value).toPrecision(2))}`;
 

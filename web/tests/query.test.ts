@@ -82,7 +82,7 @@ test("an or takes either side, and what stands together binds closer", () => {
 });
 
 test("scores can be asked for like columns", () => {
-  const units = (values: number[]) => Float32Array.from(values);
+  const units = (values: number[]) => Float64Array.from(values);
   const sample = { ...people, g: units([0.1, 0.2, 0.9, 0.5]), l: units([0.9, 0.2, 0.1, 0.5]) };
   const scores = new Scores(sample);
   scores.at(0.25); // 0.3, 0.2, 0.7, 0.5

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { moves, Scores, stepOf, STEPS } from "../src/scores";
 import { data } from "./sample";
 
-const units = (scores: number[]) => Float32Array.from(scores); // of a linear mixture: nothing is squeezed
+const units = (scores: number[]) => Float64Array.from(scores); // of a linear mixture: nothing is squeezed
 const scored = (g: number[], l: number[], parts = {}) => {
   const scores = new Scores(data(g.length, { g: units(g), l: units(l), ...parts }));
   scores.at(0);
@@ -80,6 +80,11 @@ test("a share flags so many rows, from the periphery on", () => {
   expect(scores.limitByShare(0.25)).toBeCloseTo(0.175, 7); // three quarters of the way from the first row to the second
 });
 
+test("between two rows the limit of a share lies between their mixtures, which are squeezed afterwards", () => {
+  const scores = scored([-3, -1], [0, 0], { mixing: { local_weight: 3, room: 0.5 } });
+  expect(scores.limitByShare(0.25)).toBeCloseTo(0.5 / 3.5, 12); // -2.5, a quarter of the way
+});
+
 test("p-values count the calibration rows that are no more central, the row itself among them", () => {
   const inliers = { g: units([0.2, 0.8, 0.6, 0.4]), l: units([0, 0, 0, 0]), contamination: 0 };
   const scores = scored([0.1, 0.4, 0.9], [0, 0, 0], { inliers });
@@ -100,6 +105,8 @@ test("Benjamini and Hochberg's limit is that of their step-up rule", () => {
     expect(scores.count(scores.limitByFdr(fdr))).toBe(flagged);
   }
   expect(scores.count(scores.limitByFdr(0.03))).toBe(3); // p = 1/100 of three, and .03 · 3 / 8 > .01
+  expect(scores.limitByFdr(0.03)).toBe(known[0]); // p is no more than 1/100 exactly below the first calibration row
+  expect(scores.limitByFdr(0.99)).toBe(0.905); // and 82/100 below the first one above the last row
   expect(scored(rows, rows).limitByFdr(0.5)).toBe(0); // nobody to compare with
 });
 

@@ -10,13 +10,8 @@ from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.scores.mixing import Mixing
 
-RANKED_AT = (
-    0.0,
-    0.25,
-    0.5,
-    0.75,
-    1.0,
-)  # where along t the strongest features and the first and last rows are looked for
+RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
+TOLD = 6  # features of a row that the page names at one t
 
 
 @dataclass(frozen=True)
@@ -24,16 +19,27 @@ class Explained:
     """Holds what each feature contributes to the global and the local units of k rows."""
 
     parts: NDArray[np.float64]  # (k, 2, features)
-    typical: NDArray[np.float64]  # (k, 2) the units of the typical point next to each row
+    units: NDArray[np.float64]  # (k, 2) of the rows
+    typical: NDArray[np.float64]  # (k, 2) of the typical point next to each row
 
-    def strongest(self, mixing: Mixing, top: int) -> NDArray[np.intp]:  # (k, top)
-        """Return the features that weigh most at some t in each row, compared with the others at that t."""
-        weights = np.zeros((len(self.parts), self.parts.shape[2]))
-        for t in RANKED_AT:
-            here = np.abs((1 - mixing.share(t)) * self.parts[:, 0] + mixing.share(t) * self.parts[:, 1])
-            most = here.max(1, keepdims=True)
-            weights = np.maximum(weights, here / np.where(most > 0, most, 1.0))
-        return np.argsort(-weights, axis=1, kind="stable")[:, :top]
+    def at(self, mixing: Mixing, t: float) -> NDArray[np.float64]:  # (k, features)
+        """Return what each feature contributes to the centrality at t."""
+        return mixing.contributions(self.parts, self.units, self.typical, t)
+
+    def strongest(self, mixing: Mixing) -> NDArray[np.intp]:  # (k, top)
+        """Return the features of each row by the best place that they have at some t.
+
+        There are as many as it takes to have, for every row, the first TOLD of each t.
+        """
+        places = [_places(-np.abs(self.at(mixing, t))) for t in RANKED_AT]
+        best = np.min(places, axis=0)  # (k, features)
+        top = int((best < TOLD).sum(1).max(initial=0))
+        return np.argsort(best, axis=1, kind="stable")[:, :top]
+
+
+def _places(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the place that each value has in its line, the lowest at 0."""
+    return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1)
 
 
 def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
@@ -41,4 +47,5 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     fitted = model.fitted_
     parts = over_vectors(vectors, fitted.contributions)  # (k, 2, p)
     by_feature = np.stack([model.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
-    return Explained(by_feature, fitted.typical_units()[fitted.nearest_typical(vectors)])
+    units = over_vectors(vectors, fitted.units)
+    return Explained(by_feature, units, fitted.typical_units()[fitted.nearest_typical(vectors)])

@@ -126,9 +126,13 @@ class EmbeddedHeat(TypedDict):
 
 
 class Mixing(TypedDict):
-    """Says how the page mixes both units: linearly, and nothing is squeezed, if there is no weight."""
+    """Says how the page mixes both units: linearly, and nothing is squeezed, if there is no weight.
+
+    `room` is by how many units the local one may exceed the global one at t = 0; None if by any number, at every t.
+    """
 
     local_weight: float | None
+    room: float | None
 
 
 class Inliers(TypedDict):

@@ -1,8 +1,8 @@
 """Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/data.ts` reads them.
 
 The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
-Positions are fixed-point numbers of 24 bits, units are float32, both stored byte by byte (all high bytes first): gzip
-can shorten that, and its checksum finds damage.
+Positions are fixed-point numbers of 24 bits, stored byte by byte (all high bytes first): gzip can shorten that, and its
+checksum finds damage. Units are float64, so that ranks are Python's; of very many rows, the first bytes of float32.
 """
 
 import gzip
@@ -42,21 +42,20 @@ from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
 from centrality.explorer.selection import exact_columns
 from centrality.explorer.view import View
+from centrality.scores.mixing import ROOM, one_t
 from centrality.scores.mixing import Mixing as HeadsMixing
-from centrality.scores.mixing import one_t
 
 MARK = b"CNTRLTY1"
 POSITION_BITS = 24  # as exact as float32
 COARSE_BEYOND, COARSE_BITS = 500_000, 19  # of more points, fewer bits keep a file small; it shows at a zoom of 500
-FARTHEST_UNIT = 1e38  # fits float32
-UNIT_BYTES, COARSE_UNIT_BYTES = 4, 3  # of each of the two units, and of more points: scores are then off by 5e-6
+FARTHEST_UNIT = 1e38  # fits float32, which graphics cards have
+COARSE_UNIT_BYTES = 3  # of each of the two units of more points: scores are then off by 5e-6
 USUAL = (0.01, 0.99)  # quantiles between which rows lie as usual
 SQUEEZED = 3.0  # times the usual range: from there on rows are far
 MARGIN = 1.25  # of the map around the usual range
 FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
-REASONS_A_ROW = 8
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 2_000_000  # in an exported file
 
@@ -103,7 +102,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
-        units = buffers.add(view.inliers.T.astype(np.float32))
+        units = buffers.add(view.inliers.T)
         header["inliers"] = {"units": units, "contamination": view.contamination}
     if view.reasons is not None:
         header["reasons"] = _reasons(view, buffers) if reasons else "ask"
@@ -138,7 +137,7 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
-    return {"local_weight": mixing.local_weight}
+    return {"local_weight": mixing.local_weight, "room": ROOM if mixing.veto else None}
 
 
 def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -176,12 +175,12 @@ def _fixed_point(
 
 
 def _units(units: NDArray[np.float64], buffers: Buffers) -> StoredArray:  # (n, 2)
-    """Store units as float32, without their last bytes if there are very many."""
-    bits = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT), dtype=np.float32).view(np.uint32)  # (2, n)
-    count = UNIT_BYTES if len(units) <= COARSE_BEYOND else COARSE_UNIT_BYTES
-    dropped = 8 * (UNIT_BYTES - count)
-    rounded = (bits + np.uint32(1 << dropped >> 1)) >> np.uint32(dropped)  # in size, whatever the sign
-    return buffers.add(_planes(rounded, count))
+    """Store all global units, then all local ones; of very many rows, the first bytes of float32."""
+    lines = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT))  # (2, n)
+    if len(units) <= COARSE_BEYOND:
+        return buffers.add(lines)
+    rounded = (lines.astype(np.float32).view(np.uint32) + np.uint32(128)) >> np.uint32(8)  # in size, whatever the sign
+    return buffers.add(_planes(rounded, COARSE_UNIT_BYTES))
 
 
 def _planes(numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
@@ -241,13 +240,13 @@ def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
     assert view.reasons is not None
     rows = noteworthy_rows(view, MOST_EXPLAINED)
     why = view.reasons(rows)
-    which = why.strongest(view.mixing, REASONS_A_ROW)  # (k, top)
+    which = why.strongest(view.mixing)  # (k, top)
     values = np.take_along_axis(why.parts, which[:, None], axis=2).swapaxes(1, 2)  # (k, top, 2)
     return {
         "rows": buffers.add(rows.astype(np.uint32)),
         "features": buffers.add(which.astype(np.uint16)),
-        "values": buffers.add(values.astype(np.float32)),
-        "typical": buffers.add(why.typical.astype(np.float32)),
+        "values": buffers.add(values),
+        "typical": buffers.add(why.typical),
     }
 
 
@@ -270,7 +269,7 @@ def _heat(view: View, buffers: Buffers) -> EmbeddedHeat | None:
         "width": shape[1],
         "height": shape[0],
         "values": buffers.add(found.parts.astype(np.float32)),
-        "typical": buffers.add(found.typical.astype(np.float32)),
+        "typical": buffers.add(found.typical),
     }
 
 
@@ -291,7 +290,7 @@ def why(view: View, row: int) -> Why:
 def _strongest_named(view: View, found: Explained) -> list[Reason]:
     """Return the strongest contributions of the first of these rows, with the names of their features."""
     of_global, of_local = found.parts[0].tolist()
-    which = found.strongest(view.mixing, REASONS_A_ROW)[0]
+    which = found.strongest(view.mixing)[0]
     return [{"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which]
 
 

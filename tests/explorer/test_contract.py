@@ -1,0 +1,210 @@
+"""The page says what Python says: in a real browser, at five t, served, exported and in a notebook, within 1e-6.
+
+What the page rounds for the eye it tells in full to those who point at it (`title`). What it paints (cells, pixels,
+words) is held to the step of the paint.
+"""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from centrality.explorer import page
+from centrality.explorer.payload import words
+from centrality.explorer.widget import Widget
+from tests.explorer.contract import DIAL, FDR, SHARE, Differences, case, clusters, texts
+from tests.explorer.pages import exported, settle, turn
+from tests.explorer.test_notebook import NOTEBOOK
+
+pytestmark = pytest.mark.browser
+__all__ = ["case"]  # a fixture
+STEP = 0.5 + 1e-3  # of what is painted in whole per cents, or in 256 steps
+
+# What stands on the page: the card of a row, or its review.
+READ = """(() => {
+  const all = (where) => [...document.querySelectorAll(where)];
+  const number = (element) => Number(element.title);
+  const named = (where, name) => all(where).map((line) =>
+    [line.querySelector(name).firstChild.data, number(line.querySelector(".amount"))]);
+  const weight = (element) => Number(element.style.cssText.match(/([\\d.]+)%/)[1]);
+  return {
+    f: all(".detail .big").map(number), heads: all(".detail .along b").map(number),
+    rank: all(".detail .numbers div").map((line) => line.textContent).find((text) => text.startsWith("rank")),
+    p: all(".detail .soft[title]").map(number),
+    reasons: named(".detail .reasons li", ".name"),
+    sentences: named(".sentences li", "b"),
+    cells: Object.fromEntries(all(".cells-beside td.guilty").map((cell) =>
+      [cell.parentElement.firstChild.textContent, weight(cell)])),
+    heat: all(".review canvas.heat").map((canvas) =>
+      [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data].filter((_, k) => k % 4 === 3)),
+    words: all(".review mark.guilty").map((word) => [word.textContent, weight(word)]),
+    limit: all(".outliers .said").map(number), said: all(".outliers .said").map((line) => line.textContent),
+  };
+})()"""
+TURNED = "(t) => document.querySelector('canvas.points').dataset.t === String(t)"
+COME = """(label) => document.querySelector('.detail').ariaLabel === label
+  && document.querySelector('.detail .reasons li')"""
+
+
+@pytest.fixture(scope="module")
+def differences(request):
+    """Tells the largest differences when all is done."""
+    found = Differences()
+    yield found
+    told = "; ".join(f"{name} {apart:.1e}" for name, apart in found.most.items())
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\nPage against Python, largest differences: {told}")
+
+
+@pytest.fixture(params=["served", "exported"])
+def tab(request, case, open_page, serve, tmp_path):
+    return open_page(serve(case.view) if request.param == "served" else exported(case.view, tmp_path))
+
+
+def go(tab, t: float, row: int = -1, **more: str) -> dict:
+    """What the page shows of a row at t, once all of it has come."""
+    parts = {"t": t, "row": row, **more}
+    tab.evaluate("(text) => { location.hash = text; }", "&".join(f"{name}={value}" for name, value in parts.items()))
+    tab.wait_for_function(TURNED, arg=t)
+    settle(tab)
+    if row >= 0 and "panel" not in more:
+        tab.wait_for_function(COME, arg=f"Row {row}")
+    return tab.evaluate(READ)
+
+
+def hold_card(differences: Differences, case, row: int, t: float, shown: dict) -> None:
+    """Scores, rank, p-value and reasons on the card of a row."""
+    differences.hold("scores", shown["f"], case.f(t)[row])
+    differences.hold("heads", shown["heads"], case.heads[row])
+    assert shown["rank"] == f"rank {case.rank(row, t)} of {len(case.view)}"
+    differences.hold("p-values", shown["p"], case.model.p_values(case.X, t)[row], within=1e-12)
+    wanted = case.reasons(case.parts[t][row])[:5]
+    assert [name for name, _ in shown["reasons"]] == [name for name, _ in wanted]
+    differences.hold("reasons", [value for _, value in shown["reasons"]], [value for _, value in wanted])
+
+
+def test_scores_ranks_p_values_and_reasons_are_pythons(tab, case, differences):
+    for row in case.rows:
+        for t in DIAL:
+            hold_card(differences, case, row, t, go(tab, t, row))
+
+
+def test_sentences_red_cells_and_heat_are_pythons(tab, case, differences):
+    for row in case.rows[-3:]:
+        go(tab, DIAL[0], row)  # what is asked of the server has come
+        for t in DIAL:
+            shown, parts = go(tab, t, row, panel="review"), case.parts[t][row]
+            most, reasons = np.abs(parts).max(), case.reasons(parts)
+            if case.view.heat_shape is not None:
+                wanted = 255 * np.minimum(1, np.maximum(-parts / most, 0)) ** 0.7
+                differences.hold("heat, of 255 steps", shown["heat"], [wanted], within=STEP)
+                continue
+            lowering = [(name, value) for name, value in reasons if value < 0][:4]
+            assert [name for name, _ in shown["sentences"]] == [name for name, _ in lowering]
+            differences.hold("sentences", [v for _, v in shown["sentences"]], [v for _, v in lowering])
+            red = {name: 12 + 48 * -value / most for name, value in reasons if value / most < -0.05}
+            assert shown["cells"].keys() == red.keys()
+            differences.hold("red cells, %", [shown["cells"][name] for name in red], list(red.values()), within=STEP)
+
+
+@pytest.mark.parametrize(("rule", "level"), [("share", SHARE), ("fdr", FDR)])
+def test_thresholds_are_pythons(tab, case, differences, rule, level):
+    for t in DIAL:
+        shown, limit = go(tab, t, rule=f"{rule}_{level}"), case.threshold(rule, t)
+        differences.hold("thresholds", shown["limit"], limit)
+        called = int((case.f(t) < limit).sum())
+        assert shown["said"][0].startswith(f"{called} outlier")
+
+
+def test_the_order_of_all_rows_is_pythons(case, open_page, tmp_path, differences):
+    n = len(case.view)
+    tab = open_page(f"{exported(case.view, tmp_path)}#rows=0-{np.base_repr(n - 1, 36).lower()}")
+    for t in DIAL:
+        turn(tab, t)
+        with tab.expect_download() as download:
+            tab.locator(".selection").get_by_role("button", name="CSV").click()
+        lines = list(csv.reader(io.StringIO(download.value.path().read_text())))
+        shown = np.array([line[:4] for line in lines[1:]], dtype=float)
+        assert shown[:, 0].tolist() == list(range(n))
+        differences.hold("heads", shown[:, 1:3].ravel(), case.heads.ravel())
+        differences.hold("scores", shown[:, 3], case.f(t))
+        wanted = case.model.mixing_.mixed(case.view.units, t)
+        assert np.argsort(shown[:, 3], kind="stable").tolist() == np.argsort(wanted, kind="stable").tolist()
+
+
+def test_a_row_with_other_values_has_pythons_score_and_reasons(case, open_page, serve, differences):
+    tab, row, name = open_page(serve(case.view)), case.rows[0], case.view.live.columns[-2]
+    table = case.X if isinstance(case.X, pa.Table) else pa.table(dict(zip(case.names, case.X.T, strict=True)))
+    go(tab, DIAL[0], row, panel="whatif")
+    tab.locator(".outcome b").wait_for()
+    column = table.column_names.index(name)
+    changed = table.slice(row, 1).set_column(column, name, pa.array([1.25]))
+    tab.get_by_label(name, exact=True).fill("1.25")
+    tab.locator(".outcome", has_text="as it is:").wait_for()
+    given = changed if isinstance(case.X, pa.Table) else np.column_stack([c.to_numpy() for c in changed.columns])
+    for t in DIAL:
+        turn(tab, t)
+        f = float(tab.locator(".outcome b").get_attribute("title"))
+        differences.hold("what-if scores", f, case.model.centrality(given, t))
+        lines = tab.locator(".what-if .reasons li").all()
+        shown = [float(line.locator(".amount").get_attribute("title")) for line in lines]
+        wanted = case.reasons(case.model.explain(given, t)[0])[:6]
+        assert [line.locator(".name").get_attribute("title") for line in lines] == [name for name, _ in wanted]
+        differences.hold("what-if reasons", shown, [value for _, value in wanted])
+
+
+def test_guilty_words_are_pythons(open_page, serve, differences):
+    case = texts()
+    tab, view = open_page(serve(case.view)), case.view
+    for row in case.rows:
+        told = words(view, row)
+        parts = np.array([[word["global"], word["local"]] for word in told["words"]]).T[None]
+        for t in DIAL:
+            tab.evaluate("(text) => { location.hash = text; }", f"t={t}&row={row}&panel=review")
+            tab.locator("figcaption", has_text="in red what makes it odd").wait_for()
+            shown = go(tab, t, row, panel="review")["words"]
+            added = view.mixing.contributions(parts, view.units[[row]], np.array([told["typical"]]), t)[0]
+            weights = added / (min(0, added.min()) or -1)
+            red = [(word["text"], 12 + 48 * weight) for word, weight in zip(told["words"], weights, strict=True)]
+            red = [(text, paint) for (text, paint), weight in zip(red, weights, strict=True) if weight >= 0.2]
+            assert [text for text, _ in shown] == [text for text, _ in red]
+            differences.hold("words, %", [paint for _, paint in shown], [paint for _, paint in red], within=STEP)
+
+
+def test_a_notebook_shows_the_same(case, open_page, tmp_path, differences):
+    """What the page sends reaches the handler of the widget, and what that sends reaches the page, as in a notebook."""
+    widget, sent = Widget(case.view), []
+    widget.send = lambda content, buffers=None: sent.append(content)
+
+    def ask(content: dict) -> dict:
+        widget._handle_custom_msg(content, [])  # noqa: SLF001  (what a notebook calls)
+        return sent.pop()
+
+    text = NOTEBOOK.replace("{ why: answers[content.row] };", "await window.askPython(content);")
+    text = text.replace("send: (content) => {", "send: async (content) => {")
+    parts = {"STYLE": page.built_file("explorer.css"), "SCRIPT": page.built_file("explorer.js"), "ANSWERS": "[]"}
+    parts |= {"BYTES": json.dumps(list(widget.get_state("_bytes")["_bytes"])), "PNG": "[]"}
+    for name, part in parts.items():
+        text = text.replace(f"[{name}]", part)
+    (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
+    tab = open_page("about:blank", ready=False)
+    tab.expose_function("askPython", ask)
+    tab.goto((tmp_path / "notebook.html").as_uri())
+    tab.wait_for_selector("[data-ready]")
+    for row in case.rows[-2:]:
+        for t in DIAL:
+            tab.evaluate("([t, row]) => { model.set('t', t); model.set('hovered', row); }", [t, row])
+            tab.wait_for_function(TURNED, arg=t)
+            tab.wait_for_function(COME, arg=f"Row {row}")
+            settle(tab)
+            hold_card(differences, case, row, t, tab.evaluate(READ))
+
+
+def test_the_veto_acts_on_the_rows_that_it_is_for():
+    case = clusters()
+    units = case.view.units[-1:]
+    assert case.model.mixing_.weights(units, 0.5).tolist() == [[1.0, 0.0]]
+    assert case.model.mixing_.weights(units, 1.0).tolist() == [[0.0, 1.0]]
