@@ -40,7 +40,7 @@ export interface Data {
   asks: boolean; // why a row is odd, and what lies near it, is asked of the host
   reasons?: (row: number) => { reasons: Reason[]; typical: Pair } | undefined;
   near?: (row: number) => number[] | undefined; // the nearest typical row first
-  heat?: (row: number) => { heat: Heat; typical: Pair } | undefined;
+  heat?: (row: number) => { heat: Heat; reasons: Reason[]; typical: Pair } | undefined; // each pixel is a feature
   colour: string; // "f", or "=" and the column that rows are coloured by to begin with
   whatIf: string[]; // columns whose values may be changed; what follows is asked of the host as well
   way: boolean; // from a row to a typical place
@@ -145,7 +145,7 @@ function read(whole: ArrayBuffer, print: string): Data {
   }
   if (reasons && reasons !== "ask") data.reasons = embeddedReasons(reasons, header.features, get);
   if (neighbours && neighbours !== "ask") data.near = embeddedNeighbours(neighbours, get);
-  if (header.heat) data.heat = embeddedHeat(header.heat, get);
+  if (header.heat) data.heat = embeddedHeat(header.heat, header.features, get);
   return data;
 }
 
@@ -222,14 +222,17 @@ function embeddedNeighbours(header: EmbeddedNeighbours, get: Get) {
   };
 }
 
-function embeddedHeat({ rows: places, width, height, values: all, typical: points }: EmbeddedHeat, get: Get) {
+function embeddedHeat({ rows: places, width, height, values: all, typical: points }: EmbeddedHeat, names: string[], get: Get) {
   const rows = get<Uint32Array>(places);
   const values = get<Float32Array>(all);
   const typical = get<Float64Array>(points);
-  const each = 2 * width * height;
+  const size = width * height;
   return (row: number) => {
     const k = find(rows, row);
-    return k < 0 ? undefined : { heat: { width, height, values: [...values.subarray(k * each, (k + 1) * each)] }, typical: pairAt(typical, k) };
+    if (k < 0) return undefined;
+    const here = [...values.subarray(2 * size * k, 2 * size * (k + 1))];
+    const reasons = names.map((name, j) => ({ name, global: here[j], local: here[size + j] }));
+    return { heat: { width, height, values: here }, reasons, typical: pairAt(typical, k) };
   };
 }
 
@@ -238,7 +241,7 @@ const pairAt = (pairs: Float64Array, k: number): Pair => [pairs[2 * k], pairs[2 
 function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
   const rows = get<Uint32Array>(header.rows);
   const features = get<Uint16Array>(header.features);
-  const values = get<Float64Array>(header.values);
+  const values = get<Float32Array>(header.values);
   const typical = get<Float64Array>(header.typical);
   return (row: number) => {
     const k = find(rows, row);

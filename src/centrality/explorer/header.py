@@ -116,7 +116,10 @@ class EmbeddedNeighbours(TypedDict):
 
 
 class EmbeddedHeat(TypedDict):
-    """Says which rows have what each pixel or moment contributes, in units: globally, then locally."""
+    """Says which rows have what each pixel or moment contributes, in units: globally, then locally.
+
+    Each is a feature: these rows have no other reasons in the payload.
+    """
 
     rows: StoredArray
     typical: StoredArray

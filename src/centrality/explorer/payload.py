@@ -57,7 +57,7 @@ FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
-HEAT_BYTES = 2_000_000  # in an exported file
+HEAT_BYTES = 500_000  # in an exported file
 
 
 class Buffers:
@@ -105,10 +105,11 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         units = buffers.add(view.inliers.T)
         header["inliers"] = {"units": units, "contamination": view.contamination}
     if view.reasons is not None:
-        header["reasons"] = _reasons(view, buffers) if reasons else "ask"
         header["guilty"] = list(view.guilty)
-        if reasons and (heat := _heat(view, buffers)) is not None:
-            header["heat"] = heat
+        if reasons:
+            _explain(view, buffers, header)
+        else:
+            header["reasons"] = "ask"
     if view.neighbours is not None:
         header["neighbours"] = _neighbours(view, buffers) if reasons else "ask"
     if view.against is not None:
@@ -235,17 +236,33 @@ def readable_picture(view: View, row: int, *, full: bool = False) -> bytes | Non
         return None
 
 
-def _reasons(view: View, buffers: Buffers) -> EmbeddedReasons:
-    """Store the strongest contributions for the rows a reader is most likely to ask about."""
+def _explain(view: View, buffers: Buffers, header: Header) -> None:
+    """Store all contributions of rows that are painted, and the strongest ones of others."""
+    painted = _painted_rows(view)
+    if len(painted):
+        header["heat"] = _heat(view, painted, buffers)
+    others = np.setdiff1d(noteworthy_rows(view, MOST_EXPLAINED), painted)
+    if len(others):
+        header["reasons"] = _reasons(view, others, buffers)
+
+
+def _painted_rows(view: View) -> NDArray[np.intp]:
+    """Return the rows whose pixels or moments are stored: as many as there is room for, none if there are no such."""
+    if (shape := view.heat_shape) is None:
+        return np.empty(0, dtype=np.intp)
+    return noteworthy_rows(view, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (8 * shape[0] * shape[1]))))
+
+
+def _reasons(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedReasons:
+    """Store the strongest contributions of these rows."""
     assert view.reasons is not None
-    rows = noteworthy_rows(view, MOST_EXPLAINED)
     why = view.reasons(rows)
     which = why.strongest(view.mixing)  # (k, top)
     values = np.take_along_axis(why.parts, which[:, None], axis=2).swapaxes(1, 2)  # (k, top, 2)
     return {
         "rows": buffers.add(rows.astype(np.uint32)),
         "features": buffers.add(which.astype(np.uint16)),
-        "values": buffers.add(values),
+        "values": buffers.add(values.astype(np.float32)),  # none is off by more than 1e-7 of itself
         "typical": buffers.add(why.typical),
     }
 
@@ -257,12 +274,11 @@ def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
     return {"rows": buffers.add(rows.astype(np.uint32)), "near": buffers.add(near.astype(np.uint32))}
 
 
-def _heat(view: View, buffers: Buffers) -> EmbeddedHeat | None:
-    """Store what pixels or moments contribute, for as many odd rows as there is room for."""
+def _heat(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedHeat:
+    """Store what the pixels or moments of these rows contribute."""
     shape = view.heat_shape
-    if shape is None or view.reasons is None:
-        return None
-    rows = noteworthy_rows(view, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (8 * shape[0] * shape[1]))))
+    assert shape is not None
+    assert view.reasons is not None
     found = view.reasons(rows)
     return {
         "rows": buffers.add(rows.astype(np.uint32)),
