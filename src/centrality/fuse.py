@@ -361,6 +361,10 @@ class FUSE(CentralityModel):
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         return work(rows_to_score(self, X))  # every row has its numbers: none is left out
 
+    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
+        there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
+        return self._of(X, work) if there is None else work(there)
+
     def reading(self) -> Reading:
         """Say how the model reads a table: columns of numbers, by their names if the training rows had any."""
         names = self.fitted_.names

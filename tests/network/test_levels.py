@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
-from centrality.network.levels import _change, _regions, closed, density
+from centrality.model.scorers import scorer_for
+from centrality.network.levels import _regions, closed, density
 from centrality.network.network import Layout, build
-from centrality.network.scorer import scorer_for
 
 pytestmark = pytest.mark.numbers
 SCALES = np.array([0.3, 1.0])

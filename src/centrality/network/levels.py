@@ -12,14 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from centrality.engine import engine
 from centrality.network.groups import k_means
 from centrality.network.network import Network
 from centrality.network.scorer import EngineScorer, features_of
 
-LEARNED, JUDGED = 4000, 2000  # rows that make up the density, and rows that it is compared on, at most
+LEARNED, JUDGED = 1000, 500  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
 REGIONS, ROWS_EACH = 16, 30  # at most so many, of so many rows at least that were not learned from
 RIDGE = 1e-3  # of the features' mean square
@@ -86,8 +85,13 @@ def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix
     from scipy.spatial.distance import cdist
 
     squares = cdist(rows, seen, "sqeuclidean")
-    p = seen.shape[1]
-    return np.stack([logsumexp(squares * (-0.5 / eta**2), axis=1) - p * np.log(eta) for eta in scales], axis=1)
+    nearest = squares.min(1)
+    squares -= nearest[:, None]
+    off, p = squares.astype(np.float32), seen.shape[1]  # a sum of exponentials of at most 1 needs no more digits
+    sums = [np.exp(off * np.float32(-0.5 / eta**2)).sum(1, dtype=np.float64) for eta in scales]
+    return np.stack(
+        [np.log(s) - 0.5 * nearest / eta**2 - p * np.log(eta) for s, eta in zip(sums, scales, strict=True)], 1
+    )
 
 
 def _regions(
