@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
 from centrality.model.scorers import scorer_for
-from centrality.network.levels import _regions, closed, density
+from centrality.network.levels import _regions, _smallest_change, _wanted, closed, density
 from centrality.network.network import Layout, build
 
 pytestmark = pytest.mark.numbers
@@ -39,7 +39,7 @@ def test_a_head_that_can_tell_regions_apart_is_moved_by_what_each_is_off():
     """Features say in which of three regions a row lies; off are 0, 1 and 5 there, and 1 is the median of all."""
     region = np.repeat([0, 1, 2], [30, 50, 40])
     features, off = np.eye(3)[region], np.array([0.0, 1.0, 5.0])[region][:, None]
-    change, shift = _change(features, off, region)
+    change, shift = _smallest_change(features, _wanted(off, region))
     moved = features @ change.T + shift
     np.testing.assert_allclose(moved[:, 0], (off - 1)[:, 0], atol=0.02)  # the ridge is a thousandth
 

@@ -23,10 +23,10 @@ def model():
 
 def test_so_many_of_the_least_central_ones_are_left_out_at_each_t():
     heads = np.column_stack([np.arange(10.0), np.arange(10.0)[::-1]]) / 10
-    inliers = Inliers.of(heads, contamination=0.25)
+    inliers = Inliers.of(heads, 0.25, LINEAR)
     np.testing.assert_allclose(inliers.scores(LINEAR, 0.0), np.arange(2, 10) / 10)  # two of ten, rounded down
     np.testing.assert_allclose(inliers.scores(LINEAR, 1.0), np.arange(2, 10) / 10)  # others of them
-    assert len(Inliers.of(heads).scores(LINEAR, 0.5)) == 10
+    assert len(Inliers.of(heads, 0.0, LINEAR).scores(LINEAR, 0.5)) == 10
 
 
 def test_a_stated_bound_gives_back_the_power_that_outliers_among_the_calibration_rows_take(model, tmp_path):
@@ -47,9 +47,11 @@ def test_right_after_a_fit_a_group_of_outliers_among_the_training_rows_hides_no_
     dirty = quick(max_steps=200).fit(np.concatenate([X, ODD]))
     assert len(dirty.fitted_.inlier_scores(0.5)) == 1000  # all 40 are left out, and nobody else
     assert dirty.p_values(ODD + 0.01) == pytest.approx(1 / 1001)
-    # Without rows, `calibrate` is about those that fit left out: all of them count once nothing is stated.
-    assert 5 / 1041 < np.median(dirty.calibrate().p_values(ODD + 0.01)) <= 41 / 1041  # somewhere among the 40
-    assert np.median(dirty.calibrate(contamination="auto").p_values(ODD + 0.01)) == pytest.approx(1 / 1001)
+    # Of rows that the user brings, all count, unless they are to be looked at, too.
+    fresh = np.concatenate([np.random.default_rng(5).normal(size=(1000, 3)), ODD])
+    dirty.calibrate(fresh)
+    assert 5 / 1041 < np.median(dirty.p_values(ODD + 0.01)) <= 41 / 1041  # somewhere among the 40
+    assert np.median(dirty.calibrate(fresh, contamination="auto").p_values(ODD + 0.01)) == pytest.approx(1 / 1001)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ def test_a_good_fit_has_nothing_to_warn_about(fitted):
 def test_steps_too_small_teach_nothing_and_the_report_says_so(blob, steps):
     report = quick(max_steps=steps, learning_rate=1e-9).fit(blob).report()
     assert report.learned == {"global": False, "local": False}
-    assert report.losses["global"]["end"] == pytest.approx(np.log(2), abs=0.02)  # a coin toss
     assert report.losses["local"]["nothing"] == 0.5  # a score of zero against noise of variance one
     assert len(about(report, "has learned nothing")) == 2
     assert "max_steps" in str(report)

@@ -1,41 +1,51 @@
-"""Rows off the data: each has a cell beyond its column's range."""
+"""Rows made for comparisons: cells beyond their columns' ranges, or cells of two rows."""
 
 import numpy as np
 
-from centrality.training.off_support import FAR, FEWEST, MOST, how_many, moved_off
+from centrality.training.off_support import FAR, FEW, MADE, MadeRows, moved_off
+
+
+def rows_of(n: int, p: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, p)).astype(np.float32)
 
 
 def test_each_row_has_a_cell_beyond_the_range_and_constant_columns_stay():
     rng = np.random.default_rng(0)
     z = np.column_stack([rng.normal(size=(500, 3)), np.full(500, 2.0)]).astype(np.float32)
-    rows = moved_off(z, 1000, rng)
+    rows = moved_off(z, z, rng)
     low, high = z.min(0), z.max(0)
     outside = (rows < low) | (rows > high)
     assert rows.dtype == np.float32
     assert not outside[:, 3].any()
     # The one cell that always moves is in the constant column for a quarter of the rows; half of them move others too.
     assert outside.any(1).mean() > 0.75
-    cells = (outside.sum(1) >= 2).mean()
-    assert 0.1 < cells < 0.5
-    assert (np.where(outside, np.maximum(low - rows, rows - high), 0) < FAR + 1).all()
+    assert 0.1 < (outside.sum(1) >= 2).mean() < 0.6
+    np.testing.assert_array_equal(rows[~outside], z[~outside])
+    # Half of the cells move by an exponential step, of which one in e^36 is larger than FAR.
+    assert (np.where(outside, np.maximum(low - rows, rows - high), 0) < FAR + 1e-3).all()
 
 
 def test_cells_move_to_either_side_alike():
     rng = np.random.default_rng(0)
-    z = rng.normal(size=(500, 2)).astype(np.float32)
-    rows = moved_off(z, 4000, rng)
+    z = rows_of(4000, 2)
+    rows = moved_off(z, z, rng)
     below, above = (rows < z.min(0)).sum(), (rows > z.max(0)).sum()
     assert abs(below - above) < 5 * np.sqrt(below + above)  # five deviations of a coin
 
 
-def test_a_cell_that_stays_is_that_of_a_row():
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(100, 3)).astype(np.float32)
-    rows = moved_off(z, 300, rng)
-    inside = (rows >= z.min(0)) & (rows <= z.max(0))
-    for column in range(3):
-        assert np.isin(rows[inside[:, column], column], z[:, column]).all()
+def test_many_rows_have_none_crossed_and_every_cell_that_stays_is_its_parents():
+    z = rows_of(10 * FEW, 3)
+    made = MadeRows.of(z, np.random.default_rng(0))
+    assert made.z.shape == (MADE, 3)
+    np.testing.assert_array_equal(made.parents[:, 0], made.parents[:, 1])
+    inside = (made.z >= z.min(0)) & (made.z <= z.max(0))
+    np.testing.assert_array_equal(made.z[inside], z[made.parents[:, 0]][inside])
 
 
-def test_there_is_one_for_four_rows_but_not_too_few_and_not_too_many():
-    assert [how_many(n) for n in (10, 4000, 10**6)] == [FEWEST, 1000, MOST]
+def test_of_few_rows_three_in_four_are_crossed_from_two_parents():
+    z = rows_of(FEW, 8)
+    made = MadeRows.of(z, np.random.default_rng(0))
+    first, second = (z[parent] for parent in made.parents.T)
+    crossed = ((made.z == first) | (made.z == second)).all(1)
+    assert crossed.mean() == 0.75
+    assert 0.4 < (made.z == first)[crossed].mean() < 0.65  # a coin for each cell, and a tenth of the pairs are one row

@@ -18,7 +18,7 @@ from centrality.network.groups import k_means
 from centrality.network.network import Network
 from centrality.network.scorer import EngineScorer, features_of
 
-LEARNED, JUDGED = 1000, 500  # rows that make up the density, and rows that it is compared on, at most
+LEARNED, JUDGED = 2000, 500  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
 REGIONS, ROWS_EACH = 16, 30  # at most so many, of so many rows at least that were not learned from
 RIDGE = 1e-3  # of the features' mean square
@@ -89,9 +89,8 @@ def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix
     squares -= nearest[:, None]
     off, p = squares.astype(np.float32), seen.shape[1]  # a sum of exponentials of at most 1 needs no more digits
     sums = [np.exp(off * np.float32(-0.5 / eta**2)).sum(1, dtype=np.float64) for eta in scales]
-    return np.stack(
-        [np.log(s) - 0.5 * nearest / eta**2 - p * np.log(eta) for s, eta in zip(sums, scales, strict=True)], 1
-    )
+    levels = (np.log(s) - 0.5 * nearest / eta**2 - p * np.log(eta) for s, eta in zip(sums, scales, strict=True))
+    return np.stack(list(levels), axis=1)
 
 
 def _regions(

@@ -115,16 +115,19 @@ class Calibration(Value):
         What members that have seen a row would say of it otherwise is drawn from the r that have not: their mean, and
         beside it one of their deviations, turned round. These are scaled by √((r + 1) / (r - 1)): a new draw differs
         from the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
-        noisier than one of all members, so means are drawn in by what that adds to their spread.
+        noisier than one of all members, so means are drawn in by what that adds to their spread, both by medians, which
+        outliers do not move: that of r - 1 squares is (1 - 2 / (9 (r - 1)))³ of their mean.
         """
         pairs = self.of_members(outputs)
         means, noise = np.empty(pairs.shape[1:]), np.empty(pairs.shape[1:])
         for known, rows in _patterns(unseen):
             said, r = pairs[np.ix_(known, rows)], max(int(known.sum()), 2)
-            means[rows], noise[rows] = said.mean(0), said.var(0) * (r / (r - 1)) * (1 / known.sum() - 1 / len(pairs))
+            means[rows] = said.mean(0)
+            usual = said.var(0) * (r / (r - 1)) / (1 - 2 / (9 * (r - 1))) ** 3
+            noise[rows] = usual * (1 / known.sum() - 1 / len(pairs))
         low, middle, high = np.quantile(means, [0.16, 0.5, 0.84], axis=0)
         spread = np.square(0.5 * (high - low))
-        drawn_in = np.sqrt(np.maximum(1 - noise.mean(0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
+        drawn_in = np.sqrt(np.maximum(1 - np.median(noise, axis=0) / np.maximum(spread, np.finfo(float).tiny), 0.0))
         closer = (middle - means) * (1 - drawn_in)
         for known, rows in _patterns(unseen):
             said, r = pairs[np.ix_(known, rows)], int(known.sum())

@@ -54,7 +54,7 @@ class Report:
     columns: int
     constant_columns: int
     copies: float  # share of (at most 20,000 of) the rows that repeat another one
-    losses: dict[str, dict[str, float]]  # head: at its "end", its standard "error", of one that knows "nothing"
+    losses: dict[str, dict[str, float]]  # head: at "start" and "end", its standard "error", of "nothing" learned
     told_apart: dict[str, float]  # head: how often it prefers a row to one with noise of three deviations
     spread: dict[str, float]  # head: how far apart its quartiles are on the training rows, of [0, 1]
     distinct: dict[str, float]  # head: how many scores there are for each distinct row
@@ -74,7 +74,8 @@ class Report:
         will do, if training has taught the global head, too.
         """
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
-        of_global = bound["global"] < 0.99 * self.losses["global"]["nothing"]
+        start, nothing = (self.losses["global"][what] for what in ("start", "nothing"))
+        of_global = bound["global"] < min(0.95 * start, 0.99 * nothing)  # far rows: a fresh network may be lucky
         of_local = bound["local"] < self.losses["local"]["nothing"]
         return {"global": of_global, "local": of_local or (of_global and self.told_apart["local"] >= TOLD_APART_ENOUGH)}
 
@@ -269,7 +270,7 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
     # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
     # a single loss says nothing about it, so that a tenth of it is assumed.
     error = np.sqrt(np.square(np.diff(last)).mean() / 2 / len(last)) if len(last) > 1 else 0.1 * last[0]
-    return {"end": float(last.mean()), "error": float(error), "nothing": nothing}
+    return {"start": float(known[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
 def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) -> dict[str, float]:
