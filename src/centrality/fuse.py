@@ -80,8 +80,8 @@ class FUSE(CentralityModel):
     resamples : noise passes over the rows in each of the `epochs`.
     epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
         Algorithm 1 for that many epochs instead.
-    max_steps : the budget of steps; None means 500, or 1500 with `novelty`, whatever the number of rows. With
-        `epochs`, an upper limit, None meaning none.
+    max_steps : the budget of steps; None means 500, 400 for each network of an ensemble, 1500 with `novelty`, whatever
+        the number of rows. With `epochs`, an upper limit, None meaning none.
     batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
     learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
     scaling : "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values
@@ -91,13 +91,13 @@ class FUSE(CentralityModel):
         weight, except with "none".
     calibration : "soft" is strictly increasing, so that no two outliers tie, and mixes the heads on scales without
         ends; "clip" is the paper's, and mixes them linearly: (1 - t) * global + t * local.
-    contamination : the share of the training rows that `predict` calls outliers; "auto" is 0.1, or 0.01 with
-        `novelty`.
+    contamination : the share of the training rows that `predict` calls outliers; "auto" draws the line where a tenth of
+        new rows of the same kind are called, or a hundredth with `novelty`.
     novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
         up to 512 centres of them. Otherwise they may hold outliers.
-    ensemble : how many networks to train side by side, each without another fifth of the rows; scores of new rows are
-        their average, those of training rows come from networks that have not seen them; `standard_error` is how they
-        differ. "auto" is 5 where rows are few (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
+    ensemble : how many networks to train side by side, each on another half of the rows; a score is their mean, in which
+        a network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are few
+        (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
     random_state : a seed makes fits identical on the same machine and device.
