@@ -122,12 +122,15 @@ class VisionEncoder:
     ) -> None:
         from centrality.network.devices import find_encoder_device
 
+        by_transformers = isinstance(model, str) and (model == "clip" or "/" in model or Path(model).is_dir())
+        if isinstance(model, str):  # whoever lacks the extra is told of it, not of the torch that it brings
+            optional(*(("transformers", "images") if by_transformers else ("timm", "timm")))
         self.device = find_encoder_device(device)
         self.size, self.mean, self.std = size, mean, std
         self.processor: Any = None  # that of transformers, which prepares the images for its models
         if not isinstance(model, str):
             self.module = model
-        elif model == "clip" or "/" in model or Path(model).is_dir():
+        elif by_transformers:
             self._load_transformers(CLIP if model == "clip" else model, download=download)
         else:
             self._load_timm(model, download=download)

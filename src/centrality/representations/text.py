@@ -118,24 +118,23 @@ class _Encoder:
             raise InputError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}.")
         from centrality.network.devices import find_encoder_device
 
+        has_pooling = name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()
+        by_sentences = pooling == "auto" and has_pooling
+        # Before the device: whoever lacks the extra is told of it, not of the torch that it brings.
+        library = optional("sentence_transformers" if by_sentences else "transformers", "text")
         self.device = find_encoder_device(device)
         self.pooling = "mean" if pooling == "auto" else pooling
         self.sentences: SentenceTransformer | None = None
-        if pooling == "auto" and (name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()):
-            library = optional("sentence_transformers", "text")
-
+        if by_sentences:
             load = partial(library.SentenceTransformer, device=str(self.device))
             self.sentences = pretrained(load, name, download=download, kind="Text")
             if max_length is not None:
                 self.sentences.max_seq_length = whole_number("max_length", max_length)
             self.fingerprint = fingerprint(self.sentences, "own pooling", max_length)
             return
-        transformers = optional("transformers", "text")
-        self.tokenizer = pretrained(transformers.AutoTokenizer.from_pretrained, name, download=download, kind="Text")
+        self.tokenizer = pretrained(library.AutoTokenizer.from_pretrained, name, download=download, kind="Text")
         self.model = (
-            pretrained(transformers.AutoModel.from_pretrained, name, download=download, kind="Text")
-            .to(self.device)
-            .eval()
+            pretrained(library.AutoModel.from_pretrained, name, download=download, kind="Text").to(self.device).eval()
         )
         longest = getattr(self.model.config, "max_position_embeddings", 512)
         self.max_length = min(whole_number("max_length", max_length), longest) if max_length is not None else longest

@@ -11,6 +11,7 @@ from centrality.scores.people import number
 class Correction:
     """Hold the smallest correction found for one row: which columns, what they hold, and what would do instead.
 
+    >>> from centrality.scores.corrections import Correction
     >>> str(Correction(3, ("price",), (-5.0,), (12.0,), 0.02, 0.31, enough=True))
     'row 3: price 12 instead of -5 (centrality 0.02, then 0.31)'
     """
@@ -34,7 +35,14 @@ class Correction:
 
 @dataclass(frozen=True)
 class Corrections(Sequence[Correction]):
-    """Hold the corrections of several rows, one for each: print them, or take them one by one."""
+    """Hold the corrections of several rows, one for each: print them, or take them one by one.
+
+    >>> from centrality.scores.corrections import Correction, Corrections
+    >>> one = Correction(3, ("price",), (-5.0,), (12.0,), 0.02, 0.31, enough=True)
+    >>> print(Corrections((one, Correction(4, (), (), (), 0.6, 0.6, enough=True))))
+    row 3: price 12 instead of -5 (centrality 0.02, then 0.31)
+    row 4: not odd
+    """
 
     rows: tuple[Correction, ...]
 

@@ -36,6 +36,10 @@ class ColumnDrift:
     """Hold one column's drift: the largest gap between the two distributions, its p-value, and Cliff's delta.
 
     `below` and `above` are the shares of new rows beyond values that about 0.5% of the training rows lie beyond.
+
+    >>> from centrality.scores.drift_columns import ColumnDrift
+    >>> print(ColumnDrift("price", statistic=0.4, p_value=1e-9, effect=0.5, below=0.0, above=0.02))
+    price is higher (effect +0.50)
     """
 
     name: str
@@ -63,7 +67,12 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class PairDrift:
-    """Hold how the rank correlation of two columns has changed: before, now, and the p-value."""
+    """Hold how the rank correlation of two columns has changed: before, now, and the p-value.
+
+    >>> from centrality.scores.drift_columns import PairDrift
+    >>> print(PairDrift(("price", "area"), before=0.8, now=0.1, p_value=1e-9))
+    price and area correlate by +0.10, not +0.80
+    """
 
     names: tuple[str, str]
     before: float

@@ -66,7 +66,12 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def kind_to_write(path: str | os.PathLike[str]) -> str:
-    """Return the same of a file that is to be written; an error if such files are only read."""
+    """Return the ending that says how a file is written; an error if such files are only read.
+
+    >>> from centrality.tables import kind_to_write
+    >>> kind_to_write("scores.csv.gz")
+    '.csv'
+    """
     packing = PACKINGS.get(ending := locations.name_of(path).suffix.lower())
     if packing is not None and packing.write is None:
         raise TableError(f"{path}: files that end in {ending} are only read: write .csv.gz, say.")
