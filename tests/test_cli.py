@@ -99,7 +99,7 @@ def test_inspect_says_what_is_in_a_model(model, capsys):
     capsys.readouterr()
     assert main(["inspect", str(model)]) == 0
     shown = capsys.readouterr().out
-    for part in ("FUSE, format 1.0", "length, width", "after 50 steps", "metric='euclidean'", "weights"):
+    for part in ("FUSE, format 2.0", "length, width", "after 50 steps", "metric='euclidean'", "weights"):
         assert part in shown
 
 

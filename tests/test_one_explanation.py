@@ -12,6 +12,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.cli import main
+from centrality.scores.mixing import name_at
 from tests.conftest import quick
 from tests.served import Server
 
@@ -105,7 +106,7 @@ def test_score_says_what_the_model_says(folder, model, rows, tmp_path):
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     for t in DIAL:
-        scores = [float(row[f"centrality_{t:g}"]) for row in written]
+        scores = [float(row[name_at("centrality", t, model.t)]) for row in written]
         assert scores == pytest.approx(model.centrality(rows, t), abs=CLOSE)
         assert [row[f"reasons_{t:g}"] for row in written] == model.reasons(rows, t).short()
 
@@ -116,7 +117,7 @@ def test_the_service_says_what_the_model_says(folder, model, rows):
     try:
         for t in DIAL:
             found = server.score(rows=chosen.to_pylist(), t=t, explain=True)
-            assert found[f"centrality_{t:g}"] == pytest.approx(model.centrality(chosen, t), abs=CLOSE)
+            assert found[name_at("centrality", t, model.t)] == pytest.approx(model.centrality(chosen, t), abs=CLOSE)
             parts = np.column_stack([found[f"contribution_{name}"] for name in NAMES])
             np.testing.assert_allclose(parts, model.explain(chosen, t), atol=CLOSE)
     finally:

@@ -130,7 +130,7 @@ def test_unscaled_rows_far_from_zero_agree_as_far_as_float32_lets_them(tmp_path)
     rows = PLAIN[:, :3] + [0, 0, 1000]
     model = quick(scaling="none", noise_scale=1.0, ensemble=1).fit(rows)
     allowed = 2 * rounding_of_heads(model, new(rows))  # either may be off
-    assert 1e-5 < allowed.max() < 0.05  # more than is promised, and not so much that all would pass
+    assert 1e-5 < allowed.max() < 0.1  # more than is promised, and not so much that all would pass
     Q = new(rows)
     found = exported(model, tmp_path).heads(Q)
     for expected in (model.heads(Q), Exact(model, Q).heads):

@@ -95,9 +95,9 @@ class FUSE(CentralityModel):
         new rows of the same kind are called, or a hundredth with `novelty`.
     novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
         up to 512 centres of them. Otherwise they may hold outliers.
-    ensemble : how many networks to train side by side, each on another half of the rows; a score is their mean, in which
-        a network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are few
-        (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
+    ensemble : how many networks to train side by side, each on another half of the rows; a score is their mean, where
+        a network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are
+        few (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
     holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     device : "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
     random_state : a seed makes fits identical on the same machine and device.

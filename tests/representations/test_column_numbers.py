@@ -81,7 +81,7 @@ def test_the_oddest_price_is_the_last_one_as_if_it_were_cleaned_by_hand(tmp_path
     chain.save(tmp_path / "m.safetensors")
     again = load(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(again.centrality(disguised), chain.centrality(disguised))
-    [[reason]] = again.reasons(disguised.slice(7, 1))
+    [[reason, *_]] = again.reasons(disguised.slice(7, 1))
     assert (reason.feature, reason.value) == ("price", "$9,999,999")
     assert reason.typical.startswith("$")
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import tell
 from centrality._estimator import CheckedRows
-from centrality.model.blocks import in_blocks
+from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import Field
 from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
@@ -61,7 +61,12 @@ def settled(
     the level of g, which is then 0 at the median row; the paper's schedule leaves it where training ended.
     """
     seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
-    by_row = in_blocks(scorer, trained.scaling, seen, lambda outputs: np.moveaxis(outputs, 0, 1))
+    by_row = block_by_block(
+        seen,
+        rows_per_block(seen.shape[1]),
+        lambda rows: np.moveaxis(scorer.of_rows(dense(rows), trained.scaling), 0, 1),
+        trained.device,
+    )
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
     _require_finite(outputs)
     unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
