@@ -62,10 +62,8 @@ def test_what_cannot_be_scored_exits_2_with_its_reason_and_no_output(models, tmp
 
 def test_a_changed_type_in_parquet_names_the_column(models, rows, tmp_path, capsys):
     tables.write(rows.set_column(1, "width", pa.array(["wide"] * 300)), tmp_path / "t.parquet")
-    for model, message in (
-        ("numbers", "hold something else: 'width'"),
-        ("table", "Column 'width' is not what the model was fitted on"),
-    ):
+    wrong = "Column 'width' is not what the model was fitted on"
+    for model, message in (("numbers", "hold something else: 'width'"), ("table", wrong)):
         assert score(models, model, tmp_path / "t.parquet", tmp_path / "out.parquet") == 2
         assert message in capsys.readouterr().err
     assert not (tmp_path / "out.parquet").exists()

@@ -108,7 +108,7 @@ def test_score_says_what_the_model_says(folder, model, rows, tmp_path):
     for t in DIAL:
         scores = [float(row[name_at("centrality", t, model.t)]) for row in written]
         assert scores == pytest.approx(model.centrality(rows, t), abs=CLOSE)
-        assert [row[f"reasons_{t:g}"] for row in written] == model.reasons(rows, t).short()
+        assert [row[name_at("reasons", t, model.t)] for row in written] == model.reasons(rows, t).short()
 
 
 def test_the_service_says_what_the_model_says(folder, model, rows):
