@@ -18,9 +18,10 @@ from centrality.network.groups import k_means
 from centrality.network.network import Network
 from centrality.network.scorer import EngineScorer, features_of
 
-LEARNED, JUDGED = 2000, 500  # rows that make up the density, and rows that it is compared on, at most
+LEARNED, JUDGED = 2000, 1000  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
-REGIONS, ROWS_EACH = 16, 30  # at most so many, of so many rows at least that were not learned from
+REGIONS, ROWS_EACH = 16, 40  # at most so many, of so many rows at least that were not learned from
+FEWEST = 15  # rows left out that must lie in a region to say how far off its level is: a few odd ones do not
 RIDGE = 1e-3  # of the features' mean square
 
 Matrix = NDArray[np.float64]
@@ -58,13 +59,14 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
     """Return by how much the potentials are to be moved in each row's region.
 
     That is the median of how far they are off there, less the median of all rows, and shrunk by as much of the medians'
-    differences as chance explains: where columns are many, a row's own density is hardly known.
+    differences as chance explains: where columns are many, a row's own density is hardly known. A region of few rows
+    stays as it is.
     """
     sizes = np.bincount(region)
     medians = np.stack([np.median(off[region == r], axis=0) for r in range(len(sizes))])
     within = np.stack([np.median(np.abs(off[region == r] - medians[r]), axis=0) for r in range(len(sizes))])
     chance = np.average(np.square(1.86 * within) / sizes[:, None], axis=0, weights=sizes)  # variance of a median
-    found = medians - np.median(off, axis=0)
+    found = np.where(sizes[:, None] < FEWEST, 0.0, medians - np.median(off, axis=0))
     total = np.average(np.square(found), axis=0, weights=sizes)
     kept = np.divide(np.maximum(total - chance, 0.0), total, out=np.zeros_like(total), where=total > 0)
     return np.asarray((kept * found)[region])
