@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 SHARE = 4  # one compared candidate in so many is a made row
 FEW = 10  # training rows for each column, below which others are made too, and every other candidate is a made row
 MADE = 2048  # how many there are at a time
+SAMPLE = 2000  # rows that tell the range of a column, about
 NEAR = 1.0  # in scaled units, how far beyond the range half of the moved cells lie, on average
 FAR = 36.0  # up to where the others lie: a bent column ends there, since 10 + log(1e15 - 10) is 45
 
@@ -45,13 +46,20 @@ def few(z: Rows) -> bool:
     return bool(len(z) < FEW * z.shape[1])
 
 
+def usual_range(z: Rows) -> tuple[Rows, Rows]:  # (p,), (p,)
+    """Return the 1st and 99th percentile of each column, which no wild cell stretches; its ends if they are equal."""
+    low, high = np.quantile(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99], axis=0)
+    rare = low == high
+    return np.where(rare, z.min(0), low).astype(np.float32), np.where(rare, z.max(0), high).astype(np.float32)
+
+
 def moved_off(z: Rows, rows: Rows, rng: np.random.Generator) -> Rows:
-    """Return rows with cells moved out of the ranges that the columns of z have, to either side.
+    """Return rows with cells moved out of the usual ranges of the columns of z, to either side.
 
     Half of them have one cell moved, the others any number; a constant column is left alone.
     """
     count, p = rows.shape
-    low, high = z.min(0), z.max(0)
+    low, high = usual_range(z)
     share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one that always moves
     moved = rng.random((count, p)) < share[:, None]
     moved[np.arange(count), rng.integers(p, size=count)] = True
