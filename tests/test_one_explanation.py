@@ -23,9 +23,9 @@ NAMES = ("length", "width", "height")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A cloud, far from it a few rows that lie close together, and the file of a model of both."""
+    """A cloud, far from it a dense group, and the file of a model of both."""
     rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("doors")
-    X = np.concatenate([rng.normal(size=(340, 3)), 0.02 * rng.normal(size=(24, 3)) + [9.0, 9.0, 0.0]])
+    X = np.concatenate([rng.normal(size=(340, 3)), 0.02 * rng.normal(size=(60, 3)) + [9.0, 9.0, 0.0]])
     rows = pa.table(dict(zip(NAMES, X.T, strict=True)))
     tables.write(rows, folder / "rows.csv")
     quick(max_steps=400).fit(rows).save(folder / "m.safetensors")
@@ -56,7 +56,7 @@ def hold(found: list[dict], wanted: list) -> None:
 
 
 def test_the_veto_acts_on_the_last_rows(model, rows):
-    units = model.fitted_.units(model.vectors(rows))[-24:]
+    units = model.fitted_.units(model.vectors(rows))[-60:]
     assert (model.mixing_.weights(units, 0.5) == [1.0, 0.0]).all()
 
 

@@ -115,9 +115,9 @@ def digits() -> Case:
 
 
 def clusters() -> Case:
-    """A cloud, and far from it a few rows that lie close together: the global score has its veto over them."""
+    """A cloud, and far from it a dense group: the global score has its veto over them."""
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(340, 3)), 0.02 * rng.normal(size=(24, 3)) + [9.0, 9.0, 0.0]])
+    X = np.concatenate([rng.normal(size=(340, 3)), 0.02 * rng.normal(size=(60, 3)) + [9.0, 9.0, 0.0]])
     model = quick(max_steps=400, holdout=0.2).fit(X)
     view = view_of(model, X, on="pca")
     return Case(model, X, view, sorted({*looked_at(view), len(X) - 1}))
