@@ -30,6 +30,7 @@ from centrality.scores import conformal
 from centrality.scores.corrections import Corrections
 from centrality.scores.drift import Drift, Names
 from centrality.scores.drift_windows import DriftReport, compare_windows
+from centrality.scores.magnitudes import without_rounding
 from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
@@ -87,7 +88,8 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
-        return point
+        columns = self.fitted_.training_scores.columns
+        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from centrality._checks import tell
 from centrality.network.scaling import LIMIT
 from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
-from centrality.scores.magnitudes import mean_and_deviation
+from centrality.scores.magnitudes import mean_and_deviation, without_rounding
 from centrality.scores.report import about_wild_cells, wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
@@ -83,7 +83,7 @@ class Numbers:
             return None
         size = abs(float(z[0]))
         size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if size > KNEE else size
-        x = self.mean + self.deviation * float(np.copysign(size, z[0]))
+        x = float(without_rounding(self.mean + self.deviation * float(np.copysign(size, z[0])), self.deviation))
         if self.clock:
             return f"{int(x) // 3600:02d}:{int(x) // 60 % 60:02d}"
         return x if self.writing is None else self.writing.write(x)
