@@ -279,7 +279,7 @@ def workbook_seeds() -> list[bytes]:
     return [file.getvalue()]
 
 
-MARKS = b"key,row,mark,note,version\r\nk1,3,outlier,\"odd, very\",1\r\nk2,5,fine,'=1+1,2\r\n,7,,note,3\r\n"
+MARKS = b'key,row,mark,note,version\r\nk1,3,outlier,"odd, very",1\r\nk2,5,fine,\'=1+1,2\r\n,7,,note,3\r\n'
 
 
 def keep_marks(content: bytes) -> None:
