@@ -36,7 +36,7 @@ SELECTED = [
 ]
 TORCHLESS = [
     *("tests/tables", "tests/depths", "tests/scores", "tests/datasets", "tests/golden", "tests/test_metrics.py"),
-    *("tests/engine/test_odd_input.py", "tests/engine/test_same_bits.py", "tests/model/test_typical.py"),
+    *("tests/engine/test_odd_input.py", "tests/engine/test_without_torch.py", "tests/model/test_typical.py"),
     *("tests/representations/test_table.py", "tests/test_chain.py", "tests/test_unreadable.py"),
     *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
 ]

@@ -61,7 +61,7 @@ class Shelf:
 
 
 class BackRoom:
-    """Answers requests in the process for large ones, which is started when the first of them comes."""
+    """Answers requests in the process for large ones, which is started with the service, and anew when it has ended."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
         self._load, self._limits, self._scored_together = load, limits, scored_together
