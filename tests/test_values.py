@@ -12,6 +12,7 @@ import pytest
 
 from centrality import FUSE, load
 from centrality._values import Value, locked
+from centrality.model.interface import with_fitted
 from centrality.network.scorer import EngineScorer
 from tests.conftest import quick
 
@@ -150,7 +151,7 @@ def packed(monkeypatch) -> list[EngineScorer]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fit_packs_one_scorer_of_what_was_trained_and_one_of_what_is_kept(blob, packed, kind):
-    """The first sets the levels of the potentials, which the paper leaves to chance and clean rows have from a prior."""
+    """The first sets the levels of potentials: the paper leaves them to chance, clean rows have them from a prior."""
     quick(max_steps=5, **KINDS[kind]).fit(blob)
     assert len(packed) == (1 if kind in {"the paper's", "clean"} else 2)
 
@@ -175,4 +176,4 @@ def test_partial_fit_makes_a_new_value_and_packs_one_scorer(blob, packed):
     assert len(packed) == 1
     assert model.fitted_ != before
     assert before == twin
-    np.testing.assert_array_equal(model.with_fitted(before).heads(blob), scores)
+    np.testing.assert_array_equal(with_fitted(model, before).heads(blob), scores)
