@@ -148,7 +148,7 @@ def write(folder: Path) -> None:
 RELATED = (
     ("centrality.FUSE", "centrality.Chain", "centrality.load", "centrality.onnx.Scorer",
      "centrality.pyod.FUSEDetector"),
-    ("centrality.FUSE", "centrality.blend"),
+    ("centrality.FUSE", "centrality.PaperFUSE", "centrality.blend"),
     ("centrality.representations.Table", "centrality.representations.Text", "centrality.representations.Images",
      "centrality.representations.Series", "centrality.Chain"),
 )  # fmt: skip
