@@ -100,13 +100,13 @@ class Known:
 
 
 def run(fit: Fit) -> dict[Key, Quality]:
-    from centrality import FUSE
+    from centrality import PaperFUSE
 
     X, Q, y = split(fit.protocol, *load(fit.data), 0)
     settings = {"novelty": fit.protocol == "one-class", "random_state": 0} | CHANGES[fit.protocol][fit.change]
     if (rung := settings.pop("rung", None)) is not None:
-        settings["noise_scale"] = FUSE(**settings, max_steps=1).fit(X).noise_scale_[rung]
-    model = FUSE(**settings).fit(X)
+        settings["noise_scale"] = PaperFUSE(**settings, max_steps=1).fit(X).noise_scale_[rung]
+    model = PaperFUSE(**settings).fit(X)
     scores = [model.score_samples(Q)]
     if fit.change == DEFAULT:
         scores += [of(model, Q) for of in READINGS.values()]

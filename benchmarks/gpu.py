@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks._results import save
+from centrality.model.interface import with_fitted
 
 SHAPES = [(2_000, 10), (10_000, 32), (100_000, 512)]
 SCORED = 1 << 22, 64  # rows, columns
@@ -57,7 +58,7 @@ def scores(novelty: bool) -> list[Row]:
     n, p = (SCORED[0] // 8 if novelty else SCORED[0]), SCORED[1]
     X = np.random.default_rng(0).normal(size=(20_000, p)).astype(np.float32)
     model = FUSE(random_state=0, novelty=novelty).fit(X)
-    on_gpu = model.with_fitted(model.fitted_.on("cuda"))
+    on_gpu = with_fitted(model, model.fitted_.on("cuda"))
     there = torch.randn(n, p, device="cuda")
     here = there.cpu().numpy()
     ways = {

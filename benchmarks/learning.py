@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 from tqdm import tqdm
 
 from benchmarks._results import data, save
-from centrality import FUSE
+from centrality import FUSE, PaperFUSE
 
 MOST_ROWS = 20_000
 
@@ -23,7 +23,7 @@ def main() -> None:
             X = archive["X"]
         if len(X) > MOST_ROWS:
             continue
-        untrained = FUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
+        untrained = PaperFUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
         trained = FUSE(random_state=0).fit(X)
         few = np.random.default_rng(0).permutation(len(X))[:1000]
         preferred = -rankdata(pairwise_distances(untrained.fitted_.scaling.apply(X[few])), axis=0).mean(1)

@@ -24,6 +24,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from benchmarks._results import save
 from centrality import FUSE, Chain
+from centrality.model.reader import reader_of
 from centrality.representations import Table
 
 SEEDS = range(5)
@@ -64,7 +65,7 @@ def attacks(model: FUSE | Chain, rows: NDArray[np.float64], member: NDArray[np.i
     units = fitted.units(rows)
     pairs = fitted.calibration.of_members(fitted.scorer.of_rows(rows, fitted.scaling))  # (members, n, 2)
     in_order = np.sort(pairs, axis=0).transpose(1, 0, 2).reshape(len(rows), -1)
-    by_f = float(roc_auc_score(member, model.mixing_.mixed(units, 0.5)))
+    by_f = float(roc_auc_score(member, model.fitted_.mixing.mixed(units, 0.5)))
     return by_f, learned(units, member), learned(in_order, member)
 
 
@@ -81,7 +82,9 @@ def main() -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)
                     model.fit(train)
-                rows_asked = np.concatenate([np.asarray(model.vectors(each), dtype=float) for each in (train, fresh)])
+                rows_asked = np.concatenate(
+                    [np.asarray(reader_of(model).vectors(each), dtype=float) for each in (train, fresh)]
+                )
                 found.append(attacks(model, rows_asked, np.repeat([1, 0], N)))
             line: dict[str, object] = {"world": world, "settings": setting}
             for name, values in zip(("f", "pair", "file"), zip(*found, strict=True), strict=True):

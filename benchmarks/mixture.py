@@ -11,12 +11,12 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 from benchmarks._results import save
-from centrality import FUSE, datasets
+from centrality import FUSE, PaperFUSE, datasets
 
 SEEDS = range(3)
 SETTINGS: dict[str, Callable[[int], FUSE]] = {
     "default": lambda seed: FUSE(random_state=seed),
-    "two encoders": lambda seed: FUSE(shared_encoder=False, random_state=seed),
+    "two encoders": lambda seed: PaperFUSE(shared_encoder=False, random_state=seed),
     "novelty (4000 steps)": lambda seed: FUSE(novelty=True, random_state=seed),
     "noise_scale=1": lambda seed: FUSE(noise_scale=1.0, random_state=seed),
     "paper's schedule": lambda seed: FUSE.as_in_paper("outlier", scaling="auto", random_state=seed),

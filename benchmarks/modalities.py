@@ -82,7 +82,7 @@ def forda() -> tuple[Any, Any, Array, Any]:
 def compared(name: str, model: FUSE, train: Any, test: Any, odd: Array, representation: Any) -> dict[str, object]:
     start = time.perf_counter()
     chain = Chain(representation, model).fit(train)
-    Z, Q = chain.represent(train), chain.represent(test)
+    Z, Q = chain.representation_.transform(train), chain.representation_.transform(test)
     heads = chain.model_.heads(Q)
     seconds = time.perf_counter() - start
     scaling = chain.model_.fitted_.scaling  # kNN sees the same scaled rows
@@ -94,7 +94,7 @@ def compared(name: str, model: FUSE, train: Any, test: Any, odd: Array, represen
         "columns": Z.shape[1],
         "fuse_local": float(roc_auc_score(odd, -heads[:, 1])),
         "fuse_global": float(roc_auc_score(odd, -heads[:, 0])),
-        "fuse_half": float(roc_auc_score(odd, -chain.mixing_(heads, 0.5))),
+        "fuse_half": float(roc_auc_score(odd, -chain.fitted_.mixing(heads, 0.5))),
         "knn": float(roc_auc_score(odd, distance)),
         "seconds": seconds,
     }

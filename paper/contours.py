@@ -57,7 +57,9 @@ def measure(name: str, settings: str, n: int, seed: int, quick: bool) -> Found:
     if name == "Mixture":
         middle, modes = model.heads([[0.0, 0.0]]), model.heads(datasets.four_clusters().means)
         for t in (0, 1):
-            found[f"t = {t}", VALLEY] = float(model.mixing_(middle, t)[0] - model.mixing_(modes, t).mean())
+            found[f"t = {t}", VALLEY] = float(
+                model.fitted_.mixing(middle, t)[0] - model.fitted_.mixing(modes, t).mean()
+            )
     else:
         places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         far = np.sqrt(np.einsum("ij,jk,ik->i", places, np.linalg.inv(np.cov(X.T)), places))

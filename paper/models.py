@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from centrality import FUSE
+from centrality import FUSE, PaperFUSE
 from centrality.depths import Depth, Halfspace, KernelDensity, Mahalanobis, Potential, Projection, Spatial
 from centrality.scores.mixing import LINEAR, SOFT, Mixing
 
@@ -30,9 +30,9 @@ def fuse(settings: str, experiment: str, seed: int, *, quick: bool = False, **ch
         return FUSE.as_in_paper(experiment, random_state=seed, **changes)
     if settings == "ours":
         hidden = FUSE.as_in_paper(experiment).hidden
-        return FUSE(**({"hidden": hidden, "noise_scale": 1.0, "scaling": "none", "random_state": seed} | changes))
+        return PaperFUSE(**({"hidden": hidden, "noise_scale": 1.0, "scaling": "none", "random_state": seed} | changes))
     changes.pop("noise_scale", None)
-    return FUSE(random_state=seed, **changes)
+    return PaperFUSE(random_state=seed, **changes)
 
 
 def mixing(settings: str) -> Mixing:

@@ -79,7 +79,7 @@ def of_fuse(name: str, settings: str, seed: int, quick: bool) -> Found:
                     yield method, [model.set_params(t=t).score_samples(X) for X in rest]
                 continue
             heads = [model.heads(X) for X in rest]
-            mixed = model.mixing_
+            mixed = model.fitted_.mixing
             yield "Global", [mixed(h, 0) for h in heads]
             yield "Local", [mixed(h, 1) for h in heads]
             for t in DIAL:

@@ -6,6 +6,8 @@ import pytest
 from sklearn.base import clone
 
 from centrality import FUSE, Chain, load, model_file
+from centrality.fuse.parts import from_parts
+from centrality.model.reader import reader_of
 from centrality.representations import Series, Table
 from tests.conftest import quick
 
@@ -61,7 +63,7 @@ def test_parameters_reach_the_fitted_parts_of_a_chain_whether_it_was_fitted_or_l
         assert model.t == t
         np.testing.assert_array_equal(model.centrality(FRAME), expected)
     model.set_params(representation__unreadable=0.5)
-    assert model.reading().unreadable == 0.5
+    assert reader_of(model).reading().unreadable == 0.5
     assert model.get_params()["model__t"] == 1.0
     assert clone(model).fit(FRAME).t == 1.0
     with pytest.raises(ValueError, match="Invalid parameter 'tt'"):
@@ -92,7 +94,7 @@ def test_a_loaded_chain_can_be_saved_again(file, tmp_path):
 
 def test_fuse_alone_refuses_the_file_of_a_chain(file):
     with pytest.raises(ValueError, match="a FUSE model was wanted, this one is a Chain"):
-        FUSE.from_parts(*model_file.read(file), encoder=None, device="cpu")
+        from_parts(*model_file.read(file), encoder=None, device="cpu")
 
 
 @pytest.mark.parametrize("change", [{"kind": "Pickle"}, {"state": {}}, {"state": {"columns": {"x": {"kind": "eval"}}}}])
@@ -107,3 +109,20 @@ def test_a_file_that_asks_for_something_else_is_refused(file, tmp_path, change):
 def test_another_kind_of_representation_is_refused(file):
     with pytest.raises(model_file.ModelFileError, match="the representation was a Table, got a Series"):
         load(file, representation=Series())
+
+
+def test_a_chain_takes_a_dissimilarity_as_fuse_does():
+    rows = [np.sin(np.linspace(0, 9, 60) * k) for k in np.linspace(1, 2, 30)]
+    position = np.linspace(-1, 1, 30)
+    D = np.abs(position[:, None] - position)
+    by_matrix = Chain(Series(), quick()).fit(rows, dissimilarity=D)
+    inner = quick().fit(by_matrix.representation_.transform(rows), dissimilarity=D)
+    np.testing.assert_array_equal(by_matrix.raw(rows), inner.raw(by_matrix.representation_.transform(rows)))
+    with pytest.raises(ValueError, match="dissimilarity must be a square matrix"):
+        Chain(Series(), quick()).fit(rows, dissimilarity=D[:5, :5])
+
+
+def test_the_papers_settings_come_with_any_representation():
+    assert Chain.as_in_paper("outlier", representation=Series(), epochs=3).model.get_params()["epochs"] == 3
+    with pytest.raises(TypeError, match="wants a representation="):
+        Chain.as_in_paper("outlier")

@@ -4,7 +4,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
-from centrality import FUSE, blend
+from centrality import FUSE, PaperFUSE, blend
 from centrality.datasets import four_clusters
 from centrality.model.blocks import in_blocks
 from tests.conftest import quick
@@ -15,7 +15,7 @@ from tests.promise import assert_same_scores
 def test_half_of_the_training_rows_have_a_global_centrality_above_one_half(ensemble):
     X = np.random.default_rng(0).normal(size=(201, 3))
     model = FUSE(random_state=0, max_steps=30, ensemble=ensemble).fit(X)
-    judged = model.calibration_heads()  # each row by members that have not seen it
+    judged = model.fitted_.calibration_heads()  # each row by members that have not seen it
     np.testing.assert_allclose(np.median(judged[:, 0]), 0.5, atol=1e-6)
 
 
@@ -167,7 +167,9 @@ def test_a_given_dissimilarity_decides_the_global_head():
 
 def test_a_function_of_row_numbers_works_like_the_matrix_it_describes():
     x = np.linspace(-1, 1, 200)
-    model = FUSE(random_state=0, max_steps=600, anchors=64).fit(x[:, None], dissimilarity=lambda i, j: abs(x[i] - x[j]))
+    model = PaperFUSE(random_state=0, max_steps=600, anchors=64).fit(
+        x[:, None], dissimilarity=lambda i, j: abs(x[i] - x[j])
+    )
     assert spearmanr(model.raw(x[:, None])[:, 0], -np.abs(x))[0] > 0.85  # .92 to .995 in eight seeds
 
 
@@ -181,7 +183,7 @@ def test_the_cosine_metric_finds_the_central_direction():
 
 @pytest.mark.parametrize("scheme", [1, 2, 3, 4])
 def test_every_scheme_learns_the_same_order(blob, scheme):
-    model = FUSE(scheme=scheme, random_state=0, max_steps=600).fit(blob)
+    model = PaperFUSE(scheme=scheme, random_state=0, max_steps=600).fit(blob)
     assert spearmanr(model.raw(blob)[:, 0], -np.linalg.norm(blob, axis=1))[0] > 0.97
 
 
@@ -216,3 +218,18 @@ def test_large_data_is_calibrated_on_a_sample_of_all_of_it():
     error = abs((quick().fit_predict(X) == -1).mean() - 0.1)
     assert error > 2 / n  # the threshold of all rows would leave out exactly a tenth of them
     assert error < 4 * np.sqrt(0.1 * 0.9 / sample)
+
+
+def test_a_generator_seeds_a_fit_and_goes_on(blob):
+    first, again = (quick(random_state=np.random.default_rng(5)).fit(blob).raw(blob) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    rng = np.random.default_rng(5)
+    model = quick(random_state=rng)
+    np.testing.assert_array_equal(model.fit(blob).raw(blob), first)
+    assert not np.array_equal(model.fit(blob).raw(blob), first)  # its next draw is another seed
+    assert not np.array_equal(quick(random_state=rng).fit(blob).raw(blob), first)
+
+
+def test_fuse_has_the_parameters_that_people_set_and_no_others():
+    wanted = "t metric novelty contamination holdout ensemble noise_scale scaling hidden encoder max_steps device"
+    assert {*wanted.split(), "random_state", "progress"} == FUSE().get_params().keys() - {"given"}

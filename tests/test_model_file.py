@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from torch import nn
 
-from centrality import FUSE, load, model_file
+from centrality import FUSE, PaperFUSE, load, model_file
 from centrality.model_file import ModelFileError
+from centrality.training.paper import OURS
 from tests.conftest import quick
 
 
@@ -57,7 +58,7 @@ def test_feature_names_travel(blob, tmp_path):
 def test_the_default_model_is_small_and_holds_no_rows(tmp_path):
     X = np.random.default_rng(0).normal(size=(5000, 32))
     for shared in (True, False):
-        FUSE(max_steps=5, shared_encoder=shared).fit(X).save(tmp_path / "m.safetensors")
+        PaperFUSE(max_steps=5, shared_encoder=shared).fit(X).save(tmp_path / "m.safetensors")
         assert (tmp_path / "m.safetensors").stat().st_size < 1_000_000
         _, arrays = model_file.read(tmp_path / "m.safetensors")
         assert arrays.pop("conformal.inliers").shape[1] == 2  # two scores of each row that was left out
@@ -207,3 +208,16 @@ def test_saving_into_a_folder_that_is_not_there_says_so(fitted, tmp_path):
         fitted.save(tmp_path / "no" / "m.safetensors")
     with pytest.raises(IsADirectoryError, match="it is a folder, a file name was wanted"):
         fitted.save(tmp_path)
+
+
+def test_a_file_of_a_fuse_with_words_of_the_paper_loads_as_a_paper_fuse(blob, tmp_path):
+    """Before 0.3 these were FUSE's own."""
+    path = tmp_path / "m.safetensors"
+    for changes, kind in (({"calibration": "clip"}, PaperFUSE), ({}, FUSE)):
+        quick(**changes).fit(blob).save(path)
+        header, arrays = model_file.read(path)
+        header |= {"model": "FUSE"}
+        header["parameters"] = OURS | header["parameters"]
+        model_file.write(path, header, arrays)
+        assert type(load(path)) is kind
+        np.testing.assert_array_equal(load(path).heads(blob), quick(**changes).fit(blob).heads(blob))

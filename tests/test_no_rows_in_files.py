@@ -90,7 +90,7 @@ def test_no_record_of_a_table_of_categories_stands_in_the_file(tmp_path, novelty
     assert table.value_counts().max() < 5
     chain = Chain(Table(), quick(max_steps=20, novelty=novelty)).fit(table)
     chain.save(tmp_path / "m.safetensors")
-    for way, rows in ways_to_write(chain.model_, chain.represent(table)).items():
+    for way, rows in ways_to_write(chain.model_, chain.representation_.transform(table)).items():
         assert found_rows(tmp_path / "m.safetensors", rows) == [], way
     text = json.dumps(model_file.read(tmp_path / "m.safetensors")[0])
     for record in table.to_numpy():

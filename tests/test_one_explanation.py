@@ -12,6 +12,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.cli import main
+from centrality.model.reader import reader_of
 from centrality.scores.mixing import name_at
 from tests.conftest import quick
 from tests.served import Server
@@ -56,8 +57,8 @@ def hold(found: list[dict], wanted: list) -> None:
 
 
 def test_the_veto_acts_on_the_last_rows(model, rows):
-    units = model.fitted_.units(model.vectors(rows))[-60:]
-    assert (model.mixing_.weights(units, 0.5) == [1.0, 0.0]).all()
+    units = model.fitted_.units(reader_of(model).vectors(rows))[-60:]
+    assert (model.fitted_.mixing.weights(units, 0.5) == [1.0, 0.0]).all()
 
 
 @pytest.mark.parametrize("t", DIAL)
@@ -93,7 +94,7 @@ def test_rank_says_what_the_model_says(folder, model, rows, capsys, t):
     for end, wanted in (("peripheral", order[:5]), ("central", order[::-1][:5])):
         assert [row["row"] for row in found[end]] == wanted.tolist()
         assert [row["centrality"] for row in found[end]] == pytest.approx(f[wanted], abs=CLOSE)
-        profile = model.profile(rows.take(wanted), DIAL)
+        profile = model.centrality(rows.take(wanted), DIAL)
         np.testing.assert_allclose([row["profile"] for row in found[end]], profile, atol=CLOSE)
         for row, reasons in zip(found[end], model.reasons(rows.take(wanted), t), strict=True):
             hold(row["reasons"], reasons)

@@ -340,7 +340,7 @@ def test_of_a_chain_the_fuse_part_is_exported_and_that_is_said(tmp_path, capsys)
     assert main(["export", str(tmp_path / "m.safetensors"), "-o", str(tmp_path / "m.onnx")]) == 0
     assert "Only the FUSE part: Table stays in Python" in capsys.readouterr().out
     fresh = frame.assign(x=new(frame.x))
-    found = Scorer(tmp_path / "m.onnx").heads(chain.represent(fresh))
+    found = Scorer(tmp_path / "m.onnx").heads(chain.representation_.transform(fresh))
     assert_same_scores(found, chain.heads(fresh))
 
 

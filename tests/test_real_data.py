@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import pairwise_distances, roc_auc_score
 
-from centrality import FUSE
+from centrality import FUSE, PaperFUSE
 
 SETS = ["wine", "breastw", "letter", "InternetAds", "thyroid", "mammography"]
 
@@ -19,7 +19,7 @@ def rows_of(data, name: str) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", SETS)
 def test_training_beats_initialisation_and_scores_do_not_collapse(data, name):
     X, _ = rows_of(data, name)
-    untrained = FUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
+    untrained = PaperFUSE(max_steps=1, learning_rate=1e-12, random_state=0).fit(X)
     trained = FUSE(random_state=0).fit(X)
     few = np.random.default_rng(0).permutation(len(X))[:1000]
     D = pairwise_distances(untrained.fitted_.scaling.apply(X[few]))

@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from centrality import Chain, load, model_file
 from centrality.cli import main
+from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.tables import TableError, write
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, DataNote, Unreadable
@@ -73,7 +74,9 @@ def with_days(rows: pa.Table, days) -> pa.Table:
     ),
 )
 def test_the_same_dates_written_or_stored_otherwise_are_the_same_numbers(chain, rows, written):
-    np.testing.assert_array_equal(chain.vectors(with_days(rows, written)), chain.vectors(rows))
+    np.testing.assert_array_equal(
+        chain.representation_.transform(with_days(rows, written)), chain.representation_.transform(rows)
+    )
 
 
 def test_dates_of_parquet_are_found_again_in_text(rows, tmp_path):
@@ -112,7 +115,7 @@ def odd_rows(rows: pa.Table) -> dict[str, tuple[pa.Table, dict]]:
 @pytest.mark.parametrize("fault", ["no date", "no day", "no number", "a new city", "nothing"])
 def test_a_fault_counts_against_the_row_and_is_counted(chain, rows, fault):
     faulty, counts = odd_rows(rows)[fault]
-    vectors, unreadable = chain.examined(faulty)
+    vectors, unreadable = reader_of(chain).examined(faulty)
     assert unreadable == Unreadable(40, counts)
     for t in (0.0, 0.5, 1.0):
         found = chain.fitted_.centrality(vectors, t)

@@ -12,6 +12,7 @@ import pytest
 
 from centrality import FUSE, load
 from centrality._values import Value, locked
+from centrality.model.interface import with_fitted
 from centrality.network.scorer import EngineScorer
 from tests.conftest import quick
 
@@ -175,4 +176,4 @@ def test_partial_fit_makes_a_new_value_and_packs_one_scorer(blob, packed):
     assert len(packed) == 1
     assert model.fitted_ != before
     assert before == twin
-    np.testing.assert_array_equal(model.with_fitted(before).heads(blob), scores)
+    np.testing.assert_array_equal(with_fitted(model, before).heads(blob), scores)

@@ -180,7 +180,7 @@ def peers(X: np.ndarray) -> dict[str, tuple[Callable[[np.ndarray], Any], int]]:
 
 
 def scoring() -> list[Row]:
-    from centrality import FUSE
+    from centrality import FUSE, PaperFUSE
 
     bars = {
         "paper's network": {"IsolationForest": 7, "ECOD": 17, "kNN": 60, "KernelDensity": 1300, "the floor": "1/1.1"},
@@ -189,7 +189,7 @@ def scoring() -> list[Row]:
     X = np.random.default_rng(0).normal(size=(N, P))
     many = np.random.default_rng(1).normal(size=(100_000, P))
     models = {
-        "paper's network": FUSE(noise_scale=1.0, shared_encoder=True, random_state=0, max_steps=50).fit(X),
+        "paper's network": PaperFUSE(noise_scale=1.0, shared_encoder=True, random_state=0, max_steps=50).fit(X),
         "default": FUSE(random_state=0, max_steps=50).fit(X),
         "novelty": FUSE(novelty=True, random_state=0, max_steps=50).fit(X),
     }

@@ -74,13 +74,11 @@ def public_methods(thing: type) -> list[str]:
 FIRST = (
     "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict",
     "calibrate", "p_values", "detect", "threshold", "explain", "reasons", "kind", "toward_center",
-    "drift", "drift_report", "report", "profile", "standard_error", "raw", "transform",
+    "drift", "drift_report", "report", "standard_error", "raw", "transform",
     "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
 )  # fmt: skip
 FOR_EXTENSIONS = {
-    "share_of_outliers", "with_fitted", "vectors", "reading", "features", "values", "by_moment", "about", "warm_up",
-    "settle_in", "rows_of", "shown", "in_words", "by_feature", "parts", "from_parts", "state", "restore", "origins",
-    "typical", "types", "from_command_line", "calibration_heads", "represent",
+    "values", "warm_up", "rows_of", "shown", "state", "restore", "origins", "typical", "types", "from_command_line",
 }  # fmt: skip
 
 
@@ -150,7 +148,7 @@ def write(folder: Path) -> None:
 RELATED = (
     ("centrality.FUSE", "centrality.Chain", "centrality.load", "centrality.onnx.Scorer",
      "centrality.pyod.FUSEDetector"),
-    ("centrality.FUSE", "centrality.blend"),
+    ("centrality.FUSE", "centrality.PaperFUSE", "centrality.blend"),
     ("centrality.representations.Table", "centrality.representations.Text", "centrality.representations.Images",
      "centrality.representations.Series", "centrality.Chain"),
 )  # fmt: skip

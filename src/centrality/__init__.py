@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from centrality.chain import Chain as Chain
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
+    from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.scores.mixing import blend as blend
 
 __version__ = "0.2.0"
 
-_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing"}
+_HOMES = {"FUSE": "fuse", "PaperFUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing"}
 _ROOMS = (
     "datasets",
     "depths",
@@ -31,7 +32,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "__version__", "blend", "load"]
+__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
 # Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
 # sparse matrix.
 RowsLike: TypeAlias = ArrayLike | IntoDataFrame | sparse.spmatrix
-RandomState: TypeAlias = int | np.random.RandomState | None  # what scikit-learn's `check_random_state` takes
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
 class SparseRows(Protocol):
@@ -95,12 +95,17 @@ class CentralityEstimator(OutlierMixin, BaseEstimator):
 
 
 def random_numbers(random_state: RandomState) -> np.random.RandomState:
-    """Return scikit-learn's source of random numbers for this seed; raise if it is no seed."""
+    """Return scikit-learn's source of random numbers for this seed; raise if it is no seed.
+
+    A Generator, which scikit-learn does not take, draws the seed, and so goes on with every call.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(int(random_state.integers(2**32)))
     try:
         return check_random_state(random_state)  # type: ignore[no-any-return]
     except ValueError:
         raise InputError(
-            f"random_state must be None, a whole number from 0 to {2**32 - 1}, or a numpy RandomState, "
+            f"random_state must be None, a whole number from 0 to {2**32 - 1}, or a numpy Generator or RandomState, "
             f"got {random_state!r}."
         ) from None
 
@@ -118,10 +123,10 @@ def warn_of_labels(y: object) -> None:
         )
 
 
-def share_of_outliers(contamination: float | str, auto: float) -> float:
-    """Return the share of the training rows that `contamination` asks to call outliers."""
+def share_of_outliers(contamination: float | str, *, clean: bool = False) -> float:
+    """Return the share of the training rows that `contamination` asks to call outliers: of clean rows, fewer."""
     if contamination == "auto":
-        return auto
+        return 0.01 if clean else 0.1
     if isinstance(contamination, str) or not 0 < contamination <= 0.5:
         raise InputError(f"contamination must be 'auto' or a share of the rows in (0, 0.5], got {contamination!r}.")
     return float(contamination)

@@ -1,27 +1,25 @@
 """Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
-from collections.abc import Sequence
-from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
 from centrality._checks import InputError, InputTypeError
-from centrality._estimator import CheckedRows, ModelRows, unchanged_on_failure, warn_of_labels
+from centrality._estimator import ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
+from centrality.fuse.parts import from_parts, parts_of
 from centrality.model.fitted import Fitted
-from centrality.model.interface import CentralityModel
-from centrality.model.reading import Features, FeatureValues, Reading
+from centrality.model.interface import CentralityModel, with_fitted
 from centrality.network.devices import find_device
 from centrality.representations import HOMES
 from centrality.representations._base import Representation
-from centrality.tables.unreadable import MOST, Unreadable, checked_share
+from centrality.representations._reader import RepresentationReader
+from centrality.scores.conformal import Dissimilarity, among
 
 if TYPE_CHECKING:
     from torch import nn
@@ -64,8 +62,24 @@ class Chain(CentralityModel):
         self.representation = representation
         self.model = model
 
-    def fit(self, X: ModelRows, y: object = None) -> Self:
-        """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out."""
+    @classmethod
+    def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
+        """Return a chain of `representation`, one of the changes, and FUSE with the settings of the paper's experiment.
+
+        >>> from centrality import Chain
+        >>> from centrality.representations import Table
+        >>> Chain.as_in_paper("real", representation=Table()).model.epochs
+        30
+        """
+        if "representation" not in changes:
+            raise InputTypeError("as_in_paper of a Chain wants a representation=, such as Table().")
+        return cls(changes.pop("representation"), FUSE.as_in_paper(experiment, **changes))
+
+    def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
+        """Fit the representation, then FUSE on what it makes; rows that cannot be represented are left out.
+
+        `dissimilarity` compares rows by something other than their vectors, as in `FUSE.fit`.
+        """
         for name, part in (("representation", self.representation), ("model", self.model)):
             if isinstance(part, type):
                 raise InputTypeError(f"{name} must be made first: {part.__name__}(), got the class {part.__name__}.")
@@ -77,7 +91,8 @@ class Chain(CentralityModel):
             if model.scaling == "auto" and self.representation_.scaled:
                 model.set_params(scaling="none")
             model._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
-            self.model_ = model.fit(_present(Z))
+            there = ~np.isnan(Z).all(1)
+            self.model_ = model.fit(Z[there], dissimilarity=among(dissimilarity, np.flatnonzero(there), len(Z)))
         return self
 
     def set_params(self, **params: Any) -> Self:
@@ -99,108 +114,31 @@ class Chain(CentralityModel):
         if not hasattr(self, "model_"):
             return self.fit(X)
         self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
-        self.model_.partial_fit(_present(self.represent(X)))
+        Z = self._reader().vectors(X)
+        self.model_.partial_fit(Z[~np.isnan(Z).all(1)])
         return self
 
-    @property
-    def t(self) -> float:  # type: ignore[override]
-        """Return the dial of the fitted FUSE."""
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("t", "fitted_"):
+                return super().__getattr__(name)
+            check_is_fitted(self)
+            return getattr(self.model_, name)  # of the FUSE inside
+
+    def _learn(self, fitted: Fitted) -> None:
+        self.model_ = with_fitted(self.model_, fitted)
+
+    def _reader(self) -> RepresentationReader:
         check_is_fitted(self)
-        return self.model_.t
-
-    @property
-    def fitted_(self) -> Fitted:
-        """Return what the FUSE inside has learned."""
-        return self.model_.fitted_
-
-    @fitted_.setter
-    def fitted_(self, fitted: Fitted) -> None:
-        self.model_.fitted_ = fitted
-
-    def with_fitted(self, fitted: Fitted) -> Self:
-        """Return a chain of the same representation and settings that has learned this."""
-        chain = copy(self)
-        chain.model_ = self.model_.with_fitted(fitted)
-        return chain
-
-    def share_of_outliers(self) -> float:
-        """Return the share of the training rows that `predict` is to call outliers."""
-        return self.model_.share_of_outliers()
-
-    def represent(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows as FUSE sees them; all NaN where a row could not be represented."""
-        check_is_fitted(self)
-        return np.asarray(self.representation_.transform(X))
-
-    def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows as FUSE sees them, as `represent` does."""
-        return self.represent(X)
-
-    def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
-        """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
-        check_is_fitted(self)
-        return self.representation_.examined(X)
-
-    def reading(self) -> Reading:
-        """Say how the model reads a table: as its representation does."""
-        representation = self.representation_
-        return Reading(
-            representation.kind,
-            representation.columns_,
-            representation.types(),
-            one_series=representation.windowed,
-            rows_at_once=representation.rows_at_once,
-            unreadable=checked_share(getattr(representation, "unreadable", MOST)),
-        )
-
-    def about(self) -> dict[str, Any]:
-        """Return which representation reads the rows, what it makes of each column, and which of that is doubtful."""
-        read = self.representation_
-        return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
-
-    def warm_up(self) -> None:
-        """Load the encoder, where there is one, and score something."""
-        self.representation_.warm_up()
-        super().warm_up()
-
-    def settle_in(self, **settings: object) -> None:
-        """Hand the settings that belong to this machine to the representation, those of them that it knows."""
-        known = self.representation_.get_params(deep=False)
-        self.representation_.set_params(
-            **{name: value for name, value in settings.items() if value is not None and name in known}
-        )
-
-    def features(self) -> Features | None:
-        """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
-        origins = self.representation_.origins()
-        return None if origins is None else Features(*origins)
-
-    def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
-        """Return what the representation's numbers stand for, feature by feature."""
-        return self.representation_.typical(point)
-
-    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
-        """Return what the rows hold, feature by feature."""
-        return self.representation_.values(X)
-
-    def by_moment(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-        """Return scores of a series' windows as scores of its moments, where the rows are one series."""
-        return self.representation_.spread(scores, length) if self.representation_.windowed else scores
-
-    def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector stands for; the first of each window of a series."""
-        return self.representation_.rows_of(length)
-
-    def shown(self, X: ModelRows) -> Sequence[object] | None:
-        """Return the texts, images or curves behind the vectors."""
-        return self.representation_.shown(X)
+        return RepresentationReader(self.representation_, self.model_.fitted_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write representation and model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
         state, learned = self.representation_.state()
         settings = self.representation_.get_params(deep=False).items()
-        header, arrays = self.model_.parts()
+        header, arrays = parts_of(self.model_)
         about = {
             "kind": type(self.representation_).__name__,
             "parameters": {name: model_file.as_json(value) for name, value in settings if name not in NOT_SAVED},
@@ -211,30 +149,13 @@ class Chain(CentralityModel):
         complete = {"model": "Chain", "version": __version__, "representation": about, "fuse": header}
         model_file.write(path, complete, arrays)
 
-    @classmethod
-    def from_parts(
-        cls,
-        header: model_file.Header,
-        arrays: model_file.Arrays,
-        *,
-        encoder: "nn.Module | None",
-        representation: Representation | None,
-        device: str,
-    ) -> Self:
-        """Put together the chain that `save` took apart; a ValueError if the parts do not fit."""
-        saved = header["representation"]
-        kind = getattr(import_module(f"centrality.representations.{HOMES[saved['kind']]}"), saved["kind"])
-        if representation is None:
-            known = kind().get_params(deep=False)
-            representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
-        elif type(representation) is not kind:
-            raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
-        learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
-        rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
-        model = FUSE.from_parts(header["fuse"], rest, encoder=encoder, device=device)
-        chain = cls(representation, model)
-        chain.representation_, chain.model_ = representation.restore(saved["state"], learned), model
-        return chain
+
+def fuse_of(model: CentralityModel) -> FUSE:
+    """Return the FUSE that a model is, or holds, fitted or not."""
+    if isinstance(model, FUSE):
+        return model
+    inner = getattr(model, "model_", None) or getattr(model, "model", None)
+    return inner if isinstance(inner, FUSE) else FUSE()
 
 
 def load(
@@ -264,8 +185,8 @@ def load(
     of_chain = header.get("model") == "Chain"
     try:
         if of_chain:
-            return Chain.from_parts(header, arrays, encoder=encoder, representation=representation, device=device)
-        return FUSE.from_parts(header, arrays, encoder=encoder, device=device)
+            return _from_parts(header, arrays, encoder=encoder, representation=representation, device=device)
+        return from_parts(header, arrays, encoder=encoder, device=device)
     except (KeyError, TypeError, AttributeError) as error:
         raise model_file.ModelFileError(
             f"{path} lacks something a {'Chain' if of_chain else 'FUSE model'} needs: {error!r}."
@@ -274,6 +195,25 @@ def load(
         raise model_file.ModelFileError(f"{path}: {error}") from error
 
 
-def _present(Z: NDArray[Any]) -> NDArray[Any]:
-    """Leave out the rows that could not be represented, which are all NaN."""
-    return np.asarray(Z[~np.isnan(Z).all(1)])
+def _from_parts(
+    header: model_file.Header,
+    arrays: model_file.Arrays,
+    *,
+    encoder: "nn.Module | None",
+    representation: Representation | None,
+    device: str,
+) -> Chain:
+    """Put together the chain that `save` took apart; a ValueError if the parts do not fit."""
+    saved = header["representation"]
+    kind = getattr(import_module(f"centrality.representations.{HOMES[saved['kind']]}"), saved["kind"])
+    if representation is None:
+        known = kind().get_params(deep=False)
+        representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})
+    elif type(representation) is not kind:
+        raise InputError(f"the representation was a {kind.__name__}, got a {type(representation).__name__}.")
+    learned = {name.removeprefix(LEARNED): array for name, array in arrays.items() if name.startswith(LEARNED)}
+    rest = {name: array for name, array in arrays.items() if not name.startswith(LEARNED)}
+    model = from_parts(header["fuse"], rest, encoder=encoder, device=device)
+    chain = Chain(representation, model)
+    chain.representation_, chain.model_ = representation.restore(saved["state"], learned), model
+    return chain

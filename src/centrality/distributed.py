@@ -24,8 +24,9 @@ import pyarrow as pa
 from centrality import tables
 from centrality._estimator import random_numbers
 from centrality._optional import optional
+from centrality.chain import fuse_of
 from centrality.fuse import FUSE
-from centrality.model.interface import CentralityModel
+from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.mixing import checked_t
 from centrality.scoring import sampling, sketches, units
 from centrality.scoring.answers import Answer
@@ -78,7 +79,7 @@ def score(
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
-        model.calibration_heads()  # if there are none, say so before the work
+        model.fitted_.calibration_rows()  # if there are none, say so before the work
     job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
     scored = do_job(job, units.plan(data, output, split), address, progress=progress)
     for note in scored.unreadable.notes():
@@ -120,7 +121,7 @@ def fit(
     (100,)
     """
     model = FUSE() if model is None else model
-    fuse = model if isinstance(model, FUSE) else getattr(model, "model", None) or FUSE()  # the one inside a Chain
+    fuse = fuse_of(model)
     if second_pass:
         sketches.require_possible(fuse.holdout)
     with tables.open_rows(data) as source:
@@ -131,7 +132,7 @@ def fit(
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))
         [(_, fitted)] = _remotely(partial(_fit, model), [rows], num_gpus=gpus)
         if second_pass:
-            sketches.second_pass(fitted, data, tasks, progress=progress)
+            fitted = sketches.second_pass(fitted, data, tasks, progress=progress)
     model.__dict__.update(vars(fitted))
     return model
 
@@ -184,7 +185,7 @@ def _fit(model: CentralityModel, rows: pa.Table) -> CentralityModel:
 
 def _on_cpu(model: CentralityModel) -> CentralityModel:
     """Return the same model for any node: a GPU of this one may not be there."""
-    return model.with_fitted(model.fitted_.on("cpu"))
+    return with_fitted(model, model.fitted_.on("cpu"))
 
 
 @contextmanager

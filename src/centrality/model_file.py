@@ -127,6 +127,6 @@ def as_json(value: object) -> JSON:
         return plain
     if isinstance(value, Sequence | np.ndarray):
         return [as_json(item) for item in value]
-    if isinstance(value, np.random.RandomState):
+    if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     return getattr(value, "__name__", type(value).__name__)

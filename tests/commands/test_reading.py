@@ -9,6 +9,7 @@ import pytest
 from centrality import load
 from centrality.cli import main
 from centrality.commands._reading import reading_lines
+from centrality.model.reader import reader_of
 from centrality.tables import write
 
 
@@ -52,7 +53,7 @@ def test_fit_says_how_each_column_was_read_and_inspect_says_it_again(orders, cap
     assert main(["inspect", str(orders / "m.safetensors")]) == 0
     again = capsys.readouterr().out.splitlines()
     assert again[again.index("column  read as") :] == table
-    about = load(orders / "m.safetensors").about()
+    about = reader_of(load(orders / "m.safetensors")).about()
     assert list(about["doubts"]) == ["order"]
     assert list(about["reads"]) == ["amount", "share", "order"]
     assert main([*fit, "--max-steps", "9", "--random-state", "0", "--json"]) == 0

@@ -35,9 +35,9 @@ SETTINGS = ("", "novelty=True", "ensemble=2, shared_encoder=False", "epochs=1", 
 def test_fitting_scoring_saving_loading_and_explaining_does_not(tmp_path, settings):
     out = run(
         "import numpy as np\n"
-        "from centrality import FUSE, load\n"
+        "from centrality import PaperFUSE, load\n"
         "X = np.random.default_rng(0).normal(size=(200, 3))\n"
-        f"model = FUSE(max_steps=20, random_state=0).set_params(**dict({settings})).fit(X)\n"
+        f"model = PaperFUSE(max_steps=20, random_state=0).set_params(**dict({settings})).fit(X)\n"
         "first = model.score_samples(X)\n"
         "model.save('m.safetensors')\n"
         "loaded = load('m.safetensors')\n"

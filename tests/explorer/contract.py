@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from centrality.chain import Chain
 from centrality.explorer.view import View, view_of
+from centrality.model.reader import reader_of
 from centrality.representations import Table
 from tests.conftest import quick
 from tests.explorer.test_live import Counted
@@ -38,7 +39,7 @@ class Case:
 
     @cached_property
     def names(self) -> list[str]:
-        return [str(name) for name in self.model.features().names]
+        return [str(name) for name in reader_of(self.model).features().names]
 
     @cached_property
     def parts(self) -> dict[float, np.ndarray]:

@@ -131,7 +131,7 @@ def test_the_order_of_all_rows_is_pythons(case, open_page, tmp_path, differences
         assert shown[:, 0].tolist() == list(range(n))
         differences.hold("heads", shown[:, 1:3].ravel(), case.heads.ravel())
         differences.hold("scores", shown[:, 3], case.f(t))
-        wanted = case.model.mixing_.mixed(case.view.units, t)
+        wanted = case.model.fitted_.mixing.mixed(case.view.units, t)
         assert np.argsort(shown[:, 3], kind="stable").tolist() == np.argsort(wanted, kind="stable").tolist()
 
 
@@ -205,5 +205,5 @@ def test_a_notebook_shows_the_same(case, open_page, tmp_path, differences):
 
 def test_the_veto_acts_on_some_of_the_rows_that_are_looked_at(case):
     units = case.view.units[case.rows]
-    vetoed = (case.model.mixing_.weights(units, 0.5) == [1.0, 0.0]).all(1)
+    vetoed = (case.model.fitted_.mixing.weights(units, 0.5) == [1.0, 0.0]).all(1)
     assert 0 < vetoed.sum() < len(units)

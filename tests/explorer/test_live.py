@@ -142,7 +142,9 @@ def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     answer = words(view, 5)
     found = answer["words"]
     assert list(answer["typical"]) in chain.fitted_.typical_units().tolist()
-    whole, without = (chain.fitted_.units(chain.vectors([text])) for text in (rows[5], rows[5].replace("cat ", "")))
+    whole, without = (
+        chain.fitted_.units(chain.representation_.transform([text])) for text in (rows[5], rows[5].replace("cat ", ""))
+    )
     assert [found[0]["global"], found[0]["local"]] == pytest.approx((whole - without)[0], abs=1e-6)
     assert "".join(word["text"] for word in found) == rows[5]
     guilty = [word["text"].strip() for word in found if word["global"] + word["local"] < 0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from centrality import FUSE, tables
+from centrality import FUSE, PaperFUSE, tables
 from centrality.cli import main
 from centrality.commands._signals import ending_in_order
 
@@ -61,7 +61,7 @@ def with_checkpoint(folder: Path) -> int:
     settings = {"random_state": 0, "max_steps": 250, "hidden": (32, 32)}
     with ending_in_order() as interrupted:
         try:
-            FUSE(checkpoint=folder / "state", **settings).fit(rows).save(folder / "out.safetensors")
+            PaperFUSE(checkpoint=folder / "state", **settings).fit(rows).save(folder / "out.safetensors")
         except KeyboardInterrupt:
             return interrupted.status
         except OSError:

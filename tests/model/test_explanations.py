@@ -95,7 +95,7 @@ TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def test_contributions_at_every_t_follow_from_the_pair_and_add_up_to_a_millionth(model):
-    fitted, mixing = model.fitted_, model.mixing_
+    fitted, mixing = model.fitted_, model.fitted_.mixing
     parts, units = fitted.contributions(FAR), fitted.units(FAR)
     origin = fitted.typical_units()[fitted.nearest_typical(FAR)]
     # The pair itself adds up: a row's contributions to each unit to the difference of units, whatever its size.
@@ -234,8 +234,7 @@ def test_steps_must_be_a_whole_number(plain, steps):
 
 def test_a_profile_is_the_centrality_along_t(plain):
     heads = plain.heads(frame(X))
-    np.testing.assert_allclose(plain.profile(frame(X), [0, 0.5, 1]), blend(heads, [0, 0.5, 1]))
-    np.testing.assert_array_equal(plain.profile(frame(X[:3])), plain.centrality(frame(X[:3]), np.linspace(0, 1, 11)))
+    np.testing.assert_allclose(plain.centrality(frame(X), [0, 0.5, 1]), blend(heads, [0, 0.5, 1]))
 
 
 def test_kinds_say_which_head_is_low():
@@ -292,10 +291,10 @@ def test_a_table_is_explained_by_its_own_columns():
     assert 140 < first.typical < 200
     jobs = [r.typical for row in chain.reasons(people, top=3) for r in row if r.feature == "job"]
     assert set(jobs) <= {"nurse", "smith", "clerk"}
-    Z = chain.represent(people)
+    Z = chain.representation_.transform(people)
     np.testing.assert_array_equal(chain.toward_center(people[:3], steps=4), chain.model_.toward_center(Z[:3], steps=4))
     assert (chain.explain(people[:5], baseline=people[3:4])[3] == 0).all()
-    np.testing.assert_array_equal(chain.profile(people, [0, 1]), chain.heads(people))
+    np.testing.assert_array_equal(chain.centrality(people, [0, 1]), chain.heads(people))
     np.testing.assert_array_equal(chain.kind(people), chain.model_.kind(Z))
     assert chain.kind(people)[0] == "both"
 
@@ -308,7 +307,9 @@ def test_numbers_that_stand_for_the_same_column_are_summed():
 def test_a_series_is_explained_by_its_features():
     waves = np.sin(np.linspace(0, 20, 60) + RNG.normal(size=(40, 1)) * 3) + 0.1 * RNG.normal(size=(40, 60))
     chain = Chain(Series(), quick()).fit(waves)
-    np.testing.assert_allclose(chain.explain(waves), chain.model_.explain(chain.represent(waves)), atol=1e-6)
+    np.testing.assert_allclose(
+        chain.explain(waves), chain.model_.explain(chain.representation_.transform(waves)), atol=1e-6
+    )
     reasons = chain.reasons(waves)
     named = {reason.feature for row in reasons for reason in row}
     assert named <= set(chain.representation_.get_feature_names_out())

@@ -1,14 +1,14 @@
 """FUSE and Chain are one interface: what works on rows of numbers works on raw rows."""
 
-import inspect
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from centrality import FUSE, Chain, load
-from centrality.model.interface import CentralityModel, over_vectors
+from centrality import FUSE, Chain, PaperFUSE, load
+from centrality.model.blocks import over_vectors
+from centrality.model.interface import CentralityModel, with_fitted
+from centrality.model.reader import NumberReader
 from centrality.onnx import Scorer
 from centrality.representations import Table
 from tests.conftest import quick
@@ -24,14 +24,27 @@ def chain() -> Chain:
     return Chain(Table(), quick(ensemble=2)).fit(FRAME)
 
 
-def test_a_chain_has_every_public_method_of_fuse():
-    methods = {name for name, _ in inspect.getmembers(FUSE, callable) if not name.startswith("_")}
-    own = {"as_in_paper", "layout", "parts", "set_fit_request"}  # presets and settings of FUSE's own fit
-    assert methods - own <= set(dir(Chain))
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def test_fuse_and_chain_have_the_same_public_names_and_these_are_few():
+    assert public(FUSE) == public(Chain) == public(PaperFUSE)
+    assert len(public(FUSE)) <= 36
+
+
+def test_what_was_learned_has_names_once_it_is_there(chain):
+    learned = {"history_", "noise_scale_", "center_", "offset_"}
+    for model in (chain, chain.model_):
+        assert learned <= set(dir(model))
+        assert all(hasattr(model, name) for name in learned)
+    for model in (quick(), Chain(Table(), quick())):
+        assert not learned & set(dir(model))
+        assert not any(hasattr(model, name) for name in learned)
 
 
 def test_its_scores_are_those_of_fuse_on_its_vectors(chain):
-    Z = chain.vectors(FRESH)
+    Z = chain.representation_.transform(FRESH)
     for ask in ("heads", "raw", "centrality", "score_samples", "standard_error", "kind", "predict"):
         np.testing.assert_array_equal(getattr(chain, ask)(FRESH), getattr(chain.model_, ask)(Z))
     assert chain.drift(FRESH).p_value == chain.model_.drift(Z).p_value  # but for the names of columns, they are one
@@ -40,7 +53,7 @@ def test_its_scores_are_those_of_fuse_on_its_vectors(chain):
 
 
 def test_false_discoveries_are_controlled_on_a_mixed_table(chain):
-    model = chain.with_fitted(chain.fitted_).calibrate(FRESH)
+    model = with_fitted(chain, chain.fitted_).calibrate(FRESH)
     assert model.p_values(ODD).tolist() == [1 / 201, 1 / 201]  # odder than all 200 calibration rows
     # The same rows in the same batch score the same: each has its own rank among them, itself counted.
     np.testing.assert_array_equal(np.sort(model.p_values(FRESH)), np.arange(2, 202) / 201)
@@ -53,7 +66,7 @@ def test_false_discoveries_are_controlled_on_a_mixed_table(chain):
 
 def test_calibrating_one_model_leaves_another_with_the_same_fit_alone(chain):
     before = chain.p_values(FRESH)
-    chain.with_fitted(chain.fitted_).calibrate(FRESH[:50])
+    with_fitted(chain, chain.fitted_).calibrate(FRESH[:50])
     np.testing.assert_array_equal(chain.p_values(FRESH), before)
 
 
@@ -69,12 +82,12 @@ def test_it_goes_on_learning_from_raw_rows(chain):
 
 def test_onnx_scores_what_the_representation_made(chain, tmp_path):
     chain.to_onnx(tmp_path / "m.onnx")
-    found = Scorer(tmp_path / "m.onnx").heads(chain.vectors(FRESH))
+    found = Scorer(tmp_path / "m.onnx").heads(chain.representation_.transform(FRESH))
     np.testing.assert_allclose(found, chain.heads(FRESH), atol=1e-5)
 
 
 def test_a_saved_chain_keeps_what_calibrate_kept(chain, tmp_path):
-    model = chain.with_fitted(chain.fitted_).calibrate(FRESH)
+    model = with_fitted(chain, chain.fitted_).calibrate(FRESH)
     model.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").p_values(ODD), model.p_values(ODD))
 
@@ -96,37 +109,34 @@ def test_rows_without_a_vector_get_nan_and_are_called_nothing():
     assert np.isnan(nothing).all()
 
 
+class ShiftedReader(NumberReader):
+    def vectors(self, X):
+        return np.asarray(X, dtype=float) + 1
+
+
 class Shifted(CentralityModel):
     """A model on rows that lie one off: the least that a kind of model has to bring."""
 
     def __init__(self, model: FUSE) -> None:
         self.model = model
 
-    def fit(self, X, y=None):
-        self.model.fit(np.asarray(X) + 1)
+    @classmethod
+    def as_in_paper(cls, experiment, **changes):
+        return cls(FUSE.as_in_paper(experiment, **changes))
+
+    def fit(self, X, y=None, *, dissimilarity=None):
+        self.model.fit(np.asarray(X) + 1, dissimilarity=dissimilarity)
         self.fitted_, self.t = self.model.fitted_, self.model.t
         return self
-
-    def vectors(self, X):
-        return np.asarray(X, dtype=float) + 1
-
-    def reading(self):
-        return self.model.reading()
-
-    def features(self):
-        return self.model.features()
-
-    def values(self, X, vectors):
-        return vectors.T
-
-    def share_of_outliers(self):
-        return 0.1
 
     def partial_fit(self, X, y=None):
         raise NotImplementedError
 
     def save(self, path):
         raise NotImplementedError
+
+    def _reader(self):
+        return ShiftedReader(self.model, self.fitted_)
 
 
 def test_a_new_kind_of_model_needs_little_to_offer_everything(blob):

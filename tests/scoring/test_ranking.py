@@ -163,8 +163,8 @@ def test_moments_of_a_series_are_ranked_by_all_windows_that_hold_them(watched):
     ranked = ranking.rank(chain, str(watched / "t.parquet"), 0.5, 5)
     n, best, worst = ranked.rows, ranked.best, ranked.worst
     assert n == 300
-    units = chain.fitted_.units(chain.vectors(tables.read(watched / "t.parquet")))  # of windows
-    moments = chain.mixing_.mixed(chain.representation_.spread(units, 300), 0.5)
+    units = chain.fitted_.units(chain.representation_.transform(tables.read(watched / "t.parquet")))  # of windows
+    moments = chain.fitted_.mixing.mixed(chain.representation_.spread(units, 300), 0.5)
     assert moments[best.rows()[0]["row"]] == pytest.approx(moments.max(), abs=1e-6)
     assert moments[worst.rows()[0]["row"]] == pytest.approx(moments.min(), abs=1e-6)
 

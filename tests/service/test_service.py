@@ -309,8 +309,8 @@ def test_series_in_a_row_each_and_one_series_by_its_windows(app):
     moments = pd.DataFrame({"value": np.sin(np.arange(400) / 5)})
     windows = Chain(Series(window=40, step=20), quick()).fit(moments)
     found = score(app(windows), rows=moments[:100]["value"].tolist())
-    units = windows.representation_.spread(windows.fitted_.units(windows.vectors(moments[:100])), 100)
-    np.testing.assert_allclose(found["centrality"], windows.mixing_.centrality(units, 0.5))
+    units = windows.representation_.spread(windows.fitted_.units(windows.representation_.transform(moments[:100])), 100)
+    np.testing.assert_allclose(found["centrality"], windows.fitted_.mixing.centrality(units, 0.5))
     assert "explain: the windows of a series" in score(app(windows), rows=[0.0] * 100, explain=True)["error"]
 
 

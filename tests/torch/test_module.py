@@ -167,7 +167,7 @@ def test_of_a_chain_it_scores_the_vectors():
     frame = pd.DataFrame({"x": rng.normal(size=200), "kind": rng.choice(["a", "b"], 200)})
     chain = Chain(Table(), quick(novelty=True)).fit(frame)
     fresh = frame.assign(x=frame.x + 0.01)
-    found = chain.to_torch()(torch.from_numpy(np.asarray(chain.vectors(fresh))), 0.5)
+    found = chain.to_torch()(torch.from_numpy(np.asarray(chain.representation_.transform(fresh))), 0.5)
     assert_same_scores(found, chain.centrality(fresh, 0.5))
 
 

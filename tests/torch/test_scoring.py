@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from centrality import FUSE
+from centrality import PaperFUSE
+from centrality.model.interface import with_fitted
 from centrality.network.network import Layout, build
 from centrality.torch.networks import build_around_encoder, to_train
 from centrality.torch.scoring import DeviceScorer, TorchScorer, exact_products
@@ -97,8 +98,8 @@ def test_products_are_exact_inside_and_as_the_user_has_them_after():
 @GPU
 @pytest.mark.parametrize("settings", [{}, {"novelty": True}, {"calibration": "clip", "noise_scale": 1.0}])
 def test_tensors_and_arrays_score_alike_on_a_gpu_and_on_the_cpu(blob, settings):
-    model, Q = FUSE(random_state=0, max_steps=60, **settings).fit(blob), (blob + 0.01).astype(np.float32)
-    on_gpu, there = model.with_fitted(model.fitted_.on("cuda")), torch.from_numpy(Q).cuda()
+    model, Q = PaperFUSE(random_state=0, max_steps=60, **settings).fit(blob), (blob + 0.01).astype(np.float32)
+    on_gpu, there = with_fitted(model, model.fitted_.on("cuda")), torch.from_numpy(Q).cuda()
     for found in (on_gpu.heads(Q), on_gpu.heads(there), model.heads(there)):
         np.testing.assert_allclose(found, model.heads(Q), atol=1e-5)
     np.testing.assert_allclose(model.centrality(there, 0.3), model.centrality(Q, 0.3), atol=1e-5)

@@ -92,7 +92,7 @@ def teacher(request):
     ids=["defaults", "ensemble", "encoder", "metric", "holdout", "epochs"],
 )
 def test_an_interrupted_fit_goes_on_to_the_same_bits(monkeypatch, blob, path, settings):
-    plain = quick(**settings).fit(blob)
+    plain = quick(checkpoint=None, **settings).fit(blob)
     model = quick(checkpoint=path, **settings)
     interrupt(monkeypatch, model, blob, after=2)
     assert path.exists()
@@ -116,7 +116,7 @@ def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path)
 
 def test_rows_drawn_anew_while_training_are_drawn_again(monkeypatch, path):
     X = np.random.default_rng(0).normal(size=(5000, 2))
-    monkeypatch.setattr("centrality.fuse.HELD_VALUES", 2048)  # 1024 of the 5000 rows are held at a time
+    monkeypatch.setattr("centrality.fuse.estimator.HELD_VALUES", 2048)  # 1024 of the 5000 rows are held at a time
     plain = quick().fit(X)
     model = quick(checkpoint=path)
     interrupt(monkeypatch, model, X, after=7)
@@ -161,7 +161,7 @@ def test_what_does_not_matter_to_training_may_change(monkeypatch, blob, path):
 def test_a_model_file_is_no_checkpoint_and_keeps_no_path_to_one(blob, path):
     quick(checkpoint=path).fit(blob).save(path)
     assert load(path).checkpoint is None
-    with pytest.raises(ValueError, match="is a FUSE model, not a checkpoint: name another file"):
+    with pytest.raises(ValueError, match="is a PaperFUSE model, not a checkpoint: name another file"):
         quick(checkpoint=path).fit(blob)
 
 

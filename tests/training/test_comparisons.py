@@ -72,6 +72,15 @@ def test_exact_ties_do_not_vote_and_no_vote_is_one_half():
     assert asked(comparison, one, np.array([4]), np.array([1, 2])) == 0.5  # equal rows
 
 
+def test_read_literally_a_tie_counts_against_the_first():
+    X = np.array([[0.0], [2.0], [1.0], [0.9], [1.1]])  # anchors in the middle, nearer to the first, to the second
+    candidates, anchors = np.array([[0, 1]]), np.array([[2, 3, 4]])
+    comparison = compare(rows_of(X), "euclidean", None)
+    assert preference(comparison, candidates, anchors).item() == 1 / 2  # one of two votes
+    literal = preference(comparison, candidates, anchors, literal=True).item()
+    assert literal == pytest.approx(1 / 3)  # δ(x₁, a) < δ(x₂, a) for one of three
+
+
 def test_discrete_data_far_from_the_origin_still_ties():
     X = np.array([[1000.1], [1000.3], [1000.2]])
     assert asked(compare(rows_of(X, "auto"), "euclidean", None), *np.eye(2, dtype=int)[:, :1], np.array([2])) == 0.5

@@ -1,7 +1,10 @@
+from inspect import signature
+
 import numpy as np
 import pytest
 
-from centrality import FUSE
+from centrality import FUSE, PaperFUSE
+from centrality.training.paper import OURS
 from tests.conftest import quick
 
 
@@ -48,6 +51,32 @@ def test_the_papers_first_step_is_one_of_adam_at_its_rate(blob):
     change = [np.abs(still[name] - moved[name]).max() for name in still if name.startswith("trunks")]
     # Whatever the gradient, but for its sign; a comparison has none for the last bias, which both candidates share.
     assert change == pytest.approx([1e-3] * 5 + [0], rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:The .* has collapsed")  # nothing is learned here
+def test_read_literally_the_local_loss_is_the_sum_over_columns_not_their_mean():
+    X = np.random.default_rng(1).normal(size=(200, 7))
+    # A step so small that it changes nothing: the same network, pairs and noise, seen by both losses.
+    plain, literal = (
+        FUSE.as_in_paper("synthetic", epochs=1, learning_rate=1e-30, literal=literal, random_state=0).fit(X).history_
+        for literal in (False, True)
+    )
+    assert literal["local"][0] == pytest.approx(7 * plain["local"][0], rel=1e-5)
+    assert literal["global"] == plain["global"]  # no two rows of these tie before an anchor
+
+
+def test_the_literal_reading_is_one_of_algorithm_1():
+    with pytest.raises(ValueError, match="literal=True is about the paper's Algorithm 1: give its number of epochs"):
+        quick(literal=True).fit(np.eye(5))
+
+
+def test_left_alone_the_words_of_the_paper_mean_what_fuse_does(blob):
+    own = {
+        name: word.default for name, word in signature(PaperFUSE).parameters.items() if name not in FUSE().get_params()
+    }
+    assert own == OURS
+    plain, paper = (kind(max_steps=30, random_state=0).fit(blob) for kind in (FUSE, PaperFUSE))
+    np.testing.assert_array_equal(paper.heads(blob), plain.heads(blob))
 
 
 def test_a_preset_of_the_paper_can_be_changed_and_an_unknown_one_is_named(blob):

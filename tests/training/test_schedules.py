@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from centrality import FUSE
+from centrality import PaperFUSE
 from tests.conftest import quick
 
 
@@ -128,9 +128,9 @@ def test_a_setting_out_of_range_says_what_was_wanted_and_what_came(blob, changes
 def test_training_on_a_gpu_is_repeatable_and_learns_like_the_cpu(changes):
     X = np.random.default_rng(0).normal(size=(2000, 4)) + 1
     settings = {"random_state": 0, "max_steps": 400} | changes
-    first, again = (FUSE(device="cuda", **settings).fit(X).raw(X) for _ in range(2))
+    first, again = (PaperFUSE(device="cuda", **settings).fit(X).raw(X) for _ in range(2))
     np.testing.assert_array_equal(first, again)
-    on_cpu = FUSE(device="cpu", **settings).fit(X).raw(X)
+    on_cpu = PaperFUSE(device="cpu", **settings).fit(X).raw(X)
     for head in range(2):  # the same batches and noise; what rounding differs by grows from step to step
         assert np.corrcoef(first[:, head], on_cpu[:, head])[0, 1] > 0.99
 

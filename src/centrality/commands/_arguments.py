@@ -56,11 +56,12 @@ def unreadable_share(command: argparse.ArgumentParser) -> None:
 def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     """Load the model that the arguments name, and tell it where this machine keeps what it needs."""
     from centrality.chain import load
+    from centrality.model.reader import reader_of
 
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
     where["unreadable"] = arguments.unreadable
-    model.settle_in(device=arguments.device, progress=shows_progress(arguments), **where)
+    reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 
 
@@ -129,6 +130,11 @@ def seed(text: str) -> int:
     if not 0 <= int(text) < 1 << 32:
         raise argparse.ArgumentTypeError(f"a whole number from 0 to {(1 << 32) - 1} was wanted, got {text}")
     return int(text)
+
+
+def auto_or_count(text: str) -> int | str:
+    """Read a whole number above 0, or the word auto."""
+    return text if text == "auto" else count(text)
 
 
 def auto_or_number(text: str) -> float | str:

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> Result:
     inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
-    mixing = model.mixing_
+    mixing = model.fitted_.mixing
     scores = mixing.mixed(units, t)
     threshold = chosen.threshold(scores, inliers)
     odd = np.flatnonzero(scores < threshold)

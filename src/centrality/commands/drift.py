@@ -90,6 +90,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable"]:
+    from centrality.model.reader import reader_of
     from centrality.scores.drift_windows import compare_windows
 
     if Path(arguments.old).suffix == ".safetensors":
@@ -100,7 +101,7 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable
         reference = f"rows of {arguments.old}"
     window = arguments.window or max(100, -(-len(heads) // WINDOWS))
     window = window if window < len(heads) else None
-    names = model.names_of_vectors()
+    names = reader_of(model).names_of_vectors()
     return compare_windows(training, heads, window, reference, rows=rows, names=names), unreadable
 
 
@@ -113,7 +114,7 @@ def _against_model(arguments: argparse.Namespace) -> "Compared":
     model = load_model(arguments)
     with tables.open_rows(arguments.new) as source:
         units, rows, unreadable = units_and_rows(model, source, progress=shows_progress(arguments))
-    return model, model.fitted_.training_scores, model.mixing_.squeeze(units), rows, unreadable
+    return model, model.fitted_.training_scores, model.fitted_.mixing.squeeze(units), rows, unreadable
 
 
 def _against_data(arguments: argparse.Namespace) -> "Compared":

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Result:
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
         )
     if arguments.rows is None:
-        scores = model.mixing_.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
+        scores = model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
         adapter.report()
         rows = np.argsort(scores, kind="stable")[:5].tolist()
     else:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> Result:
     chosen = table.take(rows)
     vectors = adapter.vectors(chosen)
     units = adapter.units(vectors, len(rows))
-    heads = model.mixing_.squeeze(units)
+    heads = model.fitted_.mixing.squeeze(units)
     found = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
     if arguments.rows is not None:
         for note in adapter.unreadable.notes():

@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality.chain import load
     from centrality.model.onnx_graph import OPSET
+    from centrality.model.reader import reader_of
 
     model = load(arguments.model, device="cpu")
     model.to_onnx(arguments.output, rows="float32" if arguments.float32 else "float64")
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "bytes": arguments.output.stat().st_size,
         "opset": OPSET,
         "features": model.fitted_.width,
-        "without": model.about().get("representation"),
+        "without": reader_of(model).about().get("representation"),
     }
 
 
@@ -51,5 +52,5 @@ def show(result: Result) -> str:
         return text
     return (
         f"{text}\nOnly the FUSE part: {result['without']} stays in Python. The file scores its "
-        f"{result['features']} numbers a row, load(MODEL).represent(rows), not the rows themselves."
+        f"{result['features']} numbers a row, load(MODEL).representation_.transform(rows), not the rows themselves."
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import (
     DATA,
+    auto_or_count,
     auto_or_number,
     auto_or_numbers,
     column_names,
@@ -74,6 +75,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--noise-scale", type=auto_or_numbers, default="auto", metavar="ETA", help="auto, a number, or several: .5,1"
     )
     command.add_argument("--scaling", default="auto", help="auto, standard or none")
+    command.add_argument(
+        "--ensemble", type=auto_or_count, default="auto", metavar="N", help="how many networks to train, or auto"
+    )
     command.add_argument("--max-steps", type=int, metavar="N", help="the most training steps")
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
     command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
@@ -84,6 +88,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
+    from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)
     if arguments.second_pass:
@@ -98,13 +103,13 @@ def run(arguments: argparse.Namespace) -> Result:
     model = _new_model(arguments, representation)
     model.fit(rows)
     if arguments.second_pass:
-        _second_pass(model, arguments.data, progress=shows_progress(arguments))
+        model = _second_pass(model, arguments.data, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows
     if representation is not None:
-        about = model.about()
+        about = reader_of(model).about()
         result["representation"], result["doubts"] = about["reads"], about["doubts"]
     return result
 
@@ -123,6 +128,7 @@ def _new_model(arguments: argparse.Namespace, representation: "Representation | 
         contamination=arguments.contamination,
         novelty=arguments.novelty,
         holdout=arguments.holdout,
+        ensemble=arguments.ensemble,
         device=arguments.device,
         random_state=arguments.random_state,
         progress=shows_progress(arguments),
@@ -157,12 +163,12 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
-def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> None:
+def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> "CentralityModel":
     from functools import partial
 
     from centrality.scoring import sketches, workers
 
-    sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=progress)
+    return sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=progress)
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":

@@ -98,7 +98,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     if arguments.kind == "profile" and arguments.rows is not None:
         rows = rows_called(arguments.rows, table)
         heads = _heads_to_draw(adapter, vectors_of(adapter, table, progress=progress), table.num_rows, rows)
-        return plots.profile(heads, rows=rows, mixing=model.mixing_), table.num_rows
+        return plots.profile(heads, rows=rows, mixing=model.fitted_.mixing), table.num_rows
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
@@ -110,7 +110,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
         figure = _map(arguments, model, vectors)
     else:
         heads = model.fitted_.heads(vectors)
-        draw = partial(plots.profile, t=model.t, mixing=model.mixing_)
+        draw = partial(plots.profile, t=model.t, mixing=model.fitted_.mixing)
         figure = draw(heads) if arguments.kind == "profile" else _scores(model, heads)
     return figure, table.num_rows
 
@@ -121,7 +121,7 @@ def _heads_to_draw(
     """Return the heads of all rows; raise if one of these numbers has none."""
     import numpy as np
 
-    heads = adapter.model.mixing_.squeeze(adapter.units(vectors, rows))
+    heads = adapter.fitted.mixing.squeeze(adapter.units(vectors, rows))
     adapter.report()
     missing = [number for number in numbers if np.isnan(heads[number]).any()]
     if missing:
@@ -130,7 +130,9 @@ def _heads_to_draw(
 
 
 def _require_two_columns(model: "CentralityModel") -> None:
-    if model.reading().kind != "numbers" or model.fitted_.width != 2:
+    from centrality.model.reader import reader_of
+
+    if reader_of(model).reading().kind != "numbers" or model.fitted_.width != 2:
         raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
 
 

@@ -50,7 +50,9 @@ def run(arguments: argparse.Namespace) -> Result:
 
 def _columns_to_print(model: "CentralityModel") -> list[str] | None:
     """Return the one column that says what a row is, where that is a text or an image; else None."""
-    reading = model.reading()
+    from centrality.model.reader import reader_of
+
+    reading = reader_of(model).reading()
     return reading.columns if reading.kind in ("text", "images") else None
 
 

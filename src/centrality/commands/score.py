@@ -87,14 +87,15 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
     model = load_model(arguments)
 
+    from centrality.model.reader import reader_of
     from centrality.scoring.job import Job
     from centrality.scoring.watch import Watch
 
     watch = None
     if arguments.watch_drift:
-        watch = Watch(model.fitted_.training_scores, arguments.drift_window, _warn, model.names_of_vectors())
+        watch = Watch(model.fitted_.training_scores, arguments.drift_window, _warn, reader_of(model).names_of_vectors())
     if arguments.p_values:
-        model.calibration_heads()  # if there are none, say so before the work
+        model.fitted_.calibration_rows()  # if there are none, say so before the work
     ts, asked = arguments.t or [model.t], arguments
     return Job(model, ts, watch, progress, asked.p_values, explain=asked.explain, resume=asked.resume)
 

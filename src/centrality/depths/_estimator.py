@@ -20,7 +20,6 @@ from centrality._estimator import (
 from centrality.depths._frames import Array, Frame
 
 PRECISIONS = ("float64", "float32")
-OUTLIERS = 0.1  # contamination="auto"
 
 
 class Depth(CentralityEstimator):
@@ -44,7 +43,7 @@ class Depth(CentralityEstimator):
             checked = rows_to_fit(self, X, at_least=2, why="one row alone has no spread")
             if self.dtype not in PRECISIONS:
                 raise InputError(f"dtype must be one of {', '.join(PRECISIONS)}, got {self.dtype!r}.")
-            self._outlier_share = share_of_outliers(self.contamination, auto=OUTLIERS)
+            self._outlier_share = share_of_outliers(self.contamination)
             rows = _dense(checked)
             self._frame = self._learn_frame(rows)
             self._points = self._frame.coordinates(rows, self.dtype)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.scores.mixing import Mixing
 
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
@@ -46,6 +47,6 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     """Return the contributions of these vectors, by feature."""
     fitted = model.fitted_
     parts = over_vectors(vectors, fitted.contributions)  # (k, 2, p)
-    by_feature = np.stack([model.by_feature(parts[:, head]) for head in (0, 1)], axis=1)
+    by_feature = np.stack([reader_of(model).by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = over_vectors(vectors, fitted.units)
     return Explained(by_feature, units, fitted.typical_units()[fitted.nearest_typical(vectors)])

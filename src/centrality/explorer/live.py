@@ -18,6 +18,7 @@ from centrality.explorer.explained import Explained, explained
 from centrality.explorer.header import Word, Words
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 
 STEPS = 20  # from a row to a typical place
 MOST_PIECES = 60  # of a text, each of which is left out once
@@ -46,10 +47,10 @@ class Live:
         self._model, self._source = model, source
         self.columns = tuple(column.name for column in shown if column.name in source.columns)
         self._levels = {column.name: set(column.levels) for column in shown if column.kind == "category"}
-        features = model.features()
+        features = reader_of(model).features()
         self._features = None if features is None else tuple(map(str, features.names))
         self.has_way = self._features is not None and bool(self.columns)
-        self.has_words = model.reading().kind == "text"
+        self.has_words = reader_of(model).reading().kind == "text"
 
     def what_if(self, row: int, changes: object) -> tuple[NDArray[np.float64], Explained | None]:
         """Return both units of the row with these values instead of its own, and what each feature contributes."""
@@ -68,7 +69,7 @@ class Live:
         assert self._features is not None
         vectors = self._source.vectors(self._source.take(row))
         places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
-        held = [dict(zip(self._features, self._model.values_of(place), strict=True)) for place in places]
+        held = [dict(zip(self._features, reader_of(self._model).values_of(place), strict=True)) for place in places]
         return [
             {name: _plain(here[name]) for name in self.columns if self._differs(name, here, held[0])} for here in held
         ]

@@ -20,6 +20,7 @@ from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.explorer.row_keys import fingerprints, row_keys
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.network.scaling import dense
 from centrality.representations._base import as_arrow, is_frame
 from centrality.scores.mixing import SOFT, Mixing
@@ -279,10 +280,11 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
 
 def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
-    reading, table = model.reading(), as_arrow(X) if is_frame(X) else None
+    reader, table = reader_of(model), as_arrow(X) if is_frame(X) else None
+    reading = reader.reading()
     is_table = table is not None or reading.kind == "table"
     if table is None:
-        vectors = model.vectors(X)
+        vectors = reader.vectors(X)
         source = _source_of_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
@@ -291,8 +293,8 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         source = _source_of_frame(model, X) if reading.kind in EDITABLE else None
     units = over_vectors(vectors, model.fitted_.units)
     length = len(table) if table is not None else len(X) if reading.one_series else len(units)
-    rows, items = model.rows_of(length), Items()
-    if (shown := model.shown(X)) is not None:
+    rows, items = reader.rows_of(length), Items()
+    if (shown := reader.shown(X)) is not None:
         items = items_of(shown, len(units))
         items = items if reading.kind == "series" else replace(items, column=(reading.columns or ["item"])[0])
     if table is None:
@@ -310,12 +312,15 @@ def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
 
 def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) -> Source | None:
     """Return the same of rows that came without a table; None where a value of theirs cannot be typed."""
-    kind = model.reading().kind
+    reader = reader_of(model)
+    kind = reader.reading().kind
     if kind == "table":
         return _source_of_frame(model, as_arrow(X))
     if kind == "text":
-        name = (model.reading().columns or ["item"])[0]
-        return Source(lambda row: pa.table({name: [X[row]]}), lambda one: model.vectors(one[name].to_pylist()), (name,))
+        name = (reader.reading().columns or ["item"])[0]
+        return Source(
+            lambda row: pa.table({name: [X[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
+        )
     if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
         return None
     features = tuple(model.fitted_.features)
@@ -323,12 +328,12 @@ def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) ->
     def take(row: int) -> pa.Table:
         return as_arrow(dense(vectors[row : row + 1])).rename_columns(features)
 
-    return Source(take, lambda one: model.vectors(tables.numbers(one)), features)
+    return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
 
 def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
     """Return what rows that came without a table hold."""
-    kind = model.reading().kind
+    kind = reader_of(model).reading().kind
     if kind == "table":
         return as_arrow(X)
     if kind != "numbers":
@@ -390,12 +395,12 @@ def _reasons(
 
     Where the numbers of a vector have no names there is nothing to tell.
     """
-    features = model.features()
+    features = reader_of(model).features()
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
     odd = known[np.argsort(model.fitted_.calibration.mixing.mixed(scored.units[known], t), kind="stable")[:MOST_GUILTY]]
-    parts = model.by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
+    parts = reader_of(model).by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
     taken = parts.clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
     return names, lambda rows: explained(model, scored.vectors[known[rows]]), guilty

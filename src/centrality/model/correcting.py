@@ -6,18 +6,14 @@ the score most. Columns that turn out not to be needed go back, and numbers move
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import ModelRows
+from centrality.model.reader import RowReader
 from centrality.network.scaling import dense
 from centrality.scores.corrections import Correction, Corrections
-
-if TYPE_CHECKING:
-    from centrality._estimator import ModelRows
-    from centrality.model.interface import CentralityModel
-    from centrality.model.reading import Features
 
 MOST = 16  # columns changed: a row that needs more has nothing wrong that one could name
 HALVINGS = 10  # of the way that a number moves
@@ -26,12 +22,12 @@ Matrix = NDArray[np.float64]
 Score = Callable[[Matrix], Matrix]  # (k, p) -> (k,)
 
 
-def corrections(model: "CentralityModel", X: "ModelRows", features: "Features", t: float) -> Corrections:
+def corrections(reader: RowReader, X: ModelRows, t: float) -> Corrections:
     """Return the smallest correction of each row of X; a row that has no vector has none."""
-    fitted, vectors = model.fitted_, model.vectors(X)
+    features, fitted, vectors = reader.features_with_names(), reader.fitted, reader.vectors(X)
     given = np.asarray(dense(vectors), dtype=np.float64)
     owner = np.arange(fitted.width) if features.owner is None else features.owner
-    goals, bound, values = fitted.nearest_typical(vectors), fitted.offset_for(t), model.values(X, vectors)
+    goals, bound, values = fitted.nearest_typical(vectors), fitted.offset_for(t), reader.values(X, vectors)
     found = []
     for k, row in enumerate(given):
         if np.isnan(row).any():
@@ -39,7 +35,7 @@ def corrections(model: "CentralityModel", X: "ModelRows", features: "Features", 
             continue
         change = smallest_change(lambda rows: fitted.scores(rows, t), row, fitted.typical[goals[k]], owner, bound)
         before, after = fitted.centrality(np.stack([row, change.row]), t)
-        new, groups = model.values_of(change.row), change.groups
+        new, groups = reader.values_of(change.row), change.groups
         names, old = tuple(features.names[g] for g in groups), tuple(values[g][k] for g in groups)
         made = tuple(new[g] for g in groups)
         found.append(Correction(k, names, old, made, float(before), float(after), enough=change.enough))

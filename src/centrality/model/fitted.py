@@ -31,6 +31,7 @@ from centrality.network.scorer import Outputs, Scorer
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
+from centrality.scores.mixing import Mixing
 from centrality.scores.report import Report
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ class Fitted(Value):
             return there.units(rows)
         return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
 
+    @property
+    def mixing(self) -> Mixing:
+        """How the heads are mixed: `mixing(heads, t)` is the centrality of rows with these heads."""
+        return self.calibration.mixing
+
     def heads(self, rows: CheckedRows) -> Matrix:
         """Return global and local centrality, each in [0, 1]."""  # (n, 2)
         return self.calibration.mixing.squeeze(self.units(rows))
@@ -229,6 +235,10 @@ class Fitted(Value):
         """Return this model with these units of fresh rows, or those it has, as the measure for p-values."""
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
+
+    def calibration_heads(self) -> Matrix:
+        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
+        return self.mixing.squeeze(self.calibration_rows().units)
 
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order

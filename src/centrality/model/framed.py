@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._optional import optional
+from centrality.model.reader import reader_of
 from centrality.scores.mixing import name_at
 from centrality.scores.reasons import Reasons
 
@@ -22,7 +23,6 @@ NAMES: dict[str, str | tuple[str, ...]] = {
     "heads": ("global", "local"),
     "raw": ("global", "local"),
     "centrality": "centrality",
-    "profile": "centrality",
     "score_samples": "score",
     "standard_error": "standard_error",
     "p_values": "p_value",
@@ -62,7 +62,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
             if index is None or callable(index):
                 return result
             labels = list(index)  # of a long series, a window is called by the label of its first row
-            return replace(result, labels=[labels[row] for row in self.rows_of(len(labels))])
+            return replace(result, labels=[labels[row] for row in reader_of(self).rows_of(len(labels))])
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result
@@ -71,9 +71,9 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
         elif isinstance(names, tuple):
             columns = list(names)
         else:
-            t = options.get("t", options.get("ts", given[1] if len(given) > 1 else None))
+            t = options.get("t", given[1] if len(given) > 1 else None)
             columns = [names] if result.ndim == 1 else [name_at(names, at, self.t) for at in _dials(t, result.shape[1])]
-        index = None if self.reading().one_series else getattr(X, "index", None)
+        index = None if reader_of(self).reading().one_series else getattr(X, "index", None)
         return _contained(container, result, columns, None if callable(index) else index)
 
     return framed
@@ -85,7 +85,7 @@ def _dials(t: Any, columns: int) -> Sequence[float]:
 
 def _features(model: Any, width: int) -> list[str]:
     """Name the features that explanations speak of; numbers without names are called by their place."""
-    features = model.features()
+    features = reader_of(model).features()
     return [f"x{j}" for j in range(width)] if features is None else [str(name) for name in features.names]
 
 

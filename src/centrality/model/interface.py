@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,104 +19,47 @@ from centrality._checks import InputError, generator, whole_number
 from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.correcting import corrections
-from centrality.model.explanations import grouped, kinds
+from centrality.model.explanations import kinds
 from centrality.model.fitted import Fitted
 from centrality.model.framed import frames_when_asked
 from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
-from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
+from centrality.model.reader import RowReader
 from centrality.network.scaling import dense
 from centrality.scores import conformal
+from centrality.scores.conformal import Dissimilarity
 from centrality.scores.corrections import Corrections
-from centrality.scores.drift import Drift, Names
+from centrality.scores.drift import Drift
 from centrality.scores.drift_windows import DriftReport, compare_windows
-from centrality.scores.magnitudes import without_rounding
 from centrality.scores.mixing import checked_t, one_t
 from centrality.scores.reasons import Reasons
 from centrality.scores.report import Report
-from centrality.tables.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
 
-PROFILE = tuple(np.linspace(0, 1, 11).tolist())
 LOW = 0.05  # a head is low below this quantile of typical rows
 
 Matrix = NDArray[np.float64]
+Model = TypeVar("Model", bound="CentralityModel")
 
 
 @frames_when_asked
 class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
-    t: float
-    fitted_: Fitted
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
 
     # What a kind of model brings.
 
+    @classmethod
     @abstractmethod
-    def fit(self, X: ModelRows, y: object = None) -> Self:
+    def as_in_paper(cls, experiment: str, **changes: Any) -> "CentralityModel":
+        """Return a model with the settings of one of the paper's experiments."""
+
+    @abstractmethod
+    def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
         """Learn what is typical of the rows of X."""
-
-    @abstractmethod
-    def share_of_outliers(self) -> float:
-        """Return the share of the training rows that `predict` is to call outliers."""
-
-    def with_fitted(self, fitted: Fitted) -> Self:
-        """Return a model with the same settings that has learned this."""
-        model = copy(self)
-        model.fitted_ = fitted
-        return model
-
-    @abstractmethod
-    def vectors(self, X: ModelRows) -> CheckedRows:
-        """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
-
-    def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
-        """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
-        vectors = self.vectors(X)
-        return vectors, Unreadable(vectors.shape[0])
-
-    @abstractmethod
-    def reading(self) -> Reading:
-        """Say how the model reads a table."""
-
-    @abstractmethod
-    def features(self) -> Features | None:
-        """Say what explanations speak of; None where the numbers of a vector have no names."""
-
-    def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
-        """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
-        columns = self.fitted_.training_scores.columns
-        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
-
-    @abstractmethod
-    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
-        """Return what the rows of X, whose vectors these are, hold, feature by feature."""
-
-    def by_moment(self, scores: Matrix, length: int) -> Matrix:
-        """Return scores of a series' windows as scores of its moments; those of other models are by row already."""
-        return scores
-
-    def about(self) -> dict[str, Any]:
-        """Return what there is to know of how rows are read, in plain values, for people."""
-        return {}
-
-    def warm_up(self) -> None:
-        """Score something: libraries and encoders set themselves up now, not when somebody waits."""
-        self.fitted_.heads(np.zeros((1, self.fitted_.width)))
-
-    def settle_in(self, **settings: object) -> None:
-        """Take over settings that belong to this machine (caches, devices), those of them that the model knows."""
-
-    def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector stands for: every one has its own, unless there are windows."""
-        return np.arange(length)
-
-    def shown(self, X: ModelRows) -> Sequence[object] | None:
-        """Return what the rows look like, one item for each vector; None where their columns say it all."""
-        return None
 
     @abstractmethod
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
@@ -126,15 +69,18 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file."""
 
-    @property
-    def offset_(self) -> float:  # type: ignore[override]
-        """The score below which `predict` says outlier, at the model's own t."""
-        return self.fitted_.offset_for(one_t(self.t))
+    @abstractmethod
+    def _reader(self) -> RowReader:
+        """Return what reads the model's rows; raise if it is not fitted."""
+
+    def _learn(self, fitted: Fitted) -> None:
+        """Have learned this from now on."""
+        self.fitted_ = fitted
 
     # Scores.
 
     def heads(self, X: ModelRows) -> Matrix:
-        """Return global and local centrality, (n, 2), each in [0, 1]; `blend(heads, t, model.mixing_)` mixes them."""
+        """Return global and local centrality, (n, 2), each in [0, 1]; `model.fitted_.mixing(heads, t)` mixes them."""
         return self._scored(X, lambda rows: self.fitted_.heads(rows))
 
     def raw(self, X: ModelRows) -> Matrix:
@@ -150,10 +96,6 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
         return self._scored(X, lambda rows: self.fitted_.centrality(rows, t))
-
-    def profile(self, X: ModelRows, ts: Sequence[float] = PROFILE) -> Matrix:
-        """Return the centrality of each row along t, from global to local: (n, len(ts))."""
-        return self.centrality(X, t=list(ts))
 
     def score_samples(self, X: ModelRows) -> Matrix:
         """Return the centrality at the model's own t on a scale without ends: larger means more normal.
@@ -190,19 +132,14 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         them are outliers, the least central ones are left out: for a new inlier, P(p <= a) is then at most a + that.
         With "auto", as right after `fit`, a group of them is left out that lies apart from the rest, if there is one.
         """
-        vectors = None if X is None else self.vectors(X)  # first: it says so if the model is not fitted
+        vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
         units = None if vectors is None else over_vectors(vectors, self.fitted_.units)
         self.fitted_.replay.warn_of_known(vectors)
-        self.fitted_ = self.fitted_.calibrated(units, contamination)
+        self._learn(self.fitted_.calibrated(units, contamination))
         if units is not None and not contamination:
-            self.fitted_.training_scores.warn_of_odd(self.mixing_.squeeze(units))
+            self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(units))
         return self
-
-    def calibration_heads(self) -> Matrix:
-        """Return the heads, (m, 2), of the calibration rows; an error if there are none."""
-        check_is_fitted(self)
-        return self.mixing_.squeeze(self.fitted_.calibration_rows().units)
 
     def p_values(
         self, X: ModelRows, t: float | Sequence[float] | None = None, *, random_state: int | None = None
@@ -222,7 +159,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         units = self._units(X)
         rng = None if random_state is None else generator(random_state)
         columns = [
-            conformal.p_values(known, self.mixing_.mixed(units, float(at)), rng)
+            conformal.p_values(known, self.fitted_.mixing.mixed(units, float(at)), rng)
             for known, at in zip(inliers, np.atleast_1d(dial), strict=True)
         ]
         return columns[0] if dial.ndim == 0 else np.column_stack(columns)
@@ -244,7 +181,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
         found = self._threshold(self._units(X), rule, one_t(self._dial(t)))
-        return float(self.mixing_.squeeze(np.array(found))) if np.isfinite(found) else found
+        return float(self.fitted_.mixing.squeeze(np.array(found))) if np.isfinite(found) else found
 
     def detect(
         self,
@@ -260,11 +197,11 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
             fdr = 0.05
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
         units, t = self._units(X), one_t(self._dial(t))
-        return np.asarray(self.mixing_.mixed(units, t) < self._threshold(units, rule, t))
+        return np.asarray(self.fitted_.mixing.mixed(units, t) < self._threshold(units, rule, t))
 
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
-        return rule.threshold(self.mixing_.mixed(units, t), inliers)
+        return rule.threshold(self.fitted_.mixing.mixed(units, t), inliers)
 
     def _units(self, X: ModelRows) -> Matrix:
         return self._scored(X, lambda rows: self.fitted_.units(rows))
@@ -279,13 +216,10 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def drift_report(self, X: ModelRows, *, window: int | None = None) -> DriftReport:
         """Compare all rows of X with the training rows, and every `window` rows of them: print it, or draw it."""
         check_is_fitted(self)
-        window, rows = None if window is None else whole_number("window", window), self.vectors(X)
+        window, reader = None if window is None else whole_number("window", window), self._reader()
+        rows = reader.vectors(X)
         heads = over_vectors(rows, self.fitted_.heads)
-        return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=self.names_of_vectors())
-
-    def names_of_vectors(self) -> Names:
-        """Say what the numbers of a vector are called, for reports."""
-        return names_of_vectors(self.features(), self.fitted_.width)
+        return compare_windows(self.fitted_.training_scores, heads, window, rows=rows, names=reader.names_of_vectors())
 
     # Why.
 
@@ -300,14 +234,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
-        return self.by_feature(self._of(X, lambda rows: self.fitted_.explain(rows, t, start)))
-
-    def by_feature(self, parts: Matrix) -> Matrix:
-        """Add up the contributions of the numbers that stand for the same feature."""  # (n, p) -> (n, features)
-        features = self.features()
-        if features is None or features.owner is None:
-            return parts
-        return grouped(parts, features.owner, len(features.names))
+        return self._reader().by_feature(self._of(X, lambda rows: self.fitted_.explain(rows, t, start)))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
@@ -316,49 +243,13 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
         `names` are those of the features, where X does not bring them.
         """
-        check_is_fitted(self)
-        self._features_with_names()  # before the work, not after it
-        t, vectors = one_t(self._dial(t)), self.vectors(X)
+        reader, t = self._reader(), one_t(self._dial(t))
+        reader.features_with_names()  # before the work, not after it
+        vectors = reader.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
         points = self.fitted_.nearest_typical(vectors)
-        return self.in_words(t, scores, parts, self.values(X, vectors), points, top=top, names=names)
-
-    def in_words(
-        self,
-        t: float,
-        scores: Matrix,
-        parts: Matrix,
-        values: FeatureValues,
-        points: NDArray[np.intp],
-        *,
-        top: int = 3,
-        names: Sequence[str] | None = None,
-    ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
-
-        `points` says against which of the typical points each row was explained.
-        """
-        features = self._features_with_names()
-        names = features.names if names is None else names
-        return Reasons.of(
-            t,
-            scores,
-            self.by_feature(parts),
-            names=names,
-            values=values,
-            typical=[self.values_of(point) for point in self.fitted_.typical],
-            against=points,
-            top=whole_number("top", top),
-        )
-
-    def _features_with_names(self) -> Features:
-        if (features := self.features()) is None:
-            raise InputError(
-                f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
-                "put into words. `explain` gives their contributions."
-            )
-        return features
+        return reader.reasons(t, scores, parts, reader.values(X, vectors), points, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
@@ -391,8 +282,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         >>> model.smallest_correction([[0.1, 9.0, -0.2]])[0].columns
         ('x1',)
         """
-        check_is_fitted(self)
-        return corrections(self, X, self._features_with_names(), one_t(self._dial(t)))
+        return corrections(self._reader(), X, one_t(self._dial(t)))
 
     # How the model came about, and where it goes.
 
@@ -413,7 +303,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
 
-        It takes `rows` in "float64" or "float32". Of a model that represents its rows first, it takes `vectors(X)`.
+        It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """
         from centrality.model.onnx_graph import write  # here: only an export needs it
 
@@ -423,7 +313,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
     def to_torch(self) -> "Centrality":
         """Return the model as a torch module: `units(x)`, `heads(x)` and f = `module(x, t)`, differentiable by rows.
 
-        Of a model that represents its rows first, the module scores the vectors: `vectors(X)`, not X itself.
+        Of a Chain, the module scores `representation_.transform(X)`, not X itself.
 
         >>> import numpy as np, pytest
         >>> from centrality import FUSE
@@ -440,17 +330,23 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
-        check_is_fitted(self)
-        return over_vectors(self.vectors(X), work)
+        return over_vectors(self._reader().vectors(X), work)
 
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         return self._of(X, work)  # a model whose rows may lie on a GPU has a way of its own
 
     def _baseline(self, baseline: ModelRows) -> Matrix:
-        row = self.vectors(baseline)
+        row = self._reader().vectors(baseline)
         if row.shape[0] != 1:
             raise InputError(f"baseline must be one row, got {row.shape[0]}.")
         return np.asarray(dense(row), dtype=np.float64)
 
     def _dial(self, t: Any) -> Any:
         return self.t if t is None else t
+
+
+def with_fitted(model: Model, fitted: Fitted) -> Model:
+    """Return a model with the same settings that has learned this."""
+    other = copy(model)
+    other._learn(fitted)  # noqa: SLF001  (the copy is ours)
+    return other

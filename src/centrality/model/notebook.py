@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality.model.reader import reader_of
 
 BINS, WIDE, HIGH = 30, 6, 44  # bars of a histogram, and pixels
 COLOURS = {"global": "#296e9b", "local": "#d6604d"}
@@ -26,7 +27,7 @@ class ShownInNotebooks:
 def _facts(model: Any, fitted: Any) -> str:
     report = fitted.report
     lines = {} if report is None else {"fitted on": f"{report.rows:,} rows of {report.columns:,} columns"}
-    about = model.about().get("representation")
+    about = reader_of(model).about().get("representation")
     lines |= {"represented by": about} if about else {}
     with suppress(InputError):  # a second pass sets it only at the t of its fit
         lines["outliers below"] = f"{model.offset_:.4g} (score_samples at t = {model.t:g})"

@@ -117,7 +117,7 @@ def _require_finite(outputs: Matrix) -> None:
         raise FloatingPointError(
             f"{lost} of {outputs.shape[1]} training rows have scores that are no finite numbers, though losses were: "
             "extreme values, or an encoder that is not made for them. Look at the largest rows; scaling='auto' bends "
-            "far values, a smaller learning_rate keeps weights small."
+            "far values, a smaller learning_rate (of PaperFUSE) keeps weights small."
         )
 
 

@@ -221,10 +221,10 @@ def split_off_holdout(
         raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
     order = rng.permutation(n)
     learned, aside = np.sort(order[count:]), np.sort(order[:count])
-    return X[learned], X[aside], _among(dissimilarity, learned, n)
+    return X[learned], X[aside], among(dissimilarity, learned, n)
 
 
-def _among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
+def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
     """Return the dissimilarity between these of n rows, which are numbered anew."""
     if dissimilarity is None:
         return None

@@ -101,7 +101,7 @@ SOFT_IF_CLEAN = Mixing(LOCAL_WEIGHT_IF_CLEAN)
 
 
 def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:
-    """Mix heads as a model with default settings does; `model.mixing_` says how another one does.
+    """Mix heads as a model with default settings does; `model.fitted_.mixing` says how another one does.
 
     >>> import numpy as np
     >>> from centrality import blend

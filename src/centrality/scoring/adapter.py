@@ -11,6 +11,7 @@ from centrality import tables
 from centrality._estimator import CheckedRows, require_finite
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.scores.reasons import Reasons
 from centrality.tables.unreadable import DataNote, Unreadable
 
@@ -29,14 +30,15 @@ class Adapter:
     """
 
     def __init__(self, model: CentralityModel, names: Sequence[str]) -> None:
-        reading = model.reading()
+        self.reader = reader_of(model)
+        reading = self.reader.reading()
         self.model, self.fitted = model, model.fitted_
         self.of_numbers = reading.kind == "numbers"
         self.columns = list(names) if reading.columns is None else reading.columns
         self.types = {name: pa.float64() for name in self.columns} if self.of_numbers else reading.types
         self.one_series = reading.one_series  # all rows are one series, scored by its windows
         self.unreadable, self._most = Unreadable(), reading.unreadable  # what it has come upon; what it may
-        self.explains = not reading.one_series and model.features() is not None
+        self.explains = not reading.one_series and self.reader.features() is not None
         tables.require(names, self.columns)
         if self.of_numbers and len(self.columns) != self.fitted.width:
             raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
@@ -45,7 +47,7 @@ class Adapter:
         """Return the rows as the fitted model takes them; all NaN where a row could not be represented."""
         table = table.select(self.columns)
         if not self.of_numbers:
-            vectors, unreadable = self.model.examined(table)
+            vectors, unreadable = self.reader.examined(table)
             self.unreadable += unreadable
             return vectors
         matrix = tables.numbers(table, ADVICE)
@@ -66,26 +68,23 @@ class Adapter:
 
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the pair from which all scores of the table's rows follow, whose vectors these are."""
-        return self.model.by_moment(over_vectors(vectors, self.fitted.units), rows)
+        return self.reader.by_moment(over_vectors(vectors, self.fitted.units), rows)
 
     def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
         """Return the uncalibrated scores of the table's rows, whose vectors these are."""
-        return self.model.by_moment(over_vectors(vectors, self.fitted.raw), rows)
+        return self.reader.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
     def reasons(
         self, table: pa.Table, vectors: CheckedRows, units: Matrix, ts: Sequence[float], *, top: int = 3
     ) -> list[Reasons]:
         """Return what lowers each row's centrality, at each t."""
-        values = self.model.values(table.select(self.columns), vectors)
+        values = self.reader.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
         parts, points = over_vectors(vectors, self.fitted.contributions), self.fitted.nearest_typical(vectors)
-        own, origin, mixing = (
-            over_vectors(vectors, self.fitted.units),
-            self.fitted.typical_units()[points],
-            self.model.mixing_,
-        )
+        own, origin = over_vectors(vectors, self.fitted.units), self.fitted.typical_units()[points]
+        mixing = self.fitted.mixing
         found = []
         for t in ts:
             of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
-            found.append(self.model.in_words(t, scores, of_t, values, points, top=top, names=names))
+            found.append(self.reader.reasons(t, scores, of_t, values, points, top=top, names=names))
         return found

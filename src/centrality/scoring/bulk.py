@@ -63,7 +63,7 @@ def units_and_rows(
 
 def vectors_of(adapter: Adapter, table: pa.Table, *, progress: bool = False) -> CheckedRows:  # (n, p)
     """Return the vectors of a table's rows. Encoders of texts and images show bars of their own."""
-    if not progress or table.num_rows <= BLOCK or adapter.model.reading().kind not in ("numbers", "table"):
+    if not progress or table.num_rows <= BLOCK or adapter.reader.reading().kind not in ("numbers", "table"):
         return adapter.vectors(table)
     from tqdm import tqdm
 

@@ -52,7 +52,7 @@ class Job:
 
     def score_columns(self, pairs: Pairs) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows with these units."""
-        mixing = self.model.mixing_
+        mixing = self.model.fitted_.mixing
         mixed = [mixing.mixed(pairs, t) for t in self.ts]
         scores = [mixing.squeeze(each) for each in mixed]
         if self.p_values:
@@ -67,7 +67,7 @@ class Job:
         columns = self.score_columns(pairs)
         if self.watch is not None:
             rows = None if adapter.one_series else np.asarray(dense(vectors), dtype=np.float64)
-            self.watch.add(self.model.mixing_.squeeze(pairs), rows)
+            self.watch.add(self.model.fitted_.mixing.squeeze(pairs), rows)
         if self.explain and adapter.explains:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
                 columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from centrality import tables
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.scores.mixing import Mixing, checked_t
 from centrality.scores.people import number
 from centrality.scores.reasons import Reason, Reasons
@@ -109,7 +110,7 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
         adapter.require_readable(after=ENOUGH_ROWS)
         order = np.arange(count, count + table.num_rows)
         count += table.num_rows
-        scores = model.mixing_.mixed(pairs, t)
+        scores = model.fitted_.mixing.mixed(pairs, t)
         columns = {"_row": order, "_score": scores, "_global": pairs[:, 0], "_local": pairs[:, 1]}
         for name, values in columns.items():
             table = table.append_column(name, pa.array(values))
@@ -127,14 +128,14 @@ def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: i
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
     """Add to ranked rows what lowers their centrality, if the model can say."""
     if not adapter.explains or table.num_rows == 0:
-        return Ranked(table, None, adapter.model.mixing_)
+        return Ranked(table, None, adapter.fitted.mixing)
     pairs = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
-    return Ranked(table, adapter.reasons(table, adapter.vectors(table), pairs, [t])[0], adapter.model.mixing_)
+    return Ranked(table, adapter.reasons(table, adapter.vectors(table), pairs, [t])[0], adapter.fitted.mixing)
 
 
 def event_length(model: CentralityModel, moments: int) -> int:
     """Return how many moments of a series one window covers: scores closer together than that are of one event."""
-    starts = model.rows_of(moments)
+    starts = reader_of(model).rows_of(moments)
     return int(moments - starts[-1]) if len(starts) else 1
 
 

@@ -17,9 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import share_of_outliers
 from centrality._optional import optional
+from centrality.chain import fuse_of
+from centrality.fuse import FUSE
 from centrality.model.fitted import Fitted
-from centrality.model.interface import CentralityModel
+from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.calibration import QUANTILES
 from centrality.scores.drift import KEPT, TrainingScores
 from centrality.scoring import units
@@ -58,8 +61,8 @@ def require_possible(holdout: float | None) -> None:
 
 def second_pass(
     model: CentralityModel, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False
-) -> None:
-    """Set the quantiles of a fitted FUSE or Chain by all rows of the data."""
+) -> CentralityModel:
+    """Return the fitted FUSE or Chain with its quantiles set by all rows of the data."""
     report = model.fitted_.report
     require_possible(None if report is None else report.held_aside or None)
     all_units = units.plan(data, None)
@@ -67,7 +70,8 @@ def second_pass(
     readings = 2 if model.fitted_.calibration.kind == "clip" else 1
     for _ in range(readings):
         merged = merge(units.do_all(partial(sketch_unit, model), all_units, engine, progress=progress))
-        model.fitted_ = _with_quantiles(model.fitted_, merged, model.share_of_outliers())
+        model = with_fitted(model, _with_quantiles(model.fitted_, merged, fuse_of(model)))
+    return model
 
 
 def sketch_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
@@ -103,9 +107,10 @@ def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
     return merged
 
 
-def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: float) -> Fitted:
+def _with_quantiles(fitted: Fitted, merged: list[Sketch], fuse: FUSE) -> Fitted:
     """Return the model with the quantiles that the sketches found."""
     *of_heads, of_scores = merged
+    share = share_of_outliers(fuse.contamination, clean=fuse.novelty)
     ends = np.array([sketch.get_quantiles(list(QUANTILES)) for sketch in of_heads])
     calibration = replace(fitted.calibration, ends=ends)
     levels = list(np.linspace(0, 1, KEPT))
@@ -119,6 +124,6 @@ def _with_quantiles(fitted: Fitted, merged: list[Sketch], share_of_outliers: flo
         training_scores=TrainingScores(
             calibration.mixing.squeeze(calibration.units(raw)).T.copy(), of_scores.n, fitted.training_scores.columns
         ),
-        offset=float(of_scores.get_quantile(share_of_outliers)),
+        offset=float(of_scores.get_quantile(share)),
         offsets=None,  # only scores at the model's own t were sketched
     )

@@ -104,7 +104,7 @@ class App:
                 return
 
     async def _prepare(self) -> None:
-        """Start the process for large requests with the present model: it takes seconds, which no request shall wait."""
+        """Start the process for large requests with the present model: that takes seconds."""
         if self.back_room is not None:
             await self.back_room.open(self.file.current)
 

@@ -94,7 +94,7 @@ def answer(
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(units)
     else:
-        mixing = served.model.mixing_
+        mixing = served.fitted.mixing
         columns = {name_at("centrality", t, served.t): mixing.centrality(units, t) for t in request.ts}
     if contributions is not None:
         names = served.contribution_names(contributions.shape[1])

@@ -15,6 +15,7 @@ from centrality import tables
 from centrality._estimator import require_finite
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
 from centrality.scoring.adapter import ADVICE, Adapter
 from centrality.service._limits import RequestError
 from centrality.service._queue import Scoring
@@ -38,10 +39,11 @@ class ServedModel:
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         self.model, self.version = model, version  # which tells one version of the model's file from another
         self.content = content  # of the file: the other process gets the same version, whatever lies there by then
-        self.fitted, self.reading, self.t = model.fitted_, model.reading(), float(model.t)
+        self.fitted, self.reader, self.t = model.fitted_, reader_of(model), float(model.t)
+        self.reading = self.reader.reading()
         self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
-        model.warm_up()  # libraries and encoders set themselves up now, not at the first request
+        self.reader.warm_up()  # libraries and encoders set themselves up now, not at the first request
 
     def from_json(self, rows: JsonRows) -> Rows:
         """Return the rows of a request in JSON as they wait to be scored."""
@@ -70,11 +72,11 @@ class ServedModel:
         return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), turn=EXPLAINED_TOGETHER)
 
     def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
-        return self.model.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
+        return self.reader.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
 
     def contribution_names(self, width: int) -> list[str]:
         """Return what the contributions to a score are called."""
-        features = self.model.features()
+        features = self.reader.features()
         return [f"x{j}" for j in range(width)] if features is None else features.names
 
     def describe(self) -> dict[str, object]:
@@ -89,7 +91,7 @@ class ServedModel:
             "calibration": self.fitted.calibration.kind,
             "p_values": self.fitted.inliers is not None,
             "explain": self.fitted.typical is not None and not self.reading.one_series,
-            **self.model.about(),
+            **self.reader.about(),
         }
 
 
@@ -173,17 +175,17 @@ class ModelWithRepresentation(ServedModel):
         """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
         if self.reading.kind != "table" or not isinstance(rows, pa.Table):
             return Unreadable()
-        _, found = self.model.examined(rows.select(self.columns))
+        _, found = self.reader.examined(rows.select(self.columns))
         found.require_few(self.reading.unreadable)
         return found
 
     def vectors(self, rows: Rows) -> Vectors:
         if isinstance(rows, pa.Table):
             return Adapter(self.model, rows.column_names).vectors(rows)
-        return self.model.vectors(rows)
+        return self.reader.vectors(rows)
 
     def _units_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.model.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
+        return self.reader.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
 
     def from_json(self, rows: JsonRows) -> Rows:
         if self.reading.kind == "images":
@@ -236,7 +238,7 @@ class ModelWithRepresentation(ServedModel):
 
 def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
     """Return the model as the service uses it."""
-    kind = ModelOfNumbers if model.reading().kind == "numbers" else ModelWithRepresentation
+    kind = ModelOfNumbers if reader_of(model).reading().kind == "numbers" else ModelWithRepresentation
     return kind(model, version, content)
 
 

@@ -9,9 +9,11 @@ is refused: it would lead to the result of neither.
 import hashlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,24 +66,16 @@ class TrainingState:
         )
 
 
-class Resumable(Protocol):
-    """An estimator whose fit can be interrupted."""
-
-    checkpoint: Any  # the path of the file
-
-    def get_params(self, *, deep: bool) -> dict[str, Any]:
-        """Return all settings by name."""
-
-
 class Checkpoint:
     """The file of one fit; `seed` is the fit's, read from the file where there is one."""
 
-    def __init__(self, estimator: Resumable, X: Any, dissimilarity: Any, seed: int) -> None:
-        self.path, self.seed = Path(estimator.checkpoint), seed
+    def __init__(
+        self, path: str | PathLike[str], settings: Mapping[str, object], X: Any, dissimilarity: Any, seed: int
+    ) -> None:
+        self.path, self.seed = Path(path), seed
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"Cannot write {self.path}: the folder {self.path.parent} does not exist.")
-        parameters = estimator.get_params(deep=False).items()
-        self._settings = {name: as_json(value) for name, value in parameters if name not in FREE_TO_CHANGE}
+        self._settings = {name: as_json(value) for name, value in settings.items() if name not in FREE_TO_CHANGE}
         self._settings |= {"centrality": __version__}
         self._data = _hash_of(X, dissimilarity)
         self._saved, self._found = time.monotonic(), None

@@ -45,10 +45,12 @@ def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) ->
     return MetricFunction(rows, metric) if callable(metric) else NamedMetric(rows, metric)
 
 
-def preference(comparison: Comparison, candidates: Index, anchors: Index, opponents: int = 1) -> NDArray[np.float32]:
+def preference(
+    comparison: Comparison, candidates: Index, anchors: Index, opponents: int = 1, *, literal: bool = False
+) -> NDArray[np.float32]:
     """Return π̂, the share of anchors that are nearer to the first candidate than to its opponent.
 
-    Ties do not vote; without a vote it is 1/2.
+    Ties do not vote; without a vote it is 1/2. Read literally, the paper counts a tie against the first candidate.
     """  # (members, opponents, b)
     lead = votes = None
     for start in range(0, anchors.shape[-1], ANCHORS_AT_ONCE):
@@ -57,4 +59,6 @@ def preference(comparison: Comparison, candidates: Index, anchors: Index, oppone
         cast = np.abs(vote).sum(-1)  # wins + losses
         lead, votes = (won, cast) if lead is None or votes is None else (lead + won, votes + cast)
     assert lead is not None and votes is not None  # noqa: PT018  there is an anchor
+    if literal:
+        return np.asarray(0.5 * (lead + votes) / anchors.shape[-1], dtype=np.float32)
     return np.asarray(0.5 + 0.5 * lead / np.maximum(votes, 1), dtype=np.float32)

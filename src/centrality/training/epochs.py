@@ -4,6 +4,7 @@ Each batch belongs to one head only and is an update of its own.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class Epochs:
             # Each pair has anchors of its own, unless it is compared before all of them.
             own = () if task.scheme.all_anchors else (len(pairs[0][0]),)
             anchors = _stacked([partition.draw_anchors(plan.anchors, *own) for partition in partitions])
-            preferred = preference(task.comparison, candidates, anchors)
+            preferred = preference(task.comparison, candidates, anchors, literal=plan.literal)
             yield Lesson(candidates, preferred)
 
     def _noised(self) -> Iterator[Lesson]:
@@ -82,6 +83,8 @@ class Epochs:
             rows = _stacked([order[start : start + size] for order in orders])
             drawn = task.standard_normal(*rows.shape, task.rows.width)
             turns = Turns.over(task.plan.noise_scales, rows.shape[1], balanced=False)
+            if task.plan.literal:  # the losses take the mean over columns
+                turns = replace(turns, weight=turns.weight * task.rows.width)
             yield Lesson(rows, drawn=drawn, turns=turns)
 
     def _state(self) -> TrainingState:

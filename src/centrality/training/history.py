@@ -40,6 +40,6 @@ def require_finite(losses: Losses, step: int, plan: Plan) -> None:
     column = 0 if bad[row, 0] else 1
     raise FloatingPointError(
         f"Training diverged: the {('global', 'local')[column]} loss is {float(losses[row, column])} after {step} "
-        f"steps. A smaller learning_rate than {plan.learning_rate} or a larger noise_scale than "
+        f"steps. A smaller learning_rate than {plan.learning_rate} (of PaperFUSE) or a larger noise_scale than "
         f"{plan.noise_scales} was wanted; scaling='auto' evens out columns of unlike scale."
     )

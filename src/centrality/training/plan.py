@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import positive, whole_number
+from centrality._checks import InputError, positive, whole_number
 from centrality.network.network import Network
 from centrality.scores.folds import LEFT_OUT
 from centrality.training.comparisons import Comparison
@@ -35,6 +35,7 @@ class Plan:
     learning_rate: float
     weight_decay: float
     progress: bool
+    literal: bool = False  # the paper's formulas to the letter, see `PaperFUSE`
     left_out: tuple[tuple[int, ...], ...] | None = None  # the folds that each member must not learn from; None: none
 
     def rows_used(self) -> int | None:
@@ -58,13 +59,20 @@ class Plan:
             learning_rate=positive("learning_rate", settings["learning_rate"]),
             weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
             progress=settings["progress"],
+            literal=_checked_literal(settings["literal"], epochs),
         )
 
     def gentle(self, noise_scales: tuple[float, ...], share: float) -> "Plan":
         """Return the plan to learn on from new rows, which are this share of all: nothing known is to be shaken."""
         steps = max(FEWEST_STEPS, round(share * (self.max_steps or STEPS)))
         rate = min(self.learning_rate, GENTLE_RATE)
-        return replace(self, noise_scales=noise_scales, epochs=None, max_steps=steps, learning_rate=rate)
+        return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
+
+
+def _checked_literal(literal: object, epochs: object) -> bool:
+    if literal and epochs is None:
+        raise InputError("literal=True is about the paper's Algorithm 1: give its number of epochs, for example 30.")
+    return bool(literal)
 
 
 def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:

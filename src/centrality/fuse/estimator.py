@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from centrality import __version__, model_file
+from centrality import model_file
 from centrality._checks import InputError, widths
 from centrality._estimator import (
     CheckedRows,
@@ -25,17 +24,16 @@ from centrality._estimator import (
     warn_of_labels,
 )
 from centrality._optional import optional
-from centrality.model import saving
 from centrality.model.fitted import Fitted, History
 from centrality.model.interface import CentralityModel
-from centrality.model.reading import Features, Reading
+from centrality.model.reader import NumberReader
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
 from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
-from centrality.network.scaling import Scaling, dense
+from centrality.network.scaling import Scaling
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.folds import Split, split
@@ -43,13 +41,15 @@ from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.noise import noise_scales
-from centrality.training.paper import paper_settings
+from centrality.training.paper import OURS, paper_settings
 from centrality.training.plan import Plan, members_for
 from centrality.training.rows import Rows, held_at_once
 from centrality.training.schedules import train
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from centrality.fuse.paper import PaperFUSE
 
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
 HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
@@ -65,45 +65,49 @@ class FUSE(CentralityModel):
 
     Parameters
     ----------
-    t : the dial of `centrality` and `score_samples`: 0 is global, 1 is local.
-    metric : "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that
-        gives their (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
-    noise_scale : the paper's η, in units of the scaled rows: a number; a list, for one potential per scale,
-        rescaled and averaged; or "auto", a ladder of 1/4, 1/2, 1, 2 and 3 times the spacing of the rows, which is
-        the median distance to the 10th neighbour over √p.
-    hidden : widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
-    encoder : any torch.nn.Module from (n, p) to (n, q), in place of the above. It is copied, not changed.
-    shared_encoder : one encoder for both heads as in the paper, or one for each; "auto" gives each head its own where
-        several networks are trained, since there the two would take what rows teach from each other.
-    scheme : 1 to 4, which rows are compared, and with respect to which anchors, as in the paper's Supplement.
-    anchors : how many anchors judge a pair, in schemes 1 and 2; a batch shares them, unless `epochs` is given.
-    resamples : noise passes over the rows in each of the `epochs`.
-    epochs : None trains for `max_steps`, taking both losses in every step. A number follows the paper's
-        Algorithm 1 for that many epochs instead.
-    max_steps : the budget of steps; None means 500, 400 for each network of an ensemble, 1500 with `novelty`, whatever
-        the number of rows. With `epochs`, an upper limit, None meaning none.
-    batch_size : rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
-    learning_rate, weight_decay : of Adam. Under a budget of steps the rate falls to zero over the second half.
-    scaling : "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values
-        cannot stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of
-        five) share one, so that distances keep their meaning. With `novelty`, means and deviations do, and asinh bends
+    t : float, default=0.5
+        The dial of `centrality` and `score_samples`: 0 is global, 1 is local.
+    metric : str or callable, default="euclidean"
+        "euclidean", "manhattan", "cosine", or a function of two batches of rows, (n, p) and (m, p), that gives their
+        (n, m) dissimilarities. The first two compare scaled rows, the others rows as given.
+    novelty : bool, default=False
+        The training rows are clean: they are learned for longer, starting from a mixture of Gaussians around up to 512
+        centres of them. Otherwise they may hold outliers.
+    contamination : float or "auto", default="auto"
+        The share of the training rows that `predict` calls outliers; "auto" draws the line where a tenth of new rows of
+        the same kind are called, or a hundredth with `novelty`.
+    holdout : float or None, default=None
+        The share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
+    random_state : int, numpy Generator, RandomState or None, default=None
+        A seed makes fits identical on the same machine and device.
+    progress : bool, default=False
+        Show a bar while fitting.
+
+    Other Parameters
+    ----------------
+    ensemble : int or "auto", default="auto"
+        How many networks to train side by side, each on another half of the rows; a score is their mean, where a
+        network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are few
+        (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
+    noise_scale : float, list of float or "auto", default="auto"
+        The paper's η, in units of the scaled rows: a number; a list, for one potential per scale, rescaled and
+        averaged; or "auto", a ladder of 1/4, 1/2, 1, 2 and 3 times the spacing of the rows, which is the median
+        distance to the 10th neighbour over √p.
+    scaling : str, default="auto"
+        "auto" centres columns on their medians, divides them by deviations that the outer tenth of the values cannot
+        stretch, and bends them like a logarithm beyond ten of these; columns of like scale (within a factor of five)
+        share one, so that distances keep their meaning. With `novelty`, means and deviations do, and asinh bends
         columns with heavy tails. "standard" standardises, "none" takes rows as they are. A constant column carries no
         weight, except with "none".
-    calibration : "soft" is strictly increasing, so that no two outliers tie, and mixes the heads on scales without
-        ends; "clip" is the paper's, and mixes them linearly: (1 - t) * global + t * local.
-    contamination : the share of the training rows that `predict` calls outliers; "auto" draws the line where a tenth of
-        new rows of the same kind are called, or a hundredth with `novelty`.
-    novelty : the training rows are clean: they are learned for longer, starting from a mixture of Gaussians around
-        up to 512 centres of them. Otherwise they may hold outliers.
-    ensemble : how many networks to train side by side, each on another half of the rows; a score is their mean, where
-        a network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are
-        few (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
-    holdout : the share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
-    device : "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
-    random_state : a seed makes fits identical on the same machine and device.
-    progress : show a bar while fitting.
-    checkpoint : a file where a long fit keeps its state, every half a minute, until it is over: an interrupted `fit` of
-        the same rows with the same settings goes on from there to the same result.
+    hidden : sequence of int, default=(128, 128)
+        The widths of the encoder's GELU layers; a linear projection as wide as the last one follows.
+    encoder : torch.nn.Module or None, default=None
+        A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
+    max_steps : int or None, default=None
+        The budget of training steps. None means 500, 400 for each network of an ensemble, 1500 with `novelty`, whatever
+        the number of rows.
+    device : str, default="auto"
+        "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
 
     Attributes
     ----------
@@ -130,63 +134,54 @@ class FUSE(CentralityModel):
         *,
         t: float = 0.5,
         metric: str | Callable[..., Any] = "euclidean",
-        noise_scale: float | Sequence[float] | str = "auto",
-        hidden: Sequence[int] = (128, 128),
-        encoder: "nn.Module | None" = None,
-        shared_encoder: bool | str = "auto",
-        scheme: int = 1,
-        anchors: int = 256,
-        resamples: int = 8,
-        epochs: int | None = None,
-        max_steps: int | None = None,
-        batch_size: int = 128,
-        learning_rate: float = 4e-3,
-        weight_decay: float = 0.0,
-        scaling: str = "auto",
-        calibration: str = "soft",
-        contamination: float | str = "auto",
         novelty: bool = False,
+        contamination: float | str = "auto",
         holdout: float | None = None,
         ensemble: int | str = "auto",
+        noise_scale: float | Sequence[float] | str = "auto",
+        scaling: str = "auto",
+        hidden: Sequence[int] = (128, 128),
+        encoder: "nn.Module | None" = None,
+        max_steps: int | None = None,
         device: str = "auto",
         random_state: RandomState = None,
         progress: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.t = t
         self.metric = metric
-        self.noise_scale = noise_scale
-        self.hidden = hidden
-        self.encoder = encoder
-        self.shared_encoder = shared_encoder
-        self.scheme = scheme
-        self.anchors = anchors
-        self.resamples = resamples
-        self.epochs = epochs
-        self.max_steps = max_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.scaling = scaling
-        self.calibration = calibration
-        self.contamination = contamination
         self.novelty = novelty
+        self.contamination = contamination
         self.holdout = holdout
         self.ensemble = ensemble
+        self.noise_scale = noise_scale
+        self.scaling = scaling
+        self.hidden = hidden
+        self.encoder = encoder
+        self.max_steps = max_steps
         self.device = device
         self.random_state = random_state
         self.progress = progress
-        self.checkpoint = checkpoint
 
     @classmethod
-    def as_in_paper(cls, experiment: str, **changes: Any) -> Self:
-        """Return FUSE with the settings of the paper's experiments: "synthetic", "real" or "outlier".
+    def as_in_paper(cls, experiment: str, **changes: Any) -> "PaperFUSE":
+        """Return a `PaperFUSE` with the settings of the paper's experiments: "synthetic", "real" or "outlier".
 
         Algorithm 1 for 30 epochs, one shared encoder, η = 1, raw features, clipping; `changes` override.
         """
-        return cls(**(paper_settings(experiment) | changes))
+        from centrality.fuse.paper import PaperFUSE  # here: it is a FUSE itself
+
+        return PaperFUSE(**(paper_settings(experiment) | changes))
 
     # Fitting.
+
+    def _settings(self) -> dict[str, Any]:
+        """Return all settings of training by name: the parameters, and for the paper's words what FUSE does."""
+        own: dict[str, Any] = self.get_params(deep=False)
+        return OURS | own
+
+    def _by_paper(self) -> bool:
+        """Say whether training follows the paper's schedule."""
+        return self._settings()["epochs"] is not None
 
     def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored.
@@ -199,10 +194,12 @@ class FUSE(CentralityModel):
             X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
             # Now, not when training is over: settings that matter only then.
             checked_t(self.t)
-            checked_calibration(self.calibration)
-            self.share_of_outliers()
+            settings = self._settings()
+            checked_calibration(settings["calibration"])
+            self._share_of_outliers()
             seed = int(random_numbers(self.random_state).randint(2**31))
-            checkpoint = None if self.checkpoint is None else Checkpoint(self, X, dissimilarity, seed)
+            path = settings["checkpoint"]
+            checkpoint = None if path is None else Checkpoint(path, self.get_params(deep=False), X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
@@ -222,8 +219,8 @@ class FUSE(CentralityModel):
     ) -> Trained:
         device = find_device(self.device)
         scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
-        settings = self.get_params(deep=False)
-        room = HELD_VALUES if self.epochs is None else 1 << 62  # the paper's schedule passes over all rows
+        settings = self._settings()
+        room = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
         members = members_for(settings, *X.shape)
         plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
@@ -233,7 +230,7 @@ class FUSE(CentralityModel):
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
-        if self.novelty and self.epochs is None:
+        if self.novelty and not self._by_paper():
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
         network, history = train(
@@ -249,7 +246,7 @@ class FUSE(CentralityModel):
         The paper makes none, and with `novelty` the prior says what lies off the data (measured: made rows cost .03 of
         average precision there).
         """
-        ours = self.epochs is None and not self.novelty
+        ours = not self._by_paper() and not self.novelty
         return ours and dissimilarity is None and self.metric in ("euclidean", "manhattan")
 
     def _with_levels(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
@@ -264,7 +261,7 @@ class FUSE(CentralityModel):
 
     def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
-        if self.epochs is not None:
+        if self._by_paper():
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
         return split(n, members, rng, alike=self.novelty or held_at_once(n, width, room) < n)
@@ -284,19 +281,20 @@ class FUSE(CentralityModel):
             trained,
             X,
             judged,
-            calibration=self.calibration,
+            calibration=self._settings()["calibration"],
             t=self.t,
-            share_of_outliers=None if self.contamination == "auto" else self.share_of_outliers(),
+            share_of_outliers=None if self.contamination == "auto" else self._share_of_outliers(),
             clean=self.novelty,
-            level_is_open=self.epochs is None,
+            level_is_open=not self._by_paper(),
         )
-        # Our schedule weighs local losses by η², the paper's does not.
-        weights = [1.0 if self.epochs is None else eta**-2 for eta in trained.noise_scale]
+        # Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
+        columns = X.shape[1] if self._settings()["literal"] else 1
+        weights = [columns * eta**-2 if self._by_paper() else 1.0 for eta in trained.noise_scale]
         return examined(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
 
-    def share_of_outliers(self) -> float:
+    def _share_of_outliers(self) -> float:
         """Return the share of the training rows that `predict` calls outliers."""
-        return share_of_outliers(self.contamination, auto=0.01 if self.novelty else 0.1)
+        return share_of_outliers(self.contamination, clean=self.novelty)
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -312,7 +310,7 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
-        if self.epochs is None:
+        if not self._by_paper():
             parted = split(X.shape[0], members, rng, alike=not before.halves)
         replay = before.replay.with_new(X, None if parted is None else parted.own, rng)
         assert replay.rows is not None  # it remembers some of X at least
@@ -331,7 +329,7 @@ class FUSE(CentralityModel):
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
         before = self.fitted_
-        plan = Plan.of(self.get_params(deep=False), before.network.members).gentle(before.noise_scale, share)
+        plan = Plan.of(self._settings(), before.network.members).gentle(before.noise_scale, share)
         plan = replace(plan, left_out=None if known is None else known.left_out)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off)
@@ -341,18 +339,8 @@ class FUSE(CentralityModel):
         later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
         return network, {name: [*column, *later[name]] for name, column in before.history.items()}
 
-    def layout(self, width: int, potentials: int, members: int) -> Layout:
-        return Layout(
-            width=width,
-            hidden=widths(self.hidden),
-            encoder=self.encoder,
-            shared=members == 1 if self.shared_encoder == "auto" else bool(self.shared_encoder),
-            potentials=potentials,
-            members=members,
-        )
-
     def _untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
-        layout = self.layout(width, potentials, members)
+        layout = layout_of(self._settings(), width, potentials, members)
         if layout.standard:
             return build(layout, rng)
         optional("torch", "torch")
@@ -362,9 +350,9 @@ class FUSE(CentralityModel):
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
-    def vectors(self, X: ModelRows) -> CheckedRows:
-        """Return the rows as they are, checked."""  # (n, p)
-        return rows_to_score(self, X)
+    def _reader(self) -> NumberReader:
+        check_is_fitted(self)
+        return NumberReader(self, self.fitted_)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         return work(rows_to_score(self, X))  # every row has its numbers: none is left out
@@ -372,20 +360,6 @@ class FUSE(CentralityModel):
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
         return self._of(X, work) if there is None else work(there)
-
-    def reading(self) -> Reading:
-        """Say how the model reads a table: columns of numbers, by their names if the training rows had any."""
-        names = self.fitted_.names
-        columns = None if names is None else list(names)
-        return Reading("numbers", columns, {name: pa.float64() for name in columns or ()})
-
-    def features(self) -> Features | None:
-        """Say what explanations speak of: the columns."""
-        return Features(self.fitted_.features)
-
-    def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
-        """Return what the rows hold, column by column."""  # (p, n)
-        return dense(vectors).T
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):
@@ -401,39 +375,24 @@ class FUSE(CentralityModel):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
-        model_file.write(path, *self.parts())
+        from centrality.fuse.parts import parts_of  # here: it makes models as well
 
-    def parts(self) -> tuple[model_file.Header, model_file.Arrays]:
-        """Return what a file holds: a header of JSON values, and arrays."""
-        settings = self.get_params(deep=False)
-        del settings["checkpoint"]  # it means nothing elsewhere
-        parameters = {name: model_file.as_json(value) for name, value in settings.items()}
-        header, arrays = saving.parts_of(self.fitted_)
-        return {"model": type(self).__name__, "version": __version__, "parameters": parameters, **header}, arrays
-
-    @classmethod
-    def from_parts(
-        cls, header: model_file.Header, arrays: model_file.Arrays, *, encoder: "nn.Module | None", device: str
-    ) -> Self:
-        """Put together the model that `parts` took apart; a ValueError if the parts do not fit."""
-        if header["model"] != cls.__name__:
-            raise InputError(f"a {cls.__name__} model was wanted, this one is a {header['model']}.")
-        known = cls().get_params(deep=False)  # a file of a later minor version may know more
-        parameters = {name: value for name, value in header["parameters"].items() if name in known}
-        if parameters["encoder"] is not None and encoder is None:
-            raise InputError(
-                f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
-                "pass one to hold its weights, load(path, encoder=...)."
-            )
-        model = cls(**(parameters | {"encoder": encoder}))
-        shape = model.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
-        model.fitted_ = saving.from_parts(header, arrays, shape, model.calibration, find_device(device))
-        model.n_features_in_ = model.fitted_.width
-        if model.fitted_.names is not None:
-            model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)
-        return model
+        model_file.write(path, *parts_of(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def layout_of(settings: dict[str, Any], width: int, potentials: int, members: int) -> Layout:
+    """Return the shape of the networks that these settings ask for."""
+    shared = settings["shared_encoder"]
+    return Layout(
+        width=width,
+        hidden=widths(settings["hidden"]),
+        encoder=settings["encoder"],
+        shared=members == 1 if shared == "auto" else bool(shared),
+        potentials=potentials,
+        members=members,
+    )

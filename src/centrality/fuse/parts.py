@@ -1,0 +1,52 @@
+"""Take a fitted FUSE apart into what a file holds, and put it together again."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from centrality import __version__, model_file
+from centrality._checks import InputError
+from centrality.fuse.estimator import FUSE, layout_of
+from centrality.fuse.paper import PaperFUSE
+from centrality.model import saving
+from centrality.network.devices import find_device
+from centrality.training.paper import OURS
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
+    """Return what a file holds of a fitted model: a header of JSON values, and arrays."""
+    settings = model.get_params(deep=False)
+    settings.pop("checkpoint", None)  # it means nothing elsewhere
+    parameters = {name: model_file.as_json(value) for name, value in settings.items()}
+    header, arrays = saving.parts_of(model.fitted_)
+    return {"model": type(model).__name__, "version": __version__, "parameters": parameters, **header}, arrays
+
+
+def from_parts(
+    header: model_file.Header, arrays: model_file.Arrays, *, encoder: "nn.Module | None", device: str
+) -> FUSE:
+    """Put together the model that `parts_of` took apart; a ValueError if the parts do not fit."""
+    if header["model"] not in ("FUSE", "PaperFUSE"):
+        raise InputError(f"a FUSE model was wanted, this one is a {header['model']}.")
+    given = header["parameters"]
+    # Before version 0.3 the paper's words were FUSE's own.
+    by_paper = any(given.get(name, value) != value for name, value in OURS.items())
+    kind = PaperFUSE if by_paper or header["model"] == "PaperFUSE" else FUSE
+    known = kind().get_params(deep=False)  # a file of a later minor version may know more
+    parameters = {name: value for name, value in given.items() if name in known}
+    if parameters["encoder"] is not None and encoder is None:
+        raise InputError(
+            f"the model was fitted with an encoder of its own ({parameters['encoder']}): "
+            "pass one to hold its weights, load(path, encoder=...)."
+        )
+    model = kind(**(parameters | {"encoder": encoder}))
+    settings = OURS | model.get_params(deep=False)
+    layout = layout_of(settings, int(header["features"]), len(header["noise_scale"]), int(header["members"]))
+    model.fitted_ = saving.from_parts(header, arrays, layout, settings["calibration"], find_device(device))
+    model.n_features_in_ = model.fitted_.width
+    if model.fitted_.names is not None:
+        model.feature_names_in_ = np.array(model.fitted_.names, dtype=object)
+    return model

@@ -1,0 +1,167 @@
+"""Read rows for a model: turn them into vectors, and say what the numbers of a vector stand for.
+
+`reader_of(model)` gives a fitted model's reader to those who bring it rows: the adapter, the page, the service.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from centrality._checks import InputError, whole_number
+from centrality._estimator import CheckedRows, ModelRows, rows_to_score
+from centrality.model.explanations import grouped
+from centrality.model.fitted import Fitted
+from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
+from centrality.network.scaling import dense
+from centrality.scores.drift import Names
+from centrality.scores.magnitudes import without_rounding
+from centrality.scores.reasons import Reasons
+from centrality.tables.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
+
+Matrix = NDArray[np.float64]
+
+
+class RowReader(ABC):
+    """Reads the rows of one kind of model; a kind brings the abstract methods, and changes what its rows need."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.fitted = fitted
+
+    @abstractmethod
+    def vectors(self, X: ModelRows) -> CheckedRows:
+        """Return the rows as the network's scaling takes them; a row that has no vector is all NaN."""  # (n, p)
+
+    @abstractmethod
+    def reading(self) -> Reading:
+        """Say how the model reads a table."""
+
+    @abstractmethod
+    def features(self) -> Features | None:
+        """Say what explanations speak of; None where the numbers of a vector have no names."""
+
+    @abstractmethod
+    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
+        """Return what the rows of X, whose vectors these are, hold, feature by feature."""
+
+    def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
+        """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
+        columns = self.fitted.training_scores.columns
+        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
+
+    def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
+        """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
+        vectors = self.vectors(X)
+        return vectors, Unreadable(vectors.shape[0])
+
+    def by_moment(self, scores: Matrix, length: int) -> Matrix:
+        """Return scores of a series' windows as scores of its moments; those of other models are by row already."""
+        return scores
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return which of so many rows each vector stands for: every one has its own, unless there are windows."""
+        return np.arange(length)
+
+    def shown(self, X: ModelRows) -> Sequence[object] | None:
+        """Return what the rows look like, one item for each vector; None where their columns say it all."""
+        return None
+
+    def about(self) -> dict[str, Any]:
+        """Return what there is to know of how rows are read, in plain values, for people."""
+        return {}
+
+    def configure(self, **settings: object) -> None:
+        """Set what belongs to this machine (caches, devices), as far as the model knows it: numbers know nothing."""
+        return
+
+    def warm_up(self) -> None:
+        """Score something: libraries and encoders set themselves up now, not when somebody waits."""
+        self.fitted.heads(np.zeros((1, self.fitted.width)))
+
+    # What follows from the above, for every kind.
+
+    def names_of_vectors(self) -> Names:
+        """Say what the numbers of a vector are called, for reports."""
+        return names_of_vectors(self.features(), self.fitted.width)
+
+    def by_feature(self, parts: Matrix) -> Matrix:
+        """Add up the contributions of the numbers that stand for the same feature."""  # (n, p) -> (n, features)
+        features = self.features()
+        if features is None or features.owner is None:
+            return parts
+        return grouped(parts, features.owner, len(features.names))
+
+    def features_with_names(self) -> Features:
+        """Return what explanations speak of; raise if that has no names."""
+        if (features := self.features()) is None:
+            raise InputError(
+                f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
+                "put into words. `explain` gives their contributions."
+            )
+        return features
+
+    def reasons(
+        self,
+        t: float,
+        scores: Matrix,
+        parts: Matrix,
+        values: FeatureValues,
+        points: NDArray[np.intp],
+        *,
+        top: int = 3,
+        names: Sequence[str] | None = None,
+    ) -> Reasons:
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
+
+        `points` says against which of the typical points each row was explained.
+        """
+        features = self.features_with_names()
+        names = features.names if names is None else names
+        return Reasons.of(
+            t,
+            scores,
+            self.by_feature(parts),
+            names=names,
+            values=values,
+            typical=[self.values_of(point) for point in self.fitted.typical],
+            against=points,
+            top=whole_number("top", top),
+        )
+
+
+class NumberReader(RowReader):
+    """Reads rows of numbers as they are, by the names of their columns if the training rows had any."""
+
+    def __init__(self, estimator: BaseEstimator, fitted: Fitted) -> None:
+        super().__init__(fitted)
+        self._estimator = estimator  # knows the names and the number of the columns
+
+    def vectors(self, X: ModelRows) -> CheckedRows:
+        """Return the rows as they are, checked."""  # (n, p)
+        return rows_to_score(self._estimator, X)
+
+    def reading(self) -> Reading:
+        """Say how the model reads a table: columns of numbers."""
+        names = self.fitted.names
+        columns = None if names is None else list(names)
+        return Reading("numbers", columns, {name: pa.float64() for name in columns or ()})
+
+    def features(self) -> Features:
+        """Say what explanations speak of: the columns."""
+        return Features(self.fitted.features)
+
+    def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
+        """Return what the rows hold, column by column."""  # (p, n)
+        return dense(vectors).T
+
+
+def reader_of(model: "CentralityModel") -> RowReader:
+    """Return the reader of a fitted model; raise if it is not fitted."""
+    return model._reader()  # noqa: SLF001  (models and their readers are one house)

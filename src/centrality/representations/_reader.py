@@ -1,0 +1,84 @@
+"""Read rows for a Chain: by its representation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._estimator import CheckedRows, ModelRows
+from centrality.model.fitted import Fitted
+from centrality.model.reader import RowReader
+from centrality.model.reading import Features, FeatureValues, Reading
+from centrality.representations._base import Representation
+from centrality.tables.unreadable import MOST, Unreadable, checked_share
+
+
+class RepresentationReader(RowReader):
+    """Reads tables, texts, images or series as a fitted representation does."""
+
+    def __init__(self, representation: Representation, fitted: Fitted) -> None:
+        super().__init__(fitted)
+        self._representation = representation
+
+    def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
+        """Return the rows as FUSE sees them; all NaN where a row could not be represented."""
+        return np.asarray(self._representation.transform(X))
+
+    def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
+        """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
+        return self._representation.examined(X)
+
+    def reading(self) -> Reading:
+        """Say how the model reads a table: as its representation does."""
+        representation = self._representation
+        return Reading(
+            representation.kind,
+            representation.columns_,
+            representation.types(),
+            one_series=representation.windowed,
+            rows_at_once=representation.rows_at_once,
+            unreadable=checked_share(getattr(representation, "unreadable", MOST)),
+        )
+
+    def about(self) -> dict[str, Any]:
+        """Return which representation reads the rows, what it makes of each column, and which of that is doubtful."""
+        read = self._representation
+        return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
+
+    def warm_up(self) -> None:
+        """Load the encoder, where there is one, and score something."""
+        self._representation.warm_up()
+        super().warm_up()
+
+    def configure(self, **settings: object) -> None:
+        """Set what belongs to this machine (caches, devices), as far as the representation knows it."""
+        known = self._representation.get_params(deep=False)
+        self._representation.set_params(
+            **{name: value for name, value in settings.items() if value is not None and name in known}
+        )
+
+    def features(self) -> Features | None:
+        """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
+        origins = self._representation.origins()
+        return None if origins is None else Features(*origins)
+
+    def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
+        """Return what the representation's numbers stand for, feature by feature."""
+        return self._representation.typical(point)
+
+    def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
+        """Return what the rows hold, feature by feature."""
+        return self._representation.values(X)
+
+    def by_moment(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+        """Return scores of a series' windows as scores of its moments, where the rows are one series."""
+        return self._representation.spread(scores, length) if self._representation.windowed else scores
+
+    def rows_of(self, length: int) -> NDArray[np.intp]:
+        """Return which of so many rows each vector stands for; the first of each window of a series."""
+        return self._representation.rows_of(length)
+
+    def shown(self, X: ModelRows) -> Sequence[object] | None:
+        """Return the texts, images or curves behind the vectors."""
+        return self._representation.shown(X)
