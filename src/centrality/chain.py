@@ -133,13 +133,14 @@ class Chain(CentralityModel):
         return np.asarray(self.representation_.transform(X))
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows as FUSE sees them, as `represent` does."""
-        return self.represent(X)
+        """Return the rows as the networks see them: as `represent` does, and given a context, relative to their kinds."""
+        return np.asarray(self.fitted_.relative(self.represent(X)))
 
     def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
         """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
         check_is_fitted(self)
-        return self.representation_.examined(X)
+        vectors, unreadable = self.representation_.examined(X)
+        return np.asarray(self.fitted_.relative(vectors)), unreadable
 
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
@@ -177,7 +178,7 @@ class Chain(CentralityModel):
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return what the representation's numbers stand for, feature by feature."""
-        return self.representation_.typical(point)
+        return self.representation_.typical(self.fitted_.absolute(point[None])[0])
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows hold, feature by feature."""

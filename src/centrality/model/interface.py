@@ -31,7 +31,7 @@ from centrality.scores.corrections import Corrections
 from centrality.scores.drift import Drift, Names
 from centrality.scores.drift_windows import DriftReport, compare_windows
 from centrality.scores.mixing import checked_t, one_t
-from centrality.scores.reasons import Reasons
+from centrality.scores.reasons import Reasons, usual_of_kind
 from centrality.scores.report import Report
 from centrality.tables.unreadable import Unreadable
 
@@ -319,8 +319,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         t, vectors = one_t(self._dial(t)), self.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
-        points = self.fitted_.nearest_typical(vectors)
-        return self.in_words(t, scores, parts, self.values(X, vectors), points, top=top, names=names)
+        return self.in_words(t, scores, parts, self.values(X, vectors), vectors, top=top, names=names)
 
     def in_words(
         self,
@@ -328,27 +327,36 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         scores: Matrix,
         parts: Matrix,
         values: FeatureValues,
-        points: NDArray[np.intp],
+        vectors: CheckedRows,
         *,
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
-
-        `points` says against which of the typical points each row was explained.
-        """
-        features = self._features_with_names()
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        features, fitted = self._features_with_names(), self.fitted_
         names = features.names if names is None else names
+        typical = [self.values_of(point) for point in fitted.typical] if fitted.context is None else self._usual(vectors)
         return Reasons.of(
             t,
             scores,
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=[self.values_of(point) for point in self.fitted_.typical],
-            against=points,
+            typical=typical,
+            against=fitted.nearest_typical(vectors) if fitted.context is None else np.arange(vectors.shape[0]),
             top=whole_number("top", top),
         )
+
+    def _usual(self, vectors: CheckedRows) -> list[list[object]]:
+        """Return what is usual in the kind of each row, feature by feature: a range, or the typical value."""
+        fitted = self.fitted_
+        assert fitted.context is not None  # a row has a kind
+        made = np.asarray(dense(vectors), dtype=np.float64)
+        points = (fitted.typical_for(made), *fitted.context.usual_range(made))
+        return [
+            [usual_of_kind(*values) for values in zip(*map(self.values_of, three), strict=True)]
+            for three in zip(*points, strict=True)
+        ]
 
     def _features_with_names(self) -> Features:
         if (features := self.features()) is None:
@@ -374,7 +382,12 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
-        return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        paths = self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        return paths if self.fitted_.context is None else self._absolute(paths)
+
+    def _absolute(self, paths: Matrix) -> Matrix:  # (n, steps + 1, p)
+        """Return paths of rows relative to their kinds in the units that these rows had before."""
+        return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
         """Say for each odd row which fewest features, changed toward the nearest typical point, make it odd no longer.

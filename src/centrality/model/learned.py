@@ -29,5 +29,5 @@ class Learned:
 
     @property
     def center_(self) -> NDArray[np.float64]:
-        """The deepest point, at the model's own t, among the vectors."""
-        return np.asarray(self.fitted_.typical[0])
+        """The deepest point, at the model's own t, among the vectors; given a context, in one that is typical of it."""
+        return np.asarray(self.fitted_.absolute(self.fitted_.typical[:1])[0])
