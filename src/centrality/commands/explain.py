@@ -65,8 +65,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.rows is not None:
         for note in adapter.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)
-    at_points = model.fitted_.centrality(model.fitted_.typical, t)
-    points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
+    points = model.mixing_.centrality(model.fitted_.origins(vectors), t).tolist()
     changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,

@@ -248,8 +248,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         vectors = reader.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
-        points = self.fitted_.nearest_typical(vectors)
-        return reader.reasons(t, scores, parts, reader.values(X, vectors), points, top=top, names=names)
+        return reader.reasons(t, scores, parts, reader.values(X, vectors), vectors, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
@@ -267,7 +266,12 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
-        return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        paths = self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        return paths if self.fitted_.context is None else self._absolute(paths)
+
+    def _absolute(self, paths: Matrix) -> Matrix:  # (n, steps + 1, p)
+        """Return paths of rows relative to their kinds in the units that these rows had before."""
+        return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
         """Say for each odd row which fewest features, changed toward the nearest typical point, make it odd no longer.
