@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
     from centrality.scores.mixing import blend as blend
+    from centrality.selecting.rank import rank as rank
 
 __version__ = "0.2.0"
 
-_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing"}
+_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing", "rank": "selecting.rank"}
 _ROOMS = (
     "datasets",
     "depths",
@@ -31,7 +32,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "__version__", "blend", "load"]
+__all__ = ["FUSE", "Chain", "__version__", "blend", "load", "rank"]
 
 
 def __getattr__(name: str) -> Any:
