@@ -12,11 +12,19 @@ if TYPE_CHECKING:
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
     from centrality.scores.mixing import blend as blend
+    from centrality.selecting.pick import select as select
     from centrality.selecting.rank import rank as rank
 
 __version__ = "0.2.0"
 
-_HOMES = {"FUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing", "rank": "selecting.rank"}
+_HOMES = {
+    "FUSE": "fuse",
+    "Chain": "chain",
+    "load": "chain",
+    "blend": "scores.mixing",
+    "rank": "selecting.rank",
+    "select": "selecting.pick",
+}
 _ROOMS = (
     "datasets",
     "depths",
@@ -32,7 +40,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "__version__", "blend", "load", "rank"]
+__all__ = ["FUSE", "Chain", "__version__", "blend", "load", "rank", "select"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality explain houses.csv",
         "centrality explain houses.safetensors houses.csv --rows 3,7",
     ),
+    "pick": (
+        "centrality pick houses.csv --diverse 100 -o picked.csv",
+        "centrality pick houses.safetensors houses.csv --typical 10 --by district",
+    ),
     "drift": (
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",

@@ -13,6 +13,7 @@ from centrality._estimator import ModelRows, in_memory
 from centrality.model.interface import CentralityModel
 from centrality.representations._base import as_arrow
 from centrality.scores.mixing import one_t
+from centrality.selecting.grouping import codes_of
 from centrality.selecting.suited import fitted_on
 
 
@@ -51,14 +52,16 @@ def rank(
     ['row', 'centrality', 'p_value', 'reasons']
     """
     frame = _frame(rows)
-    learned = frame if by is None else nw.from_native(frame, eager_only=True).drop(_known(frame, by)).to_native()
+    native = nw.from_native(frame, eager_only=True)
+    groups = codes_of(frame, by, len(native))
+    learned = frame if by is None else native.drop(by).to_native()
     model = fitted_on(learned, random_state) if model is None else model
     if model.reading().one_series:
         raise InputError("One row a case was wanted, but this model reads all rows as one series: score it instead.")
     t = one_t(model.t if t is None else t)
     scores = np.asarray(model.centrality(frame, t=t))
-    order = _order(np.asarray(scores, dtype=np.float64), _groups(frame, by), top)
-    chosen = nw.from_native(frame, eager_only=True)[order].to_native()
+    order = _order(np.asarray(scores, dtype=np.float64), groups, top)
+    chosen = native[order].to_native()
     new: dict[str, NDArray[Any]] = {"row": order, "centrality": scores[order], "p_value": model.p_values(chosen, t=t)}
     if model.features() is not None:
         reasons = model.reasons(chosen, t)
@@ -71,25 +74,6 @@ def _frame(rows: ModelRows) -> Any:
     rows = in_memory(rows)
     is_frame = nw.dependencies.is_into_dataframe(rows) and not isinstance(rows, pa.RecordBatch)
     return rows if is_frame else as_arrow(rows)
-
-
-def _known(frame: Any, column: str) -> str:
-    tables.require(nw.from_native(frame, eager_only=True).columns, [column])
-    return column
-
-
-def _groups(frame: Any, by: str | None) -> NDArray[np.intp]:
-    """Return the number of each row's group, in the order in which the groups' values sort; all 0 without groups."""
-    native = nw.from_native(frame, eager_only=True)
-    if by is None:
-        return np.zeros(len(native), dtype=np.intp)
-    values = native[_known(frame, by)].to_list()
-    if len(distinct := set(values)) == len(values):
-        raise InputError(f"by must be a column whose values are groups, but {by!r} differs in every row.")
-    places = {
-        value: place for place, value in enumerate(sorted(distinct, key=lambda value: (value is None, str(value))))
-    }
-    return np.array([places[value] for value in values], dtype=np.intp)
 
 
 def _order(scores: NDArray[np.float64], groups: NDArray[np.intp], top: int | None) -> NDArray[np.intp]:
