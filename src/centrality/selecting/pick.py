@@ -1,5 +1,7 @@
 """Pick rows: the most typical or the oddest, a few that stand for all, or those to label first."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
