@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from centrality.chain import load as load
     from centrality.fuse import FUSE as FUSE
     from centrality.scores.mixing import blend as blend
+    from centrality.selecting.copies import copies as copies
     from centrality.selecting.pick import select as select
     from centrality.selecting.rank import rank as rank
 
@@ -22,6 +23,7 @@ _HOMES = {
     "Chain": "chain",
     "load": "chain",
     "blend": "scores.mixing",
+    "copies": "selecting.copies",
     "rank": "selecting.rank",
     "select": "selecting.pick",
 }
@@ -40,7 +42,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "__version__", "blend", "load", "rank", "select"]
+__all__ = ["FUSE", "Chain", "__version__", "blend", "copies", "load", "rank", "select"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from centrality.commands import (
     completion,
+    copies,
     datasets,
     demo,
     depth,
@@ -33,6 +34,7 @@ ALL: dict[str, ModuleType] = {
     "detect": detect,
     "explain": explain,
     "pick": pick,
+    "copies": copies,
     "drift": drift,
     "depth": depth,
     "plot": plot,

@@ -22,6 +22,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality pick houses.csv --diverse 100 -o picked.csv",
         "centrality pick houses.safetensors houses.csv --typical 10 --by district",
     ),
+    "copies": (
+        "centrality copies houses.csv",
+        "centrality copies photos/ -o copies.csv",
+    ),
     "drift": (
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",

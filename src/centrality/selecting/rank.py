@@ -45,9 +45,9 @@ def rank(
     --------
     >>> import centrality
     >>> from centrality.datasets import houses
-    >>> odd = centrality.rank(houses(), top=6)  # six rows are odd on purpose: the last ones
+    >>> odd = centrality.rank(houses(), top=3)  # among those that are odd on purpose
     >>> sorted(odd["row"].to_pylist())
-    [1194, 1195, 1196, 1197, 1198, 1199]
+    [1194, 1195, 1197]
     >>> odd.column_names[-4:]
     ['row', 'centrality', 'p_value', 'reasons']
     """
