@@ -38,10 +38,12 @@ class CopyGroup:
     differs: dict[str, list[object]] = field(default_factory=dict)  # by column, one value for each row
 
     def __str__(self) -> str:
-        rows = ", ".join(f"{row:,}" for row in self.rows[: 2 * SHOWN]) + (
-            "" if len(self.rows) <= 2 * SHOWN else ", ..."
-        )
-        return f"{self.kind}  rows {rows}" + (f": {self.differences()}" if self.differs else "")
+        return f"{self.kind}  rows {self.numbers()}" + (f": {self.differences()}" if self.differs else "")
+
+    def numbers(self) -> str:
+        """Show the numbers of the rows in one line, of many the first few."""
+        more = "" if len(self.rows) <= 2 * SHOWN else ", ..."
+        return ", ".join(f"{row:,}" for row in self.rows[: 2 * SHOWN]) + more
 
     def differences(self) -> str:
         """Show the differing cells in one line, of many the first few."""
