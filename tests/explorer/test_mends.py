@@ -274,7 +274,7 @@ def test_ten_classes_have_ten_colours_told_apart_with_every_kind_of_colour_visio
     from tests.explorer.test_server import ROOT
     from tests.explorer.vision import DICHROMACIES, delta_e, lab, linear
 
-    code = (ROOT / "web" / "src" / "colours.ts").read_text()
+    code = (ROOT / "web" / "src" / "core" / "colours.ts").read_text()
     kinds = re.findall("[0-9a-f]{6}", re.search(r'KINDS = hex\("([0-9a-f]+)"', code).group(1))
     assert [f"#{colour}" for colour in kinds] == list(_style.CLASS_COLOURS)  # one meaning, plots included
     assert len(kinds) == 10

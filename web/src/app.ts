@@ -1,14 +1,14 @@
 // What the parts of the page share: the data, what the reader has chosen, and what follows from both.
 
-import { css, type Map, OTHER, shade } from "./colours";
-import type { Column, Data } from "./data";
-import type { Host } from "./hosts";
-import { Marks } from "./marks";
-import { QueryError, search, turnsWithT } from "./query";
-import { narrow } from "./ranges";
-import { moves, Scores } from "./scores";
-import { beginning, readBack, type State, written } from "./state";
-import { day, number } from "./words";
+import { css, type Map, OTHER, shade } from "./core/colours";
+import type { Column, Data } from "./core/data";
+import type { Host } from "./host/hosts";
+import { Marks } from "./host/marks";
+import { QueryError, search, turnsWithT } from "./core/query";
+import { narrow } from "./core/ranges";
+import { moves, Scores } from "./core/scores";
+import { beginning, readBack, type State, written } from "./core/state";
+import { day, number } from "./core/words";
 
 const DARK = "(prefers-color-scheme: dark)";
 const LET_GO = 80; // milliseconds after something was let go: what has changed is seen before all of it is drawn

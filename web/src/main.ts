@@ -1,27 +1,27 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
 import { App, type Part } from "./app";
-import { Banner } from "./banner";
-import { Beside } from "./beside";
-import { Cards } from "./cards";
-import { ColumnsPanel } from "./columns";
-import { Controls } from "./controls";
-import { decode } from "./data";
-import { Detail } from "./detail";
-import { Dial } from "./dial";
-import { h } from "./dom";
-import { Drawer } from "./drawer";
-import { Histogram } from "./histogram";
-import { fromFile, fromServer, type Host, type NotebookModel } from "./hosts";
-import { Legend } from "./legend";
-import { MapPart } from "./map";
-import { fromNotebook } from "./notebook";
-import { Outliers } from "./outliers";
-import { Panels } from "./panels";
-import { Queue } from "./queue";
-import { Selection } from "./selection";
-import { WhatIf } from "./whatif";
-import { Answers } from "./why";
+import { Banner } from "./ui/banner";
+import { Beside } from "./ui/beside";
+import { Cards } from "./ui/cards";
+import { ColumnsPanel } from "./ui/columns";
+import { Controls } from "./ui/controls";
+import { decode } from "./core/data";
+import { Detail } from "./ui/detail";
+import { Dial } from "./ui/dial";
+import { h } from "./ui/dom";
+import { Drawer } from "./ui/drawer";
+import { Histogram } from "./ui/histogram";
+import { fromFile, fromServer, type Host, type NotebookModel } from "./host/hosts";
+import { Legend } from "./ui/legend";
+import { MapPart } from "./gl/map";
+import { fromNotebook } from "./host/notebook";
+import { Outliers } from "./ui/outliers";
+import { Panels } from "./ui/panels";
+import { Queue } from "./ui/queue";
+import { Selection } from "./ui/selection";
+import { WhatIf } from "./ui/whatif";
+import { Answers } from "./ui/why";
 
 /** Show the page; what comes back takes it down. */
 async function mount(root: HTMLElement, host: Host): Promise<() => void> {

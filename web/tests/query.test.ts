@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { QueryError, search, turnsWithT } from "../src/query";
-import { Scores } from "../src/scores";
+import { QueryError, search, turnsWithT } from "../src/core/query";
+import { Scores } from "../src/core/scores";
 import { categories, data, dates, numbers, texts } from "./sample";
 
 const people = data(4, {

@@ -1,7 +1,7 @@
 // A small table of rows as the page holds it, with everything about it known.
 
-import type { Column, Data } from "../src/data";
-import { summaryOf } from "../src/summary";
+import type { Column, Data } from "../src/core/data";
+import { summaryOf } from "../src/core/summary";
 
 /** Rows with these parts; where nothing is said, all lie at the middle of the map and have no columns. */
 export function data(n: number, parts: Partial<Data> = {}): Data {

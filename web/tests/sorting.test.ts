@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { differences } from "../src/differences";
-import { narrow, withRange } from "../src/ranges";
-import { argsort, argsortTexts } from "../src/sorting";
-import { summaryOf } from "../src/summary";
-import { csv, number, percent, plural, score } from "../src/words";
+import { differences } from "../src/core/differences";
+import { narrow, withRange } from "../src/core/ranges";
+import { argsort, argsortTexts } from "../src/core/sorting";
+import { summaryOf } from "../src/core/summary";
+import { csv, number, percent, plural, score } from "../src/core/words";
 import { categories, data, numbers, texts } from "./sample";
 
 test.each([

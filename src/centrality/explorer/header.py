@@ -1,6 +1,6 @@
 """Say what the header of a payload holds, field by field: `payload` writes it, the page reads it.
 
-`web/src/header.ts` says the same to TypeScript and is written from these classes by `web/header.py` (`make web`).
+`web/src/core/header.ts` says the same to TypeScript and is written from these classes by `web/header.py` (`make web`).
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -182,7 +182,7 @@ class Header(TypedDict):
     against: NotRequired[Against]  # another model of the same rows
 
 
-# What a feature contributes to both units of a row, against those of a typical point; at t: see `web/src/mixing.ts`.
+# What a feature contributes to both units of a row, against those of a typical point; at t: see `web/src/core/mixing.ts`.
 Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
 
 

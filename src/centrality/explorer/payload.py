@@ -1,4 +1,4 @@
-"""Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/data.ts` reads them.
+"""Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/core/data.ts` reads them.
 
 The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
 Positions are fixed-point numbers of 24 bits, stored byte by byte (all high bytes first): gzip can shorten that, and its
