@@ -1,7 +1,7 @@
 """Say where rows lie on the page: at once, and better a while later.
 
-UMAP takes from seconds to minutes, most of it to compile itself. Who would wait for it gets PCA first; the better map is
-made in another process meanwhile, and kept in a file, so that it is there at once the next time.
+UMAP takes from seconds to minutes, most of it to compile itself. Who would wait for it gets PCA first; the better map
+is made in another process meanwhile, and kept in a file, so that it is there at once the next time.
 """
 
 import hashlib
@@ -187,7 +187,7 @@ def keep(path: Path | None, vectors: Vectors, seed: int | None, points: Points) 
 def _digest(vectors: Vectors, seed: int | None) -> str:
     """Return a text that tells these rows, and what is done to them, from others."""
     digest = hashlib.blake2b(repr((vectors.shape, vectors.dtype.str, seed)).encode(), digest_size=16)
-    digest.update(np.ascontiguousarray(vectors))
+    digest.update(np.ascontiguousarray(vectors).data)
     return digest.hexdigest()
 
 

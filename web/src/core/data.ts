@@ -3,7 +3,7 @@
 import type { Axes, EmbeddedHeat, EmbeddedNeighbours, EmbeddedPictures, EmbeddedReasons, Header, Heat, Mixing, Reason, StoredArray, Texts } from "./header";
 import type { Pair } from "./mixing";
 import { type Summary, summaryOf } from "./summary";
-import { day, number } from "./words";
+import { brief, moments, plain } from "./words";
 
 type Get = <T extends ArrayBufferView>(place: StoredArray) => T;
 type Numbers = Float32Array | Float64Array | Uint8Array;
@@ -13,7 +13,9 @@ export interface Column {
   kind: Header["columns"][number]["kind"];
   values?: Numbers; // of a category: codes into levels, 0 for a gap
   levels?: string[];
-  text: (row: number) => string; // as the page shows it; "" for a gap
+  text: (row: number) => string; // as the data has it, "" for a gap; a long text is cut
+  cell: (row: number) => string; // as the data has it, from the first to the last character: for search and CSV
+  brief: (row: number) => string; // for cards: long numbers lose digits, which three dots tell
   summary?: () => Summary; // of numbers and dates, made when it is first asked for
 }
 
@@ -30,7 +32,7 @@ export interface Data {
   id: (row: number) => number; // where the row stands in the user's data
   row: (id: number) => number; // and back; -1 if it is not shown
   key: (row: number) => string; // under which its marks are kept; "" if that is its number
-  cells: Record<string, (row: number) => string>; // by column, as they came, where its values do not tell
+  about: boolean; // units are rounded, so that ranks are not exact
   columns: Column[];
   kind: Header["items"]["kind"];
   itemColumn: string;
@@ -46,6 +48,7 @@ export interface Data {
   way: boolean; // from a row to a typical place
   words: boolean; // that make a text odd
   whole: boolean; // pictures and texts as large as they are
+  later: boolean; // the host makes a better map
   against?: { name: string; mixing: Mixing; g: Float64Array; l: Float64Array }; // what another model says
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
@@ -96,12 +99,8 @@ function read(whole: ArrayBuffer, print: string): Data {
   const get: Get = <T extends ArrayBufferView>(place: StoredArray) =>
     new TYPES[place.type](whole, start + place.at, place.length) as unknown as T;
   const { n, items, reasons, neighbours } = header;
-  const points = planes(get(header.points), n, 3).map((line) => new Float32Array(line));
+  const points = placesOf(get(header.points), header.axes, n);
   const [g, l] = unitsOf(header.units, n, get);
-  points.forEach((line, axis) => {
-    const reach = header.axes.reach[axis];
-    for (let i = 0; i < n; i++) line[i] = ((line[i] / 0xffffff) * 2 - 1) * reach;
-  });
   const rows = header.rows && get<Uint32Array>(header.rows);
   const inliers = header.inliers && halves(get<Float64Array>(header.inliers.units));
   const data: Data = {
@@ -117,8 +116,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     id: rows ? (row) => rows[row] : (row) => row,
     row: rows ? (id) => find(rows, id) : (id) => (id >= 0 && id < n ? id : -1),
     key: header.keys ? texts(header.keys, get) : () => "",
-    cells: Object.fromEntries(Object.entries(header.cells ?? {}).map(([name, places]) => [name, texts(places, get)])),
-    columns: header.columns.map((c) => column(c, get)),
+    about: header.units.type !== "float64",
+    columns: header.columns.map((c) => column(c, get, header.cells?.[c.name])),
     kind: items.kind,
     itemColumn: items.kind === "text" ? items.column : "",
     inliers: inliers && { g: inliers[0], l: inliers[1], contamination: header.inliers!.contamination },
@@ -129,6 +128,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     way: Boolean(header.way),
     words: Boolean(header.words),
     whole: Boolean(header.whole),
+    later: Boolean(header.later),
     print,
     end: () => undefined,
   };
@@ -147,6 +147,14 @@ function read(whole: ArrayBuffer, print: string): Data {
   if (neighbours && neighbours !== "ask") data.near = embeddedNeighbours(neighbours, get);
   if (header.heat) data.heat = embeddedHeat(header.heat, header.features, get);
   return data;
+}
+
+/** Where rows lie along both axes, from -1 to 1 across the map. */
+export function placesOf(bytes: Uint8Array, axes: Axes, n: number): Float32Array[] {
+  return planes(bytes, n, 3).map((line, axis) => {
+    const reach = axes.reach[axis];
+    return Float32Array.from(line, (step) => ((step / 0xffffff) * 2 - 1) * reach);
+  });
 }
 
 /** Two lines of n numbers, from their bytes: all high bytes of a line come first. */
@@ -180,18 +188,27 @@ function texts(places: Texts, get: Get): (row: number) => string {
   };
 }
 
-function column(header: Header["columns"][number], get: Get): Column {
+/** A column; `cells` are its texts as they came, where its values do not tell. */
+function column(header: Header["columns"][number], get: Get, cells?: Texts): Column {
   const { name, kind } = header;
-  if (kind === "text") return { name, kind, text: texts(header, get) };
+  const came = cells && texts(cells, get);
+  if (kind === "text") {
+    const text = texts(header, get);
+    return { name, kind, text, cell: came ?? text, brief: text };
+  }
   const values = get<Numbers>(header.values);
   if (kind === "category") {
     const { levels } = header;
-    return { name, kind, values, levels, text: (row) => levels[values[row] - 1] ?? "" };
+    const text = (row: number) => levels[values[row] - 1] ?? "";
+    return { name, kind, values, levels, text, cell: came ?? text, brief: text };
   }
-  const shown = kind === "date" ? day : number;
+  const single = values instanceof Float32Array;
+  let write: ((value: number) => string) | undefined;
+  const written = (row: number) => (isNaN(values[row]) ? "" : (write ??= kind === "date" ? moments(values) : (v) => plain(v, single))(values[row]));
+  const text = came ? (row: number) => came(row).replace(/(:\d\d)\.0+$/, "$1") : written; // a moment to the second has no fraction
   let known: Summary | undefined;
   const summary = () => (known ??= summaryOf(values));
-  return { name, kind, values, summary, text: (row) => (isNaN(values[row]) ? "" : shown(values[row])) };
+  return { name, kind, values, summary, text, cell: came ?? text, brief: kind === "date" ? text : (row) => brief(text(row), values[row]) };
 }
 
 function pictures(places: EmbeddedPictures, get: Get): [(row: number) => string | undefined, () => void] {

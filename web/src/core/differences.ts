@@ -1,7 +1,7 @@
 // In which columns some rows differ most from all: numbers in deviations, categories in shares.
 
 import type { Column, Data } from "./data";
-import { day, percent, short } from "./words";
+import { day, percent, rounded } from "./words";
 
 export interface Difference {
   column: Column;
@@ -28,8 +28,8 @@ function byMean(column: Column, rows: Uint32Array): Found | undefined {
   const here = moments(values, rows.length, (i) => rows[i]);
   if (!all.deviation || !here.count) return undefined;
   const by = Math.abs(here.mean - all.mean) / all.deviation;
-  const text = (v: number) => (column.kind === "date" ? day(v).slice(0, 10) : short(v));
-  return by > 0.2 ? [by, `${text(here.mean)} on average, ${text(all.mean)} overall`, `${column.name} ${text(here.mean)}`] : undefined;
+  const text = (v: number) => (column.kind === "date" ? day(v, 10) : rounded(v));
+  return by > 0.2 ? [by, `${text(here.mean)} on average, ${text(all.mean)} overall`, `${column.name}: about ${text(here.mean)}`] : undefined;
 }
 
 function byLevel(column: Column, n: number, rows: Uint32Array): Found | undefined {
@@ -43,7 +43,7 @@ function byLevel(column: Column, n: number, rows: Uint32Array): Found | undefine
   let best = 1;
   for (let k = 1; k < all.length; k++) if (here[k] - all[k] > here[best] - all[best]) best = k;
   const by = here[best] - all[best];
-  return by > 0.1 ? [4 * by, `${column.levels![best - 1]} ${percent(here[best])}, ${percent(all[best])} overall`, column.levels![best - 1]] : undefined;
+  return by > 0.1 ? [4 * by, `${column.levels![best - 1]} ${percent(here[best])}, ${percent(all[best])} overall`, `${column.name}: ${column.levels![best - 1]}`] : undefined;
 }
 
 interface Moments {

@@ -123,6 +123,7 @@ export interface Header {
   cells?: Record<string, Texts>;
   keys?: Texts;
   whole?: boolean;
+  later?: boolean;
   against?: Against;
 }
 
@@ -166,7 +167,10 @@ export interface Mark {
   key: string;
   row: number;
   mark: "" | "outlier" | "fine" | "later";
+  tags: string;
   note: string;
+  by: string;
+  at: string;
   version: number;
 }
 
@@ -174,7 +178,9 @@ export interface Change {
   key: string;
   row: number;
   mark?: "" | "outlier" | "fine" | "later";
+  tags?: string;
   note?: string;
+  by?: string;
   was?: string;
 }
 
@@ -182,4 +188,11 @@ export interface KeptMarks {
   marks: Mark[];
   where: string;
   trouble: string;
+}
+
+export interface BetterMap {
+  share: number;
+  trouble: string;
+  axes?: Axes;
+  points?: string;
 }

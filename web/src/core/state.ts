@@ -7,13 +7,13 @@ export interface State {
   x: number; // the middle of what is seen, in map units
   y: number;
   zoom: number;
-  colour: string; // "f", "move", or "=" and a column's name
+  colour: string; // "f", "move", "mark", "tags", or "=" and a column's name
   query: string;
   brush: [number, number] | null; // of scores
   ranges: Ranges; // of columns
   rule: "" | "share" | "fdr";
   level: number; // of the rule
-  panel: "ranking" | "review" | "columns" | "whatif";
+  panel: "review" | "ranking" | "columns" | "whatif";
   list: "ends" | "moves";
   table: "" | "table" | "gallery";
   theme: "" | "light" | "dark";
@@ -36,7 +36,7 @@ export const beginning = (t: number): State => ({
   ranges: {},
   rule: "",
   level: 0.05,
-  panel: "ranking",
+  panel: "review",
   list: "ends",
   table: "",
   theme: "",
@@ -117,7 +117,7 @@ export function readBack(text: string, first: State, n: number): State {
   if (Number.isInteger(row) && within(row, 0, n - 1)) state.pinned = row;
   state.colour = given.get("colour") ?? first.colour;
   state.query = given.get("query") ?? "";
-  state.panel = oneOf(given.get("panel"), ["ranking", "review", "columns", "whatif"]);
+  state.panel = oneOf(given.get("panel"), ["review", "ranking", "columns", "whatif"]);
   state.groups = oneOf(given.get("groups"), ["on", "off"]);
   const beside = Number(given.get("beside") ?? -1);
   if (within(beside, 0, 1)) state.beside = beside;

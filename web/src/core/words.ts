@@ -13,19 +13,35 @@ export const score = (f: number) => (f >= 0.0995 || f === 0 ? f.toFixed(3) : f >
 
 export const percent = (share: number) => `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;
 
-export function day(moment: number): string {
+/** A moment: its day, and its time to so many characters where it has one. */
+export function day(moment: number, time = 19): string {
   if (Math.abs(moment) > 8.64e15) return String(moment); // beyond what JavaScript calls a date
   const text = new Date(moment).toISOString();
-  return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ");
+  return time === 10 || text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, time).replace("T", " ");
 }
 
-/** A number in few characters. */
-export function number(value: number): string {
-  if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return many(value);
-  const size = Math.abs(value);
-  return size >= 1e-4 && size < 1e7 ? String(Number(value.toPrecision(4))) : value.toExponential(2);
+const SECOND = 1000; // milliseconds
+const DAY = 86_400 * SECOND;
+
+/** What writes the moments of a column: days alone, or with seconds, or with milliseconds, as the finest of them needs it. */
+export function moments(values: ArrayLike<number>): (moment: number) => string {
+  let length = 10;
+  for (let i = 0; i < values.length && length < 23; i++) {
+    const v = values[i];
+    if (v % SECOND) length = 23;
+    else if (v % DAY) length = 19;
+  }
+  if (length === 10) return (moment) => day(moment, length);
+  return (moment) => (Math.abs(moment) > 8.64e15 ? String(moment) : new Date(moment).toISOString().slice(0, length).replace("T", " "));
 }
+
+/** A number that stands for many, such as a mean or the end of an axis, to so many digits. It is never grouped: it may be a year. */
+export const rounded = (value: number, digits = 4) => String(Number(value.toPrecision(digits)));
+
+const LONG = 12; // characters of a number that stand anywhere
+
+/** A cell in few characters; three dots say that digits were left out. */
+export const brief = (text: string, value: number) => (text.length <= LONG || Number.isInteger(value) ? text : `${rounded(value, 6)}…`);
 
 /** All digits of a number that is shown with few of them, for those who point at it. */
 export const exact = (value: number) => ({ title: String(value) });

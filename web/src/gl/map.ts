@@ -8,9 +8,10 @@ import { Far } from "./far";
 import { type Gestured, Gestures, type Tool } from "./gestures";
 import { Groups } from "./groups";
 import { Labels } from "./labels";
+import { drawOutline, drawRing, drawSign, isNamed, nameAxes } from "./overlay";
 import { Places } from "../core/places";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
-import { day, number, plural } from "../core/words";
+import { plural } from "../core/words";
 
 const REACH = 14; // pixels from the pointer to a point
 const MARGIN = 20; // pixels from the edge within which a row is not well in view
@@ -24,15 +25,15 @@ export class MapPart implements Part, Gestured {
   readonly canvas = h("canvas.points", { tabindex: 0, role: "application" });
   readonly #over = h("canvas.over", { "aria-hidden": "true" });
   readonly #lost = h("div.lost", { role: "alert", hidden: true });
-  readonly #far: Far;
-  readonly #labels: Labels;
-  readonly #groups: Groups;
+  #far!: Far;
+  #labels!: Labels;
+  #groups!: Groups;
   #points: Points;
   readonly #tools: Record<Tool, HTMLButtonElement>;
   readonly #grouped: HTMLButtonElement;
   readonly #twin: HTMLButtonElement;
   readonly #gestures: Gestures;
-  readonly #frame: Frame;
+  readonly #frame: Frame = { width: 1, height: 1, square: true, reach: 1 };
   #places?: Places;
   #hovered = -1;
   #budget: number; // points drawn while things move
@@ -42,19 +43,14 @@ export class MapPart implements Part, Gestured {
   #ratio = 1;
   #walk = -1; // where the keyboard stands in the ranking
   #overlaid = "?"; // what is drawn over the points, as far as that is told by few words
-  readonly #named: boolean; // the axes are columns of the data
+  #named = false; // the axes are columns of the data
 
   constructor(
     private readonly app: App,
     private readonly onHover: (row: number) => void,
   ) {
     this.#points = new Points(this.canvas, app.data);
-    const { names, half } = app.data.axes;
-    this.#frame = { width: 1, height: 1, square: half[0] === half[1], reach: Math.max(...app.data.axes.reach) };
-    this.#far = new Far(app);
-    this.#labels = new Labels(app);
-    this.#groups = new Groups(app);
-    this.#named = !/^(UMAP|PCA|\d)/.test(names[0]);
+    this.#survey();
     this.#budget = Math.min(app.data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { title: label, label, onclick: act }, icon(name));
@@ -68,7 +64,7 @@ export class MapPart implements Part, Gestured {
     const zooms = [
       button("in", "Zoom in", () => this.zoomBy(1.5)),
       button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
-      button("fit", "Show the whole map", () => this.fit()),
+      button("fit", "Fit to view: show the whole map", () => this.fit()),
       button("near", "Zoom to what is selected or found", () => this.near()),
       this.#grouped,
       this.#twin,
@@ -90,6 +86,19 @@ export class MapPart implements Part, Gestured {
     });
     app.resting.push(() => this.#partly && this.#drawAll());
     this.#mendIfLost();
+  }
+
+  /** What follows from where rows lie. */
+  #survey(): void {
+    const { app } = this;
+    const { half, reach } = app.data.axes;
+    Object.assign(this.#frame, { square: half[0] === half[1], reach: Math.max(...reach) });
+    this.#far = new Far(app);
+    this.#labels = new Labels(app);
+    this.#groups = new Groups(app);
+    this.#named = isNamed(app);
+    this.#places = undefined;
+    this.#overlaid = "?";
   }
 
   /** The graphics card may be taken away (it slept, another page wanted it); when it comes back, all is drawn anew. */
@@ -114,11 +123,15 @@ export class MapPart implements Part, Gestured {
 
   update(changed: Changed): void {
     if (this.#frame.width === 1) this.#resize(); // the first time
+    if (changed.has("map")) {
+      this.#survey();
+      this.#points.move();
+    }
     this.#grouped.ariaPressed = String(this.app.state.groups === "on");
     this.#twin.ariaPressed = String(this.app.state.beside >= 0);
     if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
     if (any(changed, "query", "ranges", "selection")) this.#mark();
-    if (any(changed, "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
+    if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
     this.outlined();
   }
 
@@ -331,83 +344,20 @@ export class MapPart implements Part, Gestured {
     this.#overlaid = overlaid;
     this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
     const c = this.#over.getContext("2d")!;
-    const ink = dark ? "#fff" : "#111";
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
-    this.#far.draw(c, this.#frame, this.app.state);
-    this.#groups.draw(c, this.#frame, this.app.state);
-    this.#labels.draw(c, this.#frame, this.app.state);
-    for (const row of signs) this.#sign(c, row);
-    for (const row of rows) {
-      c.beginPath();
-      c.arc(...this.toPixels(row), 8, 0, 7);
-      for (const [colour, width] of [[dark ? "#000" : "#fff", 5], [ink, 2]] as const) {
-        c.strokeStyle = colour;
-        c.lineWidth = width;
-        c.stroke();
-      }
-    }
-    if (corners.length) {
-      c.beginPath();
-      for (const corner of corners) c.lineTo(...corner);
-      c.closePath();
-      c.fillStyle = dark ? "rgb(255 255 255 / 0.1)" : "rgb(0 0 0 / 0.07)";
-      c.fill();
-      c.strokeStyle = ink;
-      c.setLineDash([5, 4]);
-      c.lineWidth = 1.5;
-      c.stroke();
-      c.setLineDash([]);
-    }
-    if (this.#named) this.#nameAxes(c, ink);
+    this.#far.draw(c, this.#frame, state);
+    this.#groups.draw(c, this.#frame, state);
+    this.#labels.draw(c, this.#frame, state);
+    for (const row of signs) drawSign(c, this.toPixels(row), this.app.marks.of(row).mark, dark);
+    for (const row of rows) drawRing(c, this.toPixels(row), dark);
+    drawOutline(c, corners, dark);
+    if (this.#named) nameAxes(c, this.app, state, this.#frame);
   }
 
   /** Rows that the reader has marked, while there are few enough of them to be seen. */
   #signs(): number[] {
     const marks = this.app.marks.size && this.app.marks.size <= MOST_SIGNS ? this.app.marks.all() : [];
     return marks.filter(({ mark }) => mark).map(({ row }) => this.app.data.row(row)).filter((row) => row >= 0);
-  }
-
-  /** A cross for an outlier, a tick for what is fine, a dot for later: told apart without colours. */
-  #sign(c: CanvasRenderingContext2D, row: number): void {
-    const [x, y] = this.toPixels(row);
-    const { mark } = this.app.marks.of(row);
-    const lines: Record<string, Pair[][]> = {
-      outlier: [[[-5, -5], [5, 5]], [[-5, 5], [5, -5]]],
-      fine: [[[-5, 0], [-1, 5], [6, -5]]],
-      later: [[[-4, 0], [4, 0]]],
-    };
-    const { dark } = this.app;
-    for (const [colour, width] of [[dark ? "#000" : "#fff", 5], [dark ? "#fff" : "#111", 2]] as const) {
-      c.strokeStyle = colour;
-      c.lineWidth = width;
-      c.beginPath();
-      for (const line of lines[mark] ?? []) line.forEach(([dx, dy], k) => c[k ? "lineTo" : "moveTo"](x + dx, y + dy));
-      c.stroke();
-    }
-  }
-
-  /** Two columns of the data have names and numbers; directions of UMAP mean nothing. */
-  #nameAxes(c: CanvasRenderingContext2D, ink: string): void {
-    const { names, center, half } = this.app.data.axes;
-    const kinds = names.map((name) => this.app.data.columns.find((column) => column.name === name)?.kind);
-    const text = (k: 0 | 1, u: number) => {
-      const value = center[k] + u * half[k];
-      return kinds[k] === "date" ? day(value) : number(Number(value.toPrecision(3)));
-    };
-    const { width, height } = this.#frame;
-    const [left, low] = this.#toMap([0, height]);
-    const [right, high] = this.#toMap([width, 0]);
-    c.fillStyle = ink;
-    c.globalAlpha = 0.7;
-    c.font = "11px system-ui, sans-serif";
-    c.textAlign = "right";
-    c.fillText(`${names[0]}: ${text(0, left)} to ${text(0, right)} →`, width - 12, height - 10);
-    c.save();
-    c.translate(width - 10, 12);
-    c.rotate(-Math.PI / 2);
-    c.fillText(`${names[1]}: ${text(1, low)} to ${text(1, high)} →`, 0, 0);
-    c.restore();
-    c.globalAlpha = 1;
   }
 }

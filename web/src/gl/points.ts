@@ -69,6 +69,7 @@ export class Points {
   readonly #stride: number;
   readonly #slots: Uint32Array; // slot -> row: any first few of them are spread over all rows
   readonly #slotOf: Uint32Array;
+  readonly #positions: WebGLBuffer;
   readonly #values: WebGLBuffer;
   readonly #states: WebGLBuffer;
   #painted = "";
@@ -92,7 +93,7 @@ export class Points {
     gl.useProgram(this.#program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.#attribute("position", this.#paired(data.x, data.y), 2, gl.FLOAT);
+    this.#positions = this.#attribute("position", this.#paired(data.x, data.y), 2, gl.FLOAT);
     this.#attribute("units", this.#paired(data.g, data.l), 2, gl.FLOAT);
     this.#values = this.#attribute("value", new Float32Array(n), 1, gl.FLOAT);
     this.#states = this.#attribute("state", new Uint8Array(n), 1, gl.UNSIGNED_BYTE);
@@ -101,6 +102,13 @@ export class Points {
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  }
+
+  /** Rows lie elsewhere now. */
+  move(): void {
+    const gl = this.#gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#positions);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.#paired(this.data.x, this.data.y));
   }
 
   /** A number for each row, to be coloured by; below zero where there is none. */

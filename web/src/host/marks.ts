@@ -1,35 +1,64 @@
-// What the reader has said of rows: outlier, fine or later, and notes. Each change is sent to the host by itself, again
-// and again until it is kept; what others have said of other rows stays. Undone step by step.
+// What readers have said of rows: outlier, fine or later, tags and notes. Changes are sent to the host, again and again
+// until they are kept; what others have said of other rows stays. Undone step by step, however many rows a step is about.
 
-import type { Data } from "../core/data";
+import type { Column, Data } from "../core/data";
 import type { Change, Mark } from "../core/header";
-import type { Host } from "./hosts";
 import { csv, harmless } from "../core/words";
+import type { Host } from "./hosts";
 
 export type Said = Mark["mark"];
-type Saying = Partial<Pick<Mark, "mark" | "note">>;
+export type Saying = Partial<Pick<Mark, "mark" | "note" | "tags">>;
+type Step = [number, Saying][]; // numbers of rows in the data, and what was said of them before
 const MOST_STEPS = 500; // that can be undone
 const AGAIN = 3000; // milliseconds after which what was not kept is sent again
+const AT_ONCE = 5000; // changes in one message
+const MOST_LEVELS = 250; // different sets of tags that are a category
+const NAME = "centrality reviewer";
+export const MARKS: Exclude<Said, "">[] = ["outlier", "fine", "later"];
 
 export class Marks {
   readonly #marks = new Map<number, Mark>(); // by the row's number in the data
-  readonly #undo: [number, Saying][] = [];
+  readonly #undo: Step[] = [];
   readonly #unsent = new Map<number, Change>(); // what is not kept yet
   #elsewhere: Mark[] = []; // of rows that are not here
   #version = 0; // the newest that is known
   #sending = false;
   #again = 0;
+  #columns?: Column[];
+  #by = "";
   trouble = ""; // why marks are not kept
 
   constructor(
     private readonly data: Data,
     private readonly host: Host,
     private readonly changed: () => void,
-  ) {}
+  ) {
+    try {
+      this.#by = localStorage.getItem(NAME) ?? "";
+    } catch {
+      // this browser keeps nothing for pages like this one
+    }
+  }
+
+  /** Who says it. */
+  get by(): string {
+    return this.#by;
+  }
+
+  set by(name: string) {
+    this.#by = name;
+    this.host.reviewer?.(name);
+    try {
+      localStorage.setItem(NAME, name);
+    } catch {
+      // then it holds until the page is closed
+    }
+  }
 
   /** Take over what was said before, and what others say while the page is open. */
   async begin(gone: AbortSignal): Promise<void> {
     for (const change of this.#stashed()) this.#unsent.set(change.row, change);
+    if (this.#by) this.host.reviewer?.(this.#by);
     this.host.marks.follow?.((marks) => this.#take(marks));
     addEventListener("focus", () => void this.refresh(), { signal: gone });
     addEventListener("beforeunload", (event) => this.#unsent.size && event.preventDefault(), { signal: gone });
@@ -51,7 +80,7 @@ export class Marks {
 
   of(row: number): Mark {
     const id = this.data.id(row);
-    return this.#marks.get(id) ?? { key: this.data.key(row), row: id, mark: "", note: "", version: 0 };
+    return this.#marks.get(id) ?? { key: this.data.key(row), row: id, mark: "", tags: "", note: "", by: "", at: "", version: 0 };
   }
 
   /** How many rows have been called this. */
@@ -74,38 +103,95 @@ export class Marks {
     return this.#unsent.size;
   }
 
-  set(row: number, said: Saying): void {
-    const before = this.of(row);
-    if ((said.mark ?? before.mark) === before.mark && (said.note ?? before.note) === before.note) return;
-    this.#undo.push([before.row, { ...("mark" in said && { mark: before.mark }), ...("note" in said && { note: before.note }) }]);
-    if (this.#undo.length > MOST_STEPS) this.#undo.shift();
-    this.#put(before, said);
+  /** All tags that were given, in the order of their names. */
+  get tags(): string[] {
+    const names = new Set<string>();
+    for (const { tags } of this.#marks.values()) for (const name of split(tags)) names.add(name);
+    return [...names].sort();
   }
 
-  /** Take back the last thing said; the number of its row in the data, or -1. */
-  undo(): number {
-    const last = this.#undo.pop();
-    if (!last) return -1;
-    this.#put(this.of(this.data.row(last[0])), last[1]);
-    return last[0];
+  /** Say something of rows, in one step. */
+  set(rows: ArrayLike<number>, say: Saying | ((before: Mark) => Saying)): void {
+    const step: Step = [];
+    for (let k = 0; k < rows.length; k++) {
+      const before = this.of(rows[k]);
+      const said = typeof say === "function" ? say(before) : say;
+      const keys = Object.keys(said) as (keyof Saying)[];
+      if (keys.every((key) => said[key] === before[key])) continue;
+      step.push([before.row, Object.fromEntries(keys.map((key) => [key, before[key]]))]);
+      this.#put(before, said);
+    }
+    if (!step.length) return;
+    this.#undo.push(step);
+    if (this.#undo.length > MOST_STEPS) this.#undo.shift();
+    this.#tell();
+  }
+
+  /** Give rows a tag, or take it from them if all of them have it. */
+  tag(rows: ArrayLike<number>, name: string): void {
+    const all = Array.from(rows).every((row) => split(this.of(row).tags).includes(name));
+    this.set(rows, ({ tags }) => {
+      const others = split(tags).filter((one) => one !== name);
+      return { tags: (all ? others : [...others, name].sort()).join("; ") };
+    });
+  }
+
+  /** Take back the last step; the numbers of its rows in the data. */
+  undo(): number[] {
+    const last = this.#undo.pop() ?? [];
+    for (const [id, said] of last) this.#put(this.of(this.data.row(id)), said);
+    if (last.length) this.#tell();
+    return last.map(([id]) => id);
   }
 
   get canUndo(): boolean {
     return this.#undo.length > 0;
   }
 
+  /** What was said as columns, by which rows are searched, coloured and sorted like by those of the data. */
+  columns(): Column[] {
+    return (this.#columns ??= [
+      this.#category("mark", [...MARKS], ({ mark }) => mark), this.#category("tags", [], ({ tags }) => tags),
+      this.#text("note", ({ note }) => note), this.#text("by", ({ by }) => by)]);
+  }
+
+  #category(name: string, levels: string[], read: (mark: Mark) => string): Column {
+    const codes = new Map(levels.map((level, k) => [level, k + 1]));
+    const values = new Uint8Array(this.data.n);
+    for (const mark of this.#marks.values()) {
+      const text = read(mark);
+      if (!text) continue;
+      if (!codes.has(text) && codes.size < MOST_LEVELS) codes.set(text, codes.size + 1);
+      values[this.data.row(mark.row)] = codes.get(text) ?? 0;
+    }
+    return { ...this.#text(name, read), kind: "category", values, levels: [...codes.keys()] };
+  }
+
+  #text(name: string, read: (mark: Mark) => string): Column {
+    const text = (row: number) => read(this.of(row));
+    return { name, kind: "text", text, cell: text, brief: text };
+  }
+
   #put(before: Mark, said: Saying): void {
     const { key, row } = before;
     const waiting = this.#unsent.get(row);
-    this.#hold({ ...before, ...said });
-    this.#unsent.set(row, { key, row, ...waiting, ...said, ...("note" in said && { was: waiting?.was ?? before.note }) });
+    this.#hold({ ...before, ...said, by: this.#by, at: "" });
+    this.#unsent.set(row, { key, row, ...waiting, ...said, ...(this.#by && { by: this.#by }), ...("note" in said && { was: waiting?.was ?? before.note }) });
+  }
+
+  #tell(): void {
     this.#stash();
     void this.#send();
+    this.#now();
+  }
+
+  #now(): void {
+    this.#columns = undefined;
     this.changed();
   }
 
   #hold(mark: Mark): void {
-    if (mark.mark || mark.note) this.#marks.set(mark.row, mark);
+    if (mark.mark || mark.note || mark.tags) this.#marks.set(mark.row, mark);
     else this.#marks.delete(mark.row);
   }
 
@@ -117,7 +203,7 @@ export class Marks {
     marks.forEach((mark, k) => rows[k] >= 0 && this.#hold({ ...mark, key: this.data.key(rows[k]), row: this.data.id(rows[k]) }));
     for (const change of this.#unsent.values()) this.#hold({ ...this.of(this.data.row(change.row)), ...said(change) });
     this.#version = marks.reduce((newest, { version }) => Math.max(newest, version), this.#version);
-    this.changed();
+    this.#now();
   }
 
   /** Where the marked rows stand here: by their keys, or by their numbers if they have none; -1 if they do not. */
@@ -128,18 +214,16 @@ export class Marks {
     return marks.map(({ key, row }) => (key ? wanted.get(key)! : data.row(row)));
   }
 
-  /** Send what is not kept, one after the other. */
+  /** Send what is not kept, many changes at a time. */
   async #send(): Promise<void> {
     if (this.#sending) return;
     this.#sending = true;
     clearTimeout(this.#again);
     let others = false; // somebody else has changed something, too
     try {
-      for (let next = this.#unsent.values().next().value; next; next = this.#unsent.values().next().value) {
-        others = (await this.#sendOne(next)) || others;
-      }
+      while (this.#unsent.size) others = (await this.#sendSome([...this.#unsent.values()].slice(0, AT_ONCE))) || others;
       this.trouble = "";
-      this.changed();
+      this.#now();
     } catch (error) {
       this.#fail(error as Error);
     } finally {
@@ -148,16 +232,17 @@ export class Marks {
     if (others) await this.refresh();
   }
 
-  async #sendOne(change: Change): Promise<boolean> {
-    this.#unsent.delete(change.row); // so that what is said meanwhile is seen
+  async #sendSome(changes: Change[]): Promise<boolean> {
+    for (const { row } of changes) this.#unsent.delete(row); // so that what is said meanwhile is seen
     try {
-      const kept = await this.host.marks.save(change, this.data.print);
-      const alone = !kept || kept.version <= this.#version + 1;
-      this.#version = Math.max(this.#version, kept?.version ?? 0);
-      if (kept && !this.#unsent.has(change.row)) this.#hold(kept);
+      const kept = (await this.host.marks.save(changes, this.data.print)) ?? [];
+      const newest = kept.reduce((most, { version }) => Math.max(most, version), 0);
+      const alone = newest <= this.#version + changes.length;
+      this.#version = Math.max(this.#version, newest);
+      for (const mark of kept) if (!this.#unsent.has(mark.row)) this.#hold(mark);
       return !alone;
     } catch (error) {
-      this.#unsent.set(change.row, { ...change, ...this.#unsent.get(change.row) });
+      for (const change of changes) this.#unsent.set(change.row, { ...change, ...this.#unsent.get(change.row) });
       throw error;
     } finally {
       this.#stash();
@@ -168,7 +253,7 @@ export class Marks {
     this.trouble = error.message;
     clearTimeout(this.#again);
     this.#again = setTimeout(() => void this.refresh(), AGAIN);
-    this.changed();
+    this.#now();
   }
 
   /** What is not kept yet outlives the page, where the browser lets it. */
@@ -199,10 +284,15 @@ export class Marks {
   }
 
   csv(): string {
-    return csv([["key", "row", "mark", "note", "version"],
-      ...this.all().map(({ key, row, mark, note, version }) => [harmless(key), row, mark, harmless(note), version])]);
+    return csv([["key", "row", "mark", "tags", "note", "by", "at", "version"],
+      ...this.all().map(({ key, row, mark, tags, note, by, at, version }) =>
+        [harmless(key), row, mark, harmless(tags), harmless(note), harmless(by), at, version])]);
   }
 }
 
+export const split = (tags: string) => tags.split(";").map((name) => name.trim()).filter(Boolean);
+
 /** What a change says, without what it was. */
-export const said = ({ mark, note }: Change): Saying => ({ ...(mark !== undefined && { mark }), ...(note !== undefined && { note }) });
+export const said = ({ mark, note, tags, by }: Change): Saying & { by?: string } => ({
+  ...(mark !== undefined && { mark }), ...(note !== undefined && { note }), ...(tags !== undefined && { tags }), ...(by !== undefined && { by }),
+});

@@ -55,6 +55,7 @@ export function fromNotebook(model: NotebookModel): Host {
     linked: false,
     python: true,
     marks: keeper(model, tell, listen, questions),
+    reviewer: (name) => tell({ reviewer: name }),
     bytes: () => {
       const view = model.get("_bytes") as DataView<ArrayBuffer>;
       return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
@@ -122,11 +123,15 @@ const PATIENCE = 10_000; // milliseconds that Python may be busy with something 
 
 const silence = () => new Promise<never>((_, fail) => setTimeout(() => fail(new Error("Python does not answer: it is busy, or gone.")), PATIENCE));
 
-/** What was said of rows, with something else for one of them; nothing said is no entry. */
-function put(all: unknown, row: number, said?: string): Said {
-  const { [row]: before = "", ...others } = (all ?? {}) as Said;
-  const now = said ?? before;
-  return now ? { ...others, [row]: now } : others;
+/** What was said of rows, with something else for some of them; nothing said is no entry. */
+function put(all: unknown, changes: Change[], part: "mark" | "note" | "tags"): Said {
+  const out = { ...((all ?? {}) as Said) };
+  for (const change of changes) {
+    const now = change[part];
+    if (now) out[change.row] = now;
+    else if (now === "") delete out[change.row];
+  }
+  return out;
 }
 
 function keeper(
@@ -136,24 +141,27 @@ function keeper(
   const read = (): Mark[] => {
     const marks = (model.get("marks") ?? {}) as Said;
     const notes = (model.get("notes") ?? {}) as Said;
-    const rows = new Set([...Object.keys(marks), ...Object.keys(notes)]);
-    return [...rows].map((row) => ({ key: "", row: Number(row), mark: (marks[row] ?? "") as Mark["mark"], note: notes[row] ?? "", version: 0 }));
+    const tags = (model.get("tags") ?? {}) as Said;
+    const rows = new Set([marks, notes, tags].flatMap(Object.keys));
+    return [...rows].map((row) => ({
+      key: "", row: Number(row), mark: (marks[row] ?? "") as Mark["mark"], note: notes[row] ?? "", tags: tags[row] ?? "", by: "", at: "", version: 0 }));
   };
   let sent = "";
   return {
     where: "in Python: widget.marks",
     load: () => Promise.resolve({ marks: read(), where: "", trouble: "" }),
-    save: async ({ row, mark, note }: Change) => {
-      const changes = { marks: put(model.get("marks"), row, mark), notes: put(model.get("notes"), row, note) };
-      sent = JSON.stringify([changes.marks, changes.notes]);
-      tell(changes);
+    save: async (changes) => {
+      const now = {
+        marks: put(model.get("marks"), changes, "mark"), notes: put(model.get("notes"), changes, "note"), tags: put(model.get("tags"), changes, "tags") };
+      sent = JSON.stringify([now.marks, now.notes, now.tags]);
+      tell(now);
       await Promise.race([questions.ask({ ask: "kept", row: 0, given: {} }, () => undefined), silence()]);
       return undefined;
     },
     follow: (act) => {
-      const changed = () => JSON.stringify([model.get("marks") ?? {}, model.get("notes") ?? {}]) !== sent && act(read());
-      listen("change:marks", changed);
-      listen("change:notes", changed);
+      const names = ["marks", "notes", "tags"];
+      const changed = () => JSON.stringify(names.map((name) => model.get(name) ?? {})) !== sent && act(read());
+      for (const name of names) listen(`change:${name}`, changed);
     },
   };
 }

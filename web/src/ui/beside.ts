@@ -36,6 +36,8 @@ export class Beside implements Part {
     const all = changed.has("beside");
     this.#follow();
     if (!this.#map) this.#open();
+    const { axes, x, y } = this.app.data;
+    if (changed.has("map")) Object.assign(this.#own.data as object, { axes, x, y });
     const now: Changed = new Set(changed);
     if (!all) now.delete("t");
     else for (const key of ["t", "colour", "ranges", "theme"] as const) now.add(key);
@@ -57,7 +59,7 @@ export class Beside implements Part {
     if (beside < 0) return;
     const row = this.#hovered >= 0 ? this.#hovered : pinned;
     const scores = this.#scores();
-    this.#said.textContent = `${beside.toFixed(2)}${row < 0 ? "" : `: row ${many(this.app.data.id(row))} ${score(scores.f[row])}, rank ${many(scores.rank(row))}`}`;
+    this.#said.textContent = `${beside.toFixed(2)}${row < 0 ? "" : `: row ${this.app.data.id(row)} ${score(scores.f[row])}, rank ${many(scores.rank(row))}`}`;
   }
 
   /** What this map sees as its page: everything is the page's but t and what follows from it. */
@@ -89,7 +91,7 @@ export class Beside implements Part {
       state: { ...app.state, t: app.state.beside, brush: null },
       filter: app.visible, // the brush is one of the first map's scores
       limit: app.judged(scores),
-      paint: app.paint.byScore ? { ...app.paint, range: app.usual(scores) } : app.paint,
+      paint: app.paint, // one scale of colours for both maps
     });
   }
 

@@ -27,8 +27,8 @@ export class Cards implements Part {
     const tab = (list: "ends" | "moves", text: string, title: string) =>
       h("button.tab", { title, onclick: () => this.#choose(list) }, text);
     this.#tabs = {
-      ends: tab("ends", "Both ends", "The most peripheral and the most central rows"),
-      moves: tab("moves", "Movers", "The rows that move most between t = 0 and t = 1"),
+      ends: tab("ends", "Oddest and most typical", "The two ends of the ranking"),
+      moves: tab("moves", "Change with the dial", "The rows whose place in the ranking changes most between t = 0 and t = 1"),
     };
     this.element = h("section.ranking", { label: "Ranking" },
       h("div.tabs", { role: "group", label: "Which rows" }, this.#tabs.ends, this.#tabs.moves),
@@ -46,7 +46,7 @@ export class Cards implements Part {
     const { scores, visible, data } = this.app;
     const most = SHOWN[data.kind];
     const ends = moving ? [this.#take(most, 1), this.#take(most, -1)] : [false, true].map((central) => scores.ends(most, central, visible));
-    const names = moving ? ["Fall most towards local", "Rise most towards local"] : ["Most peripheral", "Most central"];
+    const names = moving ? ["Typical of all rows, odd nearby", "Odd among all rows, typical nearby"] : ["Oddest", "Most typical"];
     this.#draw(moving, ends);
     ends.forEach((rows, k) => {
       this.#headings[k].textContent = names[k];
@@ -67,7 +67,7 @@ export class Cards implements Part {
     if (this.#chart.element.hidden) return;
     const rows = chosen ? [...selection] : [...ends[0].slice(0, 3), ...ends[1].slice(0, 3)];
     if (pinned >= 0 && !rows.includes(pinned)) rows.push(pinned);
-    this.#chart.draw(rows, `Places of ${chosen ? "the selected rows" : "the largest movers"}: the top is most central, t goes from left to right`);
+    this.#chart.draw(rows, `Places of ${chosen ? "the selected rows" : "the rows that change most"}: the top is most typical, t goes from left to right`);
   }
 
   #take(most: number, step: 1 | -1): number[] {

@@ -5,7 +5,7 @@ import { Brush, sharp } from "./brush";
 import type { Column } from "../core/data";
 import { h } from "./dom";
 import { withRange } from "../core/ranges";
-import { day, number, percent } from "../core/words";
+import { day, many, percent, rounded } from "../core/words";
 
 const BINS = 40;
 const HEIGHT = 44;
@@ -92,10 +92,14 @@ export class ColumnChart {
     draw(this.#all!, most, app.dark ? "#39424e" : "#dcd8ce", 0);
     draw(shown, most, app.dark ? "#5f7f9b" : "#8fa6c4", 0);
     if (app.state.selection.length) draw(chosen, mostChosen, colour("--ink") || "#111", bar / 4); // to its own scale
-    const text = this.column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(3)));
+    const text = this.column.kind === "date" ? day : (v: number) => rounded(v);
     const { least, most: top } = this.column.summary!();
     const [from, to] = this.#span;
-    this.#ends.replaceChildren(h("span", (least < from ? "≤ " : "") + text(from)), h("span", (top > to ? "≥ " : "") + text(to)));
+    const gaps = this.#all![GAP];
+    const missing = /\s/.test(this.column.name) ? `missing:"${this.column.name}"` : `missing:${this.column.name}`;
+    this.#ends.replaceChildren(h("span", (least < from ? "≤ " : "") + text(from)),
+      gaps ? h("button.plain", { title: "Show these rows only", onclick: () => app.set({ query: missing }) }, `${many(gaps)} missing`) : "",
+      h("span", (top > to ? "≥ " : "") + text(to)));
     const range = this.#range;
     const place = (v: number) => Math.max(0, Math.min(1, (v - from) / (to - from)));
     this.#brush!.show(range ? [place(range[0]), place(range[1])] : undefined, (at) => text(from + at * (to - from)));

@@ -7,7 +7,6 @@ import { face } from "./faces";
 import { moreButton } from "./full";
 import type { Why, Words } from "../core/header";
 import { NO_WORDS, type Weighed } from "./why";
-import { many } from "../core/words";
 
 const MOST_CELLS = 12;
 
@@ -21,7 +20,7 @@ export function comparison(app: App, row: number, why: Why | undefined, reasons:
 }
 
 const nearest = (app: App, row: number, open: (row: number) => void) =>
-  h("button.plain", { onclick: () => open(row) }, `nearest typical: row ${many(app.data.id(row))}`);
+  h("button.plain", { onclick: () => open(row) }, `nearest typical: row ${app.data.id(row)}`);
 
 function cells(app: App, row: number, typical: number, reasons: Weighed[], open: (row: number) => void): HTMLElement | string {
   const columns = guiltyFirst(app.data.columns.filter((c) => c.name !== app.data.itemColumn), reasons.map(({ name }) => name)).slice(0, MOST_CELLS);
@@ -31,7 +30,8 @@ function cells(app: App, row: number, typical: number, reasons: Weighed[], open:
   const line = (column: Column) => {
     const cell = h("td", column.text(row) || "—");
     const weight = (weights.get(column.name) ?? 0) / most;
-    if (weight < -0.05) {
+    const alike = typical >= 0 && column.cell(row) === column.cell(typical); // what the typical row holds as well is not to blame
+    if (weight < -0.05 && !alike) {
       cell.className = "guilty";
       cell.style.setProperty("--weight", `${Math.round(12 + 48 * -weight)}%`);
     }

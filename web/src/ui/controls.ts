@@ -6,6 +6,7 @@ import { enlarge } from "./full";
 import { fillHelp } from "./help";
 import { type Layers, savePng, saveSvg } from "./snapshot";
 import { tooMany } from "../core/state";
+import { Views } from "./views";
 import { many, plural } from "../core/words";
 
 let pages = 0; // in this window: names in it must differ
@@ -22,7 +23,7 @@ export class Controls implements Part {
   constructor(private readonly app: App, layers: Layers) {
     const { data } = app;
     const list = `centrality-columns-${++pages}`;
-    this.#search = h("input", { type: "search", placeholder: "Search, or column>3, name:value", label: "Search and filter by any column", list, spellcheck: "false" });
+    this.#search = h("input", { type: "search", placeholder: "Search: a word, price>3, missing:price, mark:outlier", label: "Search and filter by any column", list, spellcheck: "false" });
     this.#colour = h("select", { label: "Colour by" }, ...app.colours().map(([value, name]) => h("option", { value }, name)));
     const searched = () => {
       clearTimeout(this.#waiting);
@@ -40,6 +41,7 @@ export class Controls implements Part {
       h("h1", data.title), h("span.said.rows", plural(data.n, "row")),
       h("div.search", this.#search, names, this.#complaint),
       h("label", h("span", "Colour"), this.#colour),
+      new Views(app).element,
       h("div.buttons", {},
         this.#table,
         button("save", "Save a picture of the map; with Shift, as SVG", (event) => (event?.shiftKey ? saveSvg : savePng)(app, layers)),
@@ -68,17 +70,10 @@ export class Controls implements Part {
     const but = tooMany(selection) ? `, but the ${plural(selection.length, "selected row")} do not fit into it: save them as CSV` : "";
     try {
       await navigator.clipboard.writeText(link);
-      this.#flash(`Link copied${but}`);
+      this.app.flash(`Link copied${but}`);
     } catch {
-      this.#flash(`The link is in the address bar${but}`);
+      this.app.flash(`The link is in the address bar${but}`);
     }
-  }
-
-  #flash(text: string): void {
-    const note = h("div.flash", { "aria-hidden": "true" }, text);
-    this.app.root.append(note);
-    this.app.announce(text);
-    setTimeout(() => note.remove(), 2000 + 60 * text.length);
   }
 
   #key(event: KeyboardEvent): void {

@@ -8,7 +8,7 @@ const SPEEDS = ["0.5", "1", "2", "4"];
 
 export class Dial implements Part {
   readonly element: HTMLElement;
-  readonly #slider = h("input.turn", { type: "range", min: 0, max: 1, step: 0.01, label: "t, from global to local" });
+  readonly #slider = h("input.turn", { type: "range", min: 0, max: 1, step: 0.01, label: "Compare each row with all rows, or with rows near it: t" });
   readonly #value = h("output.value", { "aria-hidden": "true" });
   readonly #play = h("button.round", { onclick: () => this.#toggle() });
   readonly #loop = h("button.small", { "aria-pressed": "false", title: "To and fro until stopped", onclick: () => this.#again() }, "loop");
@@ -29,12 +29,12 @@ export class Dial implements Part {
       pointercancel: () => app.hold(false),
       blur: () => app.hold(false),
     });
-    this.element = h("section.dial", { label: "The dial t" },
-      h("div.reading", h("span.t", { "aria-hidden": "true" }, "t"), this.#value, this.#loop, this.#speed, this.#play),
+    this.element = h("section.dial", { label: "Compare each row with" },
+      h("div.reading", h("h2", "Compare each row with"), this.#value, this.#loop, this.#speed, this.#play),
       this.#slider,
       h("div.ends", {},
-        h("button.plain", { onclick: () => this.#turn(0) }, h("b", "global"), " near to everything"),
-        h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "local"), " in a dense place")));
+        h("button.plain", { onclick: () => this.#turn(0) }, h("b", "all rows"), " common everywhere"),
+        h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "rows near it"), " common nearby")));
     app.gone.addEventListener("abort", () => cancelAnimationFrame(this.#turning));
     this.#show();
   }
@@ -43,9 +43,9 @@ export class Dial implements Part {
     if (!changed.has("t")) return;
     const { t } = this.app.state;
     this.#slider.value = String(t);
-    this.#slider.ariaValueText = `t = ${t.toFixed(2)}, ${t < 0.33 ? "mostly global" : t > 0.67 ? "mostly local" : "in between"}`;
+    this.#slider.ariaValueText = `t = ${t.toFixed(2)}, ${t < 0.33 ? "mostly all rows" : t > 0.67 ? "mostly rows near it" : "in between"}`;
     this.#slider.style.setProperty("--at", String(t));
-    this.#value.textContent = t.toFixed(2);
+    this.#value.textContent = `t = ${t.toFixed(2)}`;
   }
 
   #turn(t: number): void {
@@ -89,7 +89,7 @@ export class Dial implements Part {
   }
 
   #show(): void {
-    const label = this.#turning ? "Stop" : "Turn the dial from global to local";
+    const label = this.#turning ? "Stop" : "Turn the dial from all rows to rows near it";
     this.#play.replaceChildren(icon(this.#turning ? "pause" : "play"));
     this.#play.ariaLabel = label;
     this.#play.title = label;
@@ -98,6 +98,6 @@ export class Dial implements Part {
   #say(): void {
     const { scores, data, state } = this.app;
     const [central, peripheral] = [true, false].map((end) => data.id(scores.ends(1, end)[0]));
-    this.app.announce(`t ${state.t.toFixed(2)}: most central row ${central}, most peripheral row ${peripheral}`);
+    this.app.announce(`t ${state.t.toFixed(2)}: most typical row ${central}, oddest row ${peripheral}`);
   }
 }

@@ -53,6 +53,7 @@ export class Drawer implements Part {
       this.#views[mode].element.hidden = mode !== table;
     });
     if (any(changed, "table", "query", "ranges", "brush", "selection")) this.#refresh();
+    else if (changed.has("marks") && ["mark", "tags"].includes(this.#rows.order.by)) this.#refresh();
     else if (changed.has("t")) this.#stale = true;
     else if (any(changed, "rule", "level", "theme", "colour", "marks")) this.#view.refresh();
     if (changed.has("pinned")) {

@@ -24,7 +24,7 @@ export function face(app: App, row: number, large = false, why?: Why, words: Wor
   if (large) return ""; // its columns stand below
   const columns = guiltyFirst(data.columns, data.guilty).slice(0, 4);
   if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
-  return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.text(row) || "—")));
+  return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.brief(row) || "—")));
 }
 
 /** The text, with the words painted without which it would be more typical. */
@@ -89,7 +89,7 @@ export function profile(app: App, row: number, width: number, height: number): S
   const y = (f: number) => 3 + (1 - f) * (height - 6);
   const x = (u: number) => 3 + u * (width - 6);
   return s("svg.profile", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    label: `from ${score(g)} global to ${score(l)} local` },
+    label: `from ${score(g)} among all rows to ${score(l)} nearby` },
     s("line.ground", { x1: x(0), x2: x(1), y1: y(0), y2: y(0) }),
     s("polyline.way", { points: Array.from({ length: STOPS + 1 }, (_, k) => `${x(k / STOPS).toFixed(1)},${y(f(k / STOPS)).toFixed(1)}`).join(" ") }),
     s("circle", { cx: x(t), cy: y(f(t)), r: Math.min(3.5, height / 7) }));

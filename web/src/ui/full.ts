@@ -2,7 +2,6 @@
 
 import type { App } from "../app";
 import { h } from "./dom";
-import { many } from "../core/words";
 
 const LONG = 120; // characters that stand anywhere
 
@@ -18,7 +17,7 @@ export function moreButton(app: App, row: number): HTMLElement | "" {
 export function enlarge(app: App, row: number): void {
   if (row < 0 || !hasMore(app, row)) return;
   const { data, host } = app;
-  const name = `Row ${many(data.id(row))} in full`;
+  const name = `Row ${data.id(row)} in full`;
   const body = h("div.whole", { tabindex: 0, role: "group", label: name });
   const dialog = h("dialog.help.full", { label: name },
     h("form", { method: "dialog" }, h("h2", name), body, h("button", "Close")));

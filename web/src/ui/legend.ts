@@ -2,20 +2,40 @@
 
 import { any, type App, type Changed, type Part } from "../app";
 import { css, OTHER, shade } from "../core/colours";
-import { h } from "./dom";
+import { SIGNS } from "../gl/overlay";
+import { MARKS } from "../host/marks";
+import { h, s } from "./dom";
 import { withRange } from "../core/ranges";
 import { plural, score } from "../core/words";
 
 export class Legend implements Part {
-  readonly element = h("div.legend", { role: "group" });
+  readonly #colours = h("div.colours", { role: "group" });
+  readonly #key = h("div.key", { label: "What the signs on the map mean", role: "group" });
+  readonly element = h("div.legend", this.#colours, this.#key);
 
   constructor(private readonly app: App) {}
 
   update(changed: Changed): void {
     const { paint } = this.app;
+    if (any(changed, "marks", "selection", "rule", "level", "t", "theme", "map", "pinned")) this.#drawKey();
     if (!any(changed, "colour", "theme") && !(changed.has("t") && paint.byScore) && !(changed.has("ranges") && paint.column)) return;
     if (paint.map === "kinds") this.#drawLevels();
     else this.#drawScale();
+  }
+
+  /** Rings, marks and triangles, as far as there are any on the map. */
+  #drawKey(): void {
+    const { marks, state, limit, data } = this.app;
+    const circle = (kind: string) => s("circle", { cx: 8, cy: 8, r: 5, class: kind });
+    const lines = (mark: keyof typeof SIGNS) => SIGNS[mark].map((line) => s("polyline", { points: line.map(([x, y]) => `${8 + x},${8 + y}`).join(" ") }));
+    const entry = (text: string, ...parts: SVGElement[]) => h("span.sign", s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, ...parts), text);
+    this.#key.replaceChildren(...[
+      limit > 0 && entry("below the threshold", circle("odd")),
+      state.selection.length > 0 && entry("selected", circle("chosen")),
+      state.pinned >= 0 && entry("the row of the card", circle("ring")),
+      ...MARKS.map((mark) => marks.count(mark) > 0 && entry(mark, ...lines(mark))),
+      Math.max(...data.axes.reach) > 1 && entry("beyond the map", s("path.far", { d: "M13 8 4 3.5v9Z" })),
+    ].filter((one) => one !== false));
   }
 
   #drawLevels(): void {
@@ -33,8 +53,8 @@ export class Legend implements Part {
     const rest = levels.slice(OTHER).map((_, k) => k + OTHER + 1);
     if (rest.length) named.push(entry(OTHER, plural(rest.length, "more level"), rest));
     if (values!.subarray(0, Math.min(data.n, 1e5)).includes(0)) named.push(entry(-255, "missing", [0]));
-    this.element.replaceChildren(h("b", paint.label), ...named);
-    this.element.ariaLabel = `Colours: ${paint.label}`;
+    this.#colours.replaceChildren(h("b", paint.label), ...named);
+    this.#colours.ariaLabel = `Colours: ${paint.label}`;
   }
 
   /** The first click leaves only these levels, further ones take others in or out. */
@@ -56,7 +76,7 @@ export class Legend implements Part {
     const ends = paint.byScore ? [`≤ ${score(low)}`, `≥ ${score(high)}`] : paint.ends;
     const words = paint.byScore ? paint.ends : ["", ""];
     const end = (k: number) => h("span.end", words[k] ? h("i", words[k]) : null, h("span.number", ends[k]));
-    this.element.replaceChildren(h("b", paint.label), end(0), bar, end(1));
-    this.element.ariaLabel = `Colours: ${paint.label}, from ${ends[0]} to ${ends[1]}`;
+    this.#colours.replaceChildren(h("b", paint.label), end(0), bar, end(1));
+    this.#colours.ariaLabel = `Colours: ${paint.label}, from ${ends[0]} to ${ends[1]}`;
   }
 }

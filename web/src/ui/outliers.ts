@@ -2,7 +2,7 @@
 
 import { any, type App, type Changed, type Part } from "../app";
 import { h, on } from "./dom";
-import { many, plural, score, short } from "../core/words";
+import { many, plural, rounded, short } from "../core/words";
 
 const LEAST = 0.0001; // level that can be typed
 
@@ -16,7 +16,7 @@ export class Outliers implements Part {
   constructor(private readonly app: App) {
     const known = app.data.inliers;
     this.#rule = h("select", { label: "Threshold" }, h("option", { value: "" }, "no threshold"),
-      h("option", { value: "share" }, "most peripheral share"),
+      h("option", { value: "share" }, "the oddest share"),
       h("option", { value: "fdr", disabled: !known }, known ? "false discovery rate" : "false discovery rate (needs holdout)"));
     on(this.#rule, { change: () => app.set({ rule: this.#rule.value as "" | "share" | "fdr" }) });
     on(this.#level, { input: () => this.#judge() });
@@ -50,13 +50,13 @@ export class Outliers implements Part {
     const count = scores.count(limit);
     this.#said.title = state.rule && String(limit);
     this.#said.textContent = !state.rule ? "None is called an outlier until you choose how."
-      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${score(limit)}` : `0 outliers: ${this.#why()}`);
+      : this.#wrong || (count ? `${plural(count, "outlier")}, below ${rounded(limit, 6)}` : `0 outliers: ${this.#why()}`);
   }
 
   /** Why a rule calls no row an outlier. */
   #why(): string {
     const { data, scores, state } = this.app;
-    if (state.rule === "share") return "the most peripheral rows have equal scores.";
+    if (state.rule === "share") return "the oddest rows have equal scores.";
     const { known } = scores;
     const least = 1 / (known + 1);
     const needed = Math.ceil((data.n * least) / state.level);

@@ -1,4 +1,4 @@
-// The panels that share a place, one at a time: the ranking, the review, the columns.
+// The panels that share a place, one at a time: the review, the ranking, the columns.
 
 import type { App, Changed, Part } from "../app";
 import { h, on } from "./dom";
@@ -6,7 +6,7 @@ import type { State } from "../core/state";
 
 export type Panel = Part & { element: HTMLElement };
 type Name = State["panel"];
-const NAMES: Record<Name, string> = { ranking: "Ranking", review: "Review", columns: "Columns", whatif: "What if" };
+const NAMES: Record<Name, string> = { review: "Review", ranking: "Ranking", columns: "Columns", whatif: "What if" };
 
 export class Panels implements Part {
   readonly element: HTMLElement;
@@ -27,7 +27,7 @@ export class Panels implements Part {
 
   update(changed: Changed): void {
     const wanted = this.app.state.panel;
-    const panel = this.panels[wanted] ? wanted : "ranking"; // a link may name one that is not here
+    const panel = this.panels[wanted] ? wanted : "review"; // a link may name one that is not here
     const everything: Changed = new Set([...(Object.keys(this.app.state) as (keyof State)[]), "marks"]);
     for (const [name, tab] of this.#tabs) {
       const chosen = name === panel;

@@ -1,7 +1,6 @@
 // The selected rows: how many, how central, in what they differ from the others; and their way out.
 
 import { any, type App, type Changed, type Part } from "../app";
-import type { Column } from "../core/data";
 import { differences } from "../core/differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
@@ -33,7 +32,7 @@ export class Selection implements Part {
     const count = selection.length;
     this.element.replaceChildren(
       h("h2", "Selected", h("span.said", `${plural(count, "row")}, ${percent(count / app.data.n)}`)),
-      h("dl", ...fact("median centrality", score(middle)),
+      h("dl", ...fact("median score", score(middle)),
         ...fact("from, to", `${score(sorted[0])}, ${score(sorted[count - 1])}`),
         ...differences(app.data, selection).slice(0, 4).flatMap(({ column, text }) => fact(column.name, text))),
       h("div.row", {},
@@ -58,9 +57,8 @@ export class Selection implements Part {
     const name = state.t === data.t ? "centrality" : `centrality_t${short(100 * state.t).replace(".", "_")}`;
     const names = new Set(data.columns.map((c) => c.name));
     const head = ["row", "global", "local", name].map((own) => (names.has(own) ? `centrality ${own}` : own));
-    const cell = (c: Column, row: number) => data.cells[c.name]?.(row) ?? (c.kind === "number" ? plain(c.values![row], c.values instanceof Float32Array) : c.text(row));
     return csv([[...head, ...names], ...rows.map((row) => [
-      data.id(row), ...[...heads(app, row), app.scores.f[row]].map((f) => plain(f, false)), ...data.columns.map((c) => cell(c, row)),
+      data.id(row), ...[...heads(app, row), app.scores.f[row]].map((f) => plain(f, false)), ...data.columns.map((c) => c.cell(row)),
     ])]);
   }
 }

@@ -75,7 +75,7 @@ function swatches(app: App): Swatch[] {
     const named = levels.slice(0, OTHER).map((text, k) => ({ text, colour: css(shade("kinds", k / 255, dark)) }));
     return levels.length > OTHER ? [...named, { text: "others", colour: css(shade("kinds", OTHER / 255, dark)) }] : named;
   }
-  const [low, high] = paint.byScore ? [`peripheral, ≤ ${score(paint.range[0])}`, `central, ≥ ${score(paint.range[1])}`] : paint.ends;
+  const [low, high] = paint.byScore ? [`odd, ≤ ${score(paint.range[0])}`, `typical, ≥ ${score(paint.range[1])}`] : paint.ends;
   return [{ text: `${paint.label}: ${low}`, colour: css(shade(paint.map, 0, dark)) }, { text: "", colour: css(shade(paint.map, 0.5, dark)) },
     { text: high, colour: css(shade(paint.map, 1, dark)) }];
 }

@@ -5,7 +5,7 @@ import type { Column } from "../core/data";
 import { h, on } from "./dom";
 import type { Rows } from "./rows";
 import { Scroller } from "./scroller";
-import { many, score } from "../core/words";
+import { score } from "../core/words";
 
 const LINE = 26; // pixels
 const HEAD = 30;
@@ -36,6 +36,9 @@ export class Table {
         const line = (event.target as Element).closest("tr");
         if (line) this.pick(Number(line.dataset.row), event);
       },
+      // A cell that is cut is told in full to who points at it.
+      pointerover: ({ target }) => target instanceof HTMLTableCellElement && target.scrollWidth > target.clientWidth && (target.title = target.textContent),
+      pointerout: ({ target }) => (target as Element).removeAttribute("title"),
     });
   }
 
@@ -62,10 +65,9 @@ export class Table {
       const now = order.by === by ? (order.down ? "descending" : "ascending") : "none";
       return h("th", { scope: "col", "aria-sort": now, title: text }, h("button.plain", { onclick: () => this.#sort(by) }, text, h("span", { "aria-hidden": "true" }, now === "none" ? "" : order.down ? " ▼" : " ▲")));
     };
-    const mark = h("th", { scope: "col" }, "mark");
-    this.#head.replaceChildren(h("tr", cell("row", "row"), cell("f", "centrality"), mark, ...this.#columns.map((c) => cell(`=${c.name}`, c.name))));
+    this.#head.replaceChildren(h("tr", cell("row", "row"), cell("f", "centrality"), cell("mark", "mark"), cell("tags", "tags"), ...this.#columns.map((c) => cell(`=${c.name}`, c.name))));
     this.#body.replaceChildren();
-    this.#table.style.width = `${FIRST + WIDE * (2 + this.#columns.length)}px`; // widths known beforehand: no cell is measured
+    this.#table.style.width = `${FIRST + WIDE * (3 + this.#columns.length)}px`; // widths known beforehand: no cell is measured
   }
 
   #sort(by: string): void {
@@ -77,7 +79,7 @@ export class Table {
 
   #draw(first: number, count: number): void {
     const lines = this.#body.children as HTMLCollectionOf<HTMLTableRowElement>;
-    const cells = 3 + this.#columns.length;
+    const cells = 4 + this.#columns.length;
     while (lines.length < count) this.#body.append(h("tr", ...Array.from({ length: cells }, (_, k) => h(k ? "td" : "th", k ? {} : { scope: "row" }, " "))));
     while (lines.length > Math.max(0, count)) this.#body.lastChild!.remove();
     let line = this.#body.firstElementChild as HTMLElement | null;
@@ -99,9 +101,11 @@ export class Table {
       if (held.data !== text) held.data = text;
       cell = cell!.nextElementSibling;
     };
-    put(many(app.data.id(row)));
+    put(String(app.data.id(row)));
     put(score(app.scores.f[row]));
-    put(app.marks.of(row).mark);
+    const { mark, tags } = app.marks.of(row);
+    put(mark);
+    put(tags);
     for (const column of this.#columns) put(column.text(row));
   }
 

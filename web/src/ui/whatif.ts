@@ -4,12 +4,12 @@
 import { any, type App, type Changed, type Part } from "../app";
 import { guiltyFirst } from "./compare";
 import type { Column } from "../core/data";
-import { reasonsList } from "./detail";
+import { reasonsList, WHY } from "./detail";
 import { h, on } from "./dom";
 import type { WhatIf as Answer } from "../core/header";
 import { mixer } from "../core/mixing";
 import { weighed } from "./why";
-import { day, exact, many, percent, plain, score } from "../core/words";
+import { day, exact, percent, plain, score } from "../core/words";
 
 type Value = number | string | null; // null for a gap
 type Values = Record<string, Value>;
@@ -47,7 +47,7 @@ export class WhatIf implements Part {
     this.#way = this.#answer = undefined;
     [this.#own, this.#values] = [{}, {}];
     this.#fields.clear();
-    const head = h("h2", "What if", h("span.said", row < 0 ? "" : `row ${many(data.id(row))} held something else`));
+    const head = h("h2", "What if", h("span.said", row < 0 ? "" : `row ${data.id(row)} held something else`));
     if (row < 0) return this.element.replaceChildren(head, h("p.none", "Choose a row on the map, in the table, or with n and p."));
     const columns = guiltyFirst(data.columns.filter(({ name }) => data.whatIf.includes(name)), data.guilty);
     const fields = columns.map((column) => this.#field(column, row));
@@ -85,7 +85,7 @@ export class WhatIf implements Part {
     };
     on(input, { input: () => this.#change(name, read()) });
     this.#fields.set(name, (value) => {
-      const text = value === null ? "" : kind === "date" ? day(Number(value)).slice(0, 10) : typeof value === "number" ? plain(value) : value;
+      const text = value === null ? "" : kind === "date" ? day(Number(value), 10) : typeof value === "number" ? plain(value) : value;
       if (read() !== value) input.value = text;
       if (slide && value !== null) slide.value = text;
       line.classList.toggle("changed", name in this.#values);
@@ -133,10 +133,10 @@ export class WhatIf implements Part {
     const { t } = app.state;
     const { units, reasons, typical } = this.#answer;
     const now = mixer(app.data.mixing, t)(...units);
-    const above = (below: number) => `more central than ${percent(app.scores.count(below) / app.data.n)}`;
+    const above = (below: number) => `more typical than ${percent(app.scores.count(below) / app.data.n)}`;
     const was = app.scores.f[this.#row];
     this.#outcome.replaceChildren(h("b", exact(now), score(now)), ` ${above(now)} of the rows`,
       h("span.said", Object.keys(this.#values).length ? `as it is: ${score(was)}, ${above(was)}` : "as it is"));
-    this.#reasons.replaceChildren(...(reasons.length ? [h("h3", "Why, against the centre"), reasonsList(app, -1, weighed(app, reasons, units, typical).slice(0, 6))] : []));
+    this.#reasons.replaceChildren(...(reasons.length ? [h("h3", WHY), reasonsList(app, -1, weighed(app, reasons, units, typical).slice(0, 6))] : []));
   }
 }

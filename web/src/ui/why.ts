@@ -3,7 +3,7 @@
 import type { App } from "../app";
 import type { Heat, Reason, Why, Words } from "../core/header";
 import { type Pair, weigher } from "../core/mixing";
-import { day, number, percent } from "../core/words";
+import { day, percent, rounded } from "../core/words";
 
 const REMEMBERED = 500; // answers
 export const NO_WORDS: Words = { words: [], typical: [0, 0] };
@@ -95,7 +95,7 @@ export function inItsTerms(app: App, name: string, row: number): string {
   const value = column.values[row];
   if (isNaN(value)) return "missing";
   const { quarter, threeQuarters, low, high } = column.summary!();
-  const text = column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(4)));
+  const text = column.kind === "date" ? day : (v: number) => rounded(v, 6);
   const half = `half of the rows lie from ${text(quarter)} to ${text(threeQuarters)}`;
   if (value > high || value < low) return `${column.text(row)}, ${value > high ? "above" : "below"} 99% of the rows; ${half}`;
   return `${column.text(row)}; ${half}`;
