@@ -142,7 +142,7 @@ def test_a_level_that_is_no_share_and_a_rule_that_finds_nothing_say_why(open_pag
     tab.get_by_label("Threshold", exact=True).select_option("share")
     tab.get_by_label("Level").fill("0.01")
     settle(tab)
-    assert said.inner_text() == "0 outliers: the most peripheral rows have equal scores."
+    assert said.inner_text() == "0 outliers: the oddest rows have equal scores."
 
 
 def test_the_legend_lies_beside_the_map_and_says_what_it_cuts_off(open_page, tmp_path):

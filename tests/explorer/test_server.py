@@ -33,6 +33,7 @@ from tests.explorer.pages import some_view, unpacked
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "src" / "centrality" / "explorer" / "static"
+MOST_GZIPPED = 65_000  # bytes of script and style sheet together
 
 
 # Who may ask the server

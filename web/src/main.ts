@@ -82,7 +82,7 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(row);
     map.show(row);
   });
-  const detail: Detail = new Detail(app, answers, (row) => map.toPixels(row));
+  const detail: Detail = new Detail(app, answers, map.element, (row) => map.toPixels(row));
   const point = (row: number) => {
     map.show(row, true);
     beside.show(row);
@@ -100,12 +100,11 @@ function build(app: App, live: HTMLElement): void {
     new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
-  map.element.append(detail.element);
   app.parts.push(map, beside, dial, detail);
   app.resting.push(() => beside.rest());
   app.panels.push(banner, controls, legend, ...panels, drawer);
   app.root.replaceChildren(banner.element, controls.element,
-    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.docked, ...panels.map((part) => part.element))), live);
+    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.dock, ...panels.map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");

@@ -89,13 +89,14 @@ export function fromFile(element: HTMLElement): Host {
   const text = element.textContent.trim();
   element.remove(); // its text is no longer needed
   const known = Uint8Array as { fromBase64?: (text: string) => Bytes }; // younger than TypeScript's library
-  const bytes = known.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  let held: Bytes | undefined; // read once
+  const bytes = () => (held ??= known.fromBase64?.(text) ?? Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
   const marks = document.querySelector("#centrality-marks")?.textContent;
   return {
     linked: true,
     marks: inBrowser(marks ? (JSON.parse(marks) as Mark[]) : []),
-    bytes: () => bytes,
-    page: (marks) => pageOf(bytes, marks),
+    bytes,
+    page: (marks) => pageOf(bytes(), marks),
   };
 }
 

@@ -22,16 +22,17 @@ class Card {
     private readonly app: App,
     private readonly answers: Answers,
     private readonly fixed: boolean,
+    private readonly home: HTMLElement,
     private readonly filled: () => void,
   ) {
-    this.element = h(fixed ? "section.detail.fixed" : "div.detail", { hidden: true, role: fixed ? "region" : "tooltip" });
+    this.element = h(fixed ? "section.detail.fixed" : "div.detail", { role: fixed ? "region" : "tooltip" });
   }
 
   show(row: number): void {
-    this.element.hidden = row < 0;
     const before = this.row;
     this.row = row;
-    if (row < 0) return;
+    if (row < 0) return this.element.remove();
+    if (!this.element.isConnected) this.home.append(this.element);
     this.element.ariaLabel = `Row ${this.app.data.id(row)}`;
     this.#fill(row);
     if (row !== before) this.#ask(row);
@@ -89,8 +90,7 @@ class Card {
 export const WHY = "Why: what makes it odd, or typical";
 
 export class Detail implements Part {
-  readonly element: HTMLElement; // over the map, beside the point
-  readonly docked: HTMLElement; // beside the map
+  readonly dock = h("div.dock"); // beside the map
   readonly #pointed: Card;
   readonly #chosen: Card;
   #hovered = -1;
@@ -98,12 +98,11 @@ export class Detail implements Part {
   constructor(
     private readonly app: App,
     answers: Answers,
+    private readonly stage: HTMLElement,
     private readonly place: (row: number) => [number, number],
   ) {
-    this.#pointed = new Card(app, answers, false, () => this.#stand());
-    this.#chosen = new Card(app, answers, true, () => undefined);
-    this.element = this.#pointed.element;
-    this.docked = this.#chosen.element;
+    this.#pointed = new Card(app, answers, false, stage, () => this.#stand());
+    this.#chosen = new Card(app, answers, true, this.dock, () => undefined);
   }
 
   update(changed: Changed): void {
@@ -128,10 +127,9 @@ export class Detail implements Part {
 
   /** Beside the point, inside the map; where the map is narrow, at its top or bottom, wherever the point is not. */
   #stand(): void {
-    const { element } = this;
-    const stage = element.parentElement!;
+    const { element } = this.#pointed;
     const [px, py] = this.place(this.#pointed.row);
-    const { clientWidth: width, clientHeight: height } = stage;
+    const { clientWidth: width, clientHeight: height } = this.stage;
     const narrow = width < 520;
     element.classList.toggle("sheet", narrow);
     const { offsetWidth: wide, offsetHeight: tall } = element;
@@ -149,6 +147,6 @@ export function reasonsList(app: App, row: number, reasons: { name: string; valu
     const bar = h(value < 0 ? "span.bar.down" : "span.bar.up");
     bar.style.width = `${(46 * Math.abs(value)) / most}%`;
     const held = row < 0 ? "" : app.data.columns.find((c) => c.name === name)?.brief(row);
-    return h("li", h("span.name", { title: name }, name, h("i", held ?? "")), h("span.track", bar), h("span.amount", exact(value), signed(value)));
+    return h("li", h("span.name", { title: name }, name, h("i", held === "" && row >= 0 ? "missing" : held ?? "")), h("span.track", bar), h("span.amount", exact(value), signed(value)));
   }));
 }

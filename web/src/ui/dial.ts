@@ -30,11 +30,12 @@ export class Dial implements Part {
       blur: () => app.hold(false),
     });
     this.element = h("section.dial", { label: "Compare each row with" },
-      h("div.reading", h("h2", "Compare each row with"), this.#value, this.#loop, this.#speed, this.#play),
-      this.#slider,
+      h("div.reading", h("h2", "Compare each row with"), this.#value),
+      h("div.turning", this.#slider, this.#play),
       h("div.ends", {},
-        h("button.plain", { onclick: () => this.#turn(0) }, h("b", "all rows"), " common everywhere"),
-        h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "rows near it"), " common nearby")));
+        h("button.plain", { onclick: () => this.#turn(0) }, h("b", "all rows"), h("span", "common everywhere")),
+        h("span.row", this.#loop, this.#speed),
+        h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "rows near it"), h("span", "common nearby"))));
     app.gone.addEventListener("abort", () => cancelAnimationFrame(this.#turning));
     this.#show();
   }

@@ -29,7 +29,7 @@ export class Histogram implements Part {
     this.element = h("section.histogram", { label: "Distribution of centrality" },
       h("h2", "Distribution", this.#said, this.#select, this.#clear), this.#brush.element,
       h("div.scale", { "aria-hidden": "true" }, ...ticks),
-      h("div.ends-of-score", h("span", "← odd"), h("span.said", { title: "Scores and counts are drawn as their square roots, so that the few odd rows have room" }, "square roots"), h("span", "typical →")));
+      h("div.ends-of-score", h("span", "← odd"), h("span.roots", { title: "Scores and counts are drawn as their square roots, so that the few odd rows have room" }, "square roots"), h("span", "typical →")));
     const watch = new ResizeObserver(() => this.app.paint && this.#draw());
     watch.observe(this.#brush.element);
     app.gone.addEventListener("abort", () => watch.disconnect());
