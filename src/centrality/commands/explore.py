@@ -63,8 +63,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.explorer.marks import MarksFile
     from centrality.explorer.view import view_of
 
-    if arguments.export is None:
-        MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
+    MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
         view = view_of(
@@ -79,10 +78,13 @@ def run(arguments: argparse.Namespace) -> Result:
             key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
+            soon=arguments.export is None,
+            kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
     result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:
-        return {**result, "page": str(arguments.export), "bytes": page.export(view, arguments.export)}
+        size = page.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
+        return {**result, "page": str(arguments.export), "bytes": size}
     return {**result, "url": _serve(arguments, view)}
 
 
@@ -95,10 +97,15 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
 
 def _marks_file(arguments: argparse.Namespace) -> Path:
     """Return where marks are kept: where the user says, or beside the model; without one, beside the data."""
-    if arguments.model is None:
-        return Path(arguments.marks or Path(arguments.data).with_suffix(".marks.csv"))
-    beside = arguments.model.with_name(f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv")
-    return Path(arguments.marks or beside)
+    return Path(arguments.marks or _beside(arguments, "marks.csv"))
+
+
+def _beside(arguments: argparse.Namespace, ending: str) -> Path:
+    """Return a name beside the model that also tells the data; without a model, beside the data."""
+    model: Path | None = arguments.model
+    if model is None:
+        return Path(arguments.data).with_suffix(f".{ending}")
+    return model.with_name(f"{model.stem}.{Path(arguments.data).stem or 'rows'}.{ending}")
 
 
 def _serve(arguments: argparse.Namespace, view: "View") -> str:
