@@ -34,6 +34,7 @@ from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.mixing import Mixing
+from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 from centrality.tables.unreadable import DataNote
 
@@ -67,6 +68,7 @@ class Fitted(Value):
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
     context: Context | None = None  # turns the user's rows into those that all else here is about
     report: Report | None = None  # None while the fit goes on
+    refinement: Refinement | None = None  # what marks have taught; None: nothing
     device: str = field(default="cpu", compare=False)  # where it scores
 
     def offset_for(self, t: float) -> float:
@@ -74,9 +76,10 @@ class Fitted(Value):
         if t == self.offset_at_t:
             return self.offset
         if self.offsets is None:
+            why = "a second pass set the quantiles. Fit it" if self.refinement is None else "marks set it. Learn them"
             raise InputError(
-                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: a second "
-                "pass set the quantiles. Fit it at this t."
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: {why} at "
+                "this t."
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
@@ -85,7 +88,7 @@ class Fitted(Value):
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
 
-        return Centrality(self.network, self.scaling, self.calibration, t=t, device=device)
+        return Centrality(self.network, self.scaling, self.calibration, self.refinement, t=t, device=device)
 
     @cached_property
     def _by_device(self) -> dict[str, DeviceScorer]:
@@ -182,7 +185,18 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        units = self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        return units if self.refinement is None else units + self.shift(rows)[:, None]
+
+    def shift(self, rows: CheckedRows) -> Matrix:
+        """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
+        if (refinement := self.refinement) is None:
+            return np.zeros(rows.shape[0])
+
+        def work(block: CheckedRows) -> Matrix:
+            return refinement.shift(self.scaling.apply(dense(block)))
+
+        return block_by_block(rows, rows_per_block(self.width), work, self.device)
 
     @property
     def mixing(self) -> Mixing:
@@ -212,12 +226,12 @@ class Fitted(Value):
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
             )
 
-        def error(outputs: Outputs) -> Matrix:
+        def scores(outputs: Outputs) -> Matrix:  # (n, members)
             pairs = self.calibration.of_members(outputs)
-            each = [self.calibration.mixing.centrality(self.calibration.units(pair), t) for pair in pairs]
-            return np.asarray(np.std(each, axis=0) if self.halves else np.std(each, axis=0, ddof=1) / np.sqrt(members))
+            return np.column_stack([self.calibration.mixing.mixed(self.calibration.units(pair), t) for pair in pairs])
 
-        return self._finished(rows, error)
+        each = self.calibration.mixing.squeeze(self._finished(rows, scores) + self.shift(rows)[:, None])
+        return np.asarray(np.std(each, axis=1) if self.halves else np.std(each, axis=1, ddof=1) / np.sqrt(members))
 
     def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
         return in_blocks(self.scorer, self.scaling, rows, finish)
@@ -235,8 +249,11 @@ class Fitted(Value):
         def work(block: CheckedRows) -> Matrix:
             rows = dense(block)
             origins = self._in_context_of(points[self.nearest(points, rows)], rows)
-            starts, z = (self.scaling.scaled(each).astype(np.float32) for each in (origins, rows))
-            return adding_up(found.contributions(starts, z), self.units(block) - self.units(origins))
+            starts, z = (self.scaling.scaled(each) for each in (origins, rows))
+            parts = found.contributions(starts.astype(np.float32), z.astype(np.float32))
+            if self.refinement is not None:  # what it adds to a row is a sum over the columns already
+                parts += (self.refinement.parts(z) - self.refinement.parts(starts))[:, None]
+            return adding_up(parts, self.units(block) - self.units(origins))
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 
@@ -258,7 +275,9 @@ class Fitted(Value):
         return block_by_block(rows, ROWS_WALKED, work, self.device)
 
     def _field(self) -> Field:
-        return Field(self.scorer, self.calibration, reach=max(self.noise_scale) * self.width**0.5)
+        return Field(
+            self.scorer, self.calibration, reach=max(self.noise_scale) * self.width**0.5, refinement=self.refinement
+        )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of the typical points is next to each row."""  # (n,)

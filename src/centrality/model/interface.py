@@ -25,6 +25,7 @@ from centrality.model.framed import frames_when_asked
 from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reader import RowReader
+from centrality.model.teaching import Marks, Review, review, taught
 from centrality.network.scaling import dense
 from centrality.scores import conformal
 from centrality.scores.conformal import Dissimilarity
@@ -198,6 +199,38 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
         units, t = self._units(X), one_t(self._dial(t))
         return np.asarray(self.fitted_.mixing.mixed(units, t) < self._threshold(units, rule, t))
+
+    # Marks: what people said of rows.
+
+    def learn_marks(self, X: ModelRows, marks: Marks) -> Self:
+        """Return a model whose ranking has learned from rows that people marked; this one stays as it is.
+
+        X : the rows among which marks stand, best those of `fit` in their order: error rates hold for no others.
+        marks : "outlier", "fine" or None for each row of X; "later" is as None.
+
+        Scores move by a sum over columns, `predict` calls what is more likely an outlier than not, and `detect` and
+        `p_values` compare with calibration rows that nobody calls outliers. Without marks nothing changes.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = FUSE(random_state=0, max_steps=100).fit(X)
+        >>> marks = [None] * 300
+        >>> for row in model.review(X, marks).order[:20]:
+        ...     marks[row] = "outlier" if X[row, 0] > 0 else "fine"  # say, only large values are wrong
+        >>> wiser = model.learn_marks(X, marks)
+        >>> left, right = wiser.score_samples([[-2.5, 0.0], [2.5, 0.0]]) - model.score_samples([[-2.5, 0.0], [2.5, 0.0]])
+        >>> bool(left > right)
+        True
+        """
+        return with_fitted(self, taught(self.fitted_, self._reader().vectors(X), marks, one_t(self.t)))
+
+    def review(self, X: ModelRows, marks: Marks) -> Review:
+        """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
+
+        It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
+        """
+        return review(self.fitted_, self._reader().vectors(X), marks, one_t(self.t))
 
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None

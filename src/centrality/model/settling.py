@@ -97,7 +97,7 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing),
+        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
         training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
