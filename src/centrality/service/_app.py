@@ -104,7 +104,7 @@ class App:
                 return
 
     async def _prepare(self) -> None:
-        """Start the process for large requests with the present model: it takes seconds, which no request shall wait."""
+        """Start the process for large requests with the present model: it takes seconds that no request should wait."""
         if self.back_room is not None:
             await self.back_room.open(self.file.current)
 

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from centrality.tables.columns import TableError
 
@@ -21,7 +22,7 @@ class FileState:
     def of(cls, path: str | os.PathLike[str]) -> "FileState | None":
         """Return the state of the file at this path; None if there is no file that holds still, as a pipe does not."""
         try:
-            found = os.stat(path)
+            found = Path(path).stat()
         except OSError:
             return None
         if not stat.S_ISREG(found.st_mode):
