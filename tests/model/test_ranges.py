@@ -54,6 +54,9 @@ CRAFTED = {
     "a threshold at no t": (changed(offset_at_t=-1.0), "offset_at_t is none"),
     "noise below zero": (lambda h, a: h.update(noise_scale=[-x for x in h["noise_scale"]]), "noise_scale is none"),
     "no rows": (changed(training_rows=0), "training_rows is none"),
+    "halves of seventeen": (changed(halves=17), "halves is none that a fitted model has: 17"),
+    "doubt that counts for the sure ones": (changed(doubt=-3.0), "doubt is none"),
+    "columns of no rows": (changed(rows_of_columns=0), "rows_of_columns is none"),
     "all inliers dirty": (changed(contamination_of_inliers=2.0), "contamination_of_inliers is none"),
 }
 

@@ -275,7 +275,7 @@ def test_a_bug_is_a_logged_500_that_shows_nothing_of_the_insides(start, file, tm
 
 
 def test_what_was_accepted_is_finished_before_the_end(start, file, model):
-    running = start(str(file))
+    running = start(str(file), "--max-seconds", "300")  # however busy the machine
     many = RNG.normal(size=(150_000, 3))
     body = arrow(pa.table({name: many[:, j] for j, name in enumerate("abc")}))
     asked = [running.connection() for _ in range(6)]

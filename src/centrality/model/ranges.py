@@ -8,6 +8,7 @@ from centrality.scores.calibration import checked_calibration
 
 LARGEST_WEIGHT = 1e6  # trained ones are below a hundred; far beyond, sums over a layer overflow float32
 HEAVIEST_LOCAL = 1e6  # times as much as the global head
+MOST_DOUBT = 1e3  # three hundred times what a fit sets
 
 
 def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
@@ -24,9 +25,12 @@ def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
         ("contamination_of_inliers", 0, 1),
         ("rows_seen", 0, np.inf),
         ("training_rows", 1, np.inf),
+        ("rows_of_columns", 1, np.inf),
+        ("doubt", 0, MOST_DOUBT),
     ):
         value = header.get(name)
         _require(value is None or _is_number(value, low, high), name, value)
+    _require(isinstance(header["halves"], bool), "halves", header["halves"])
     t = header["parameters"]["t"]
     _require(_is_number(t, 0, 1), "t", t)
 
