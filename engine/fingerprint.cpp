@@ -52,7 +52,9 @@ int main() {
     std::vector<double> pair(2 * n), by_output(outputs.size());
     raw(calibration, n, outputs.data(), pair.data());
     raw_back(calibration, n, outputs.data(), by_raw.data(), by_output.data());
-    add(outputs), add(pair), add(by_output);
+    std::vector<double> of_each(2 * 2 * n);
+    of_members(calibration, n, outputs.data(), of_each.data());
+    add(outputs), add(pair), add(by_output), add(of_each);
     const auto at = numbers(10 * 7), by = numbers(2 * 10 * 7 * (1 + k));
     std::vector<double> along(2 * 10 * 7 * (1 + k));
     std::vector<float> back(10 * p);

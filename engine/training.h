@@ -50,12 +50,12 @@ class Learner {
             gradient.clear();
             transpose();
             double loss[2] = {0, 0};
-            const Size compared = 2 * job.candidates;
+            const Size compared_rows = 2 * job.candidates;
             if (job.trunks == 1) {
-                pass(0, 0, compared, job.noised, step, loss);
+                pass(0, 0, compared_rows, job.noised, loss);
             } else {
-                if (compared) pass(0, 0, compared, 0, step, loss);
-                if (job.noised) pass(1, compared, 0, job.noised, step, loss);
+                if (compared_rows) pass(0, 0, compared_rows, 0, loss);
+                if (job.noised) pass(1, compared_rows, 0, job.noised, loss);
             }
             for (int head = 0; head < 2; ++head) job.losses[step * job.loss_stride + head] = float(loss[head]);
             update(job.rates[step]);
@@ -165,7 +165,7 @@ class Learner {
     }
 
     // Rows through one trunk, forward and back: `compared_rows` candidates, then `noised` rows.
-    void pass(int number, Size from, Size compared_rows, Size noised, Size step, double* loss) {
+    void pass(int number, Size from, Size compared_rows, Size noised, double* loss) {
         const std::vector<LayerAt>& layers = trunks[number];
         const std::size_t first_across = number * layers.size();
         const Size count = compared_rows + noised, depth = Size(layers.size()) - 1;
@@ -187,7 +187,7 @@ class Learner {
         const Size q = padded(top);
         float* by_h = here.data();
         if (compared_rows) compare_by_logit(projection, loss);
-        if (noised) match_score(layers, first_across, input, compared_rows, noised, step, loss);
+        if (noised) match_score(layers, first_across, input, compared_rows, noised, loss);
         finish_heads(projection, compared_rows > 0, noised > 0);
         for (Size i = 0; i < compared_rows; ++i)
             for (Size j = 0; j < q; j += WIDTH)
@@ -248,7 +248,7 @@ class Learner {
     }
 
     // Denoising score matching: its loss, what it teaches weights directly, and (in `outward`) its derivative by each φ'.
-    void match_score(const std::vector<LayerAt>& layers, std::size_t first_across, const float* input, Size skipped, Size noised, Size step, double* loss) {
+    void match_score(const std::vector<LayerAt>& layers, std::size_t first_across, const float* input, Size skipped, Size noised, double* loss) {
         const Size depth = Size(layers.size()) - 1, q = padded(top), k = job.potentials;
         float *heads = folded.data() + q, *by_head = pulls.data() + q;
         fold(local, layers.back(), heads);
@@ -294,7 +294,6 @@ class Learner {
         }
         std::fill(by_head, by_head + k * q, 0.0f);
         for (Size i = 0; i < noised; ++i) add_scaled(by_head + (i % k) * q, 1.0f, back + i * q, q);
-        (void)step;
     }
 
     void add_prior_score(const float* z, Size noised) {
@@ -331,7 +330,7 @@ class Learner {
             const Floats square = fma(g * new_square, g, load(squares.data() + i) * old_square);
             store(means.data() + i, mean);
             store(squares.data() + i, square);
-            store(values.data() + i, fma(mean * step, all(1.0f) / (root(square) + smallest), load(values.data() + i)));
+            store(values.data() + i, fma(mean * step, all(1.0f) / (sqrt(square) + smallest), load(values.data() + i)));
         }
     }
 
