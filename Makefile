@@ -132,6 +132,7 @@ release: .venv/.test
 
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/pictures_of_heads.py
 
 house: .venv/.test
 	$(BIN)/python docs/house.py

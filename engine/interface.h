@@ -81,6 +81,7 @@ struct Training {
     const float* preferred;  // (steps, stride) of (opponents, candidates), for Metric::given
     Size preferred_stride;
     const float *eta, *weight;  // (noised,): row i is noised at eta[i], for potential i mod k
+    const float* learned;  // (width,) 1 for a column whose slope is learned, 0 for one that is given: neither noised nor taught
     float balance, weight_decay;
     double mean_decay, square_decay, smallest_root;  // Adam's β₁, β₂ and ε
     const float* rates;  // (steps,) Adam's, corrected

@@ -199,7 +199,7 @@ struct CalibrationArrays {
 static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
                   In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions,
                   In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
-                  In<float, 1> eta, In<float, 1> weight, double balance, double weight_decay, double mean_decay,
+                  In<float, 1> eta, In<float, 1> weight, In<float, 1> learned, double balance, double weight_decay, double mean_decay,
                   double square_decay, double smallest_root, In<float, 1> rates, Array<float, 2> losses,
                   const std::optional<MixtureArrays>& prior) {
     Training job{};
@@ -235,6 +235,8 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.positions = positions.data(), job.position_stride = Size(positions.shape(1));
     job.noise = noise.data(), job.noise_stride = job.noised * job.width;
     job.preferred = preferred ? preferred->data() : nullptr, job.preferred_stride = opponents * candidates;
+    require(Size(learned.shape(0)) == job.width, "each column must say whether its slope is learned");
+    job.learned = learned.data();
     job.eta = eta.data(), job.weight = weight.data(), job.balance = float(balance), job.weight_decay = float(weight_decay);
     job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
@@ -279,6 +281,6 @@ MODULE_(TARGET, m) {
         .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
-          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "balance"_a,
+          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "learned"_a.noconvert(), "balance"_a,
           "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
 }

@@ -72,7 +72,9 @@ class Learner {
         for (Size out : job.hidden)
             for (auto* each : {&value, &slope, &curve, &outward, &inward}) each->emplace_back(rows_ * padded(out));
         for (auto* each : {&here, &there}) *each = Buffer<float>(rows_ * widest);
-        residual = Buffer<float>(job.noised * row);
+        residual = Buffer<float>(job.noised * row), learned = Buffer<float>(row);
+        std::memcpy(learned.data(), job.learned, width * sizeof(float));
+        for (Size j = 0; j < width; ++j) sloping += job.learned[j] != 0.0f;
         folded = Buffer<float>((1 + job.potentials) * padded(top)), pulls = Buffer<float>((1 + job.potentials) * padded(top));
         const Size pairs = job.opponents * job.candidates;
         preferred = Buffer<float>(padded(pairs)), difference = Buffer<float>(padded(pairs)), by_logit = Buffer<float>(2 * job.candidates);
@@ -108,6 +110,7 @@ class Learner {
             std::memcpy(rows.data() + i * row, row_at(job.rows, position[i]), width * sizeof(float));
         for (Size i = 0; i < job.noised; ++i) {
             std::memcpy(drawn.data() + i * row, job.noise + step * job.noise_stride + i * width, width * sizeof(float));
+            for (Size j = 0; j < row; j += WIDTH) store(drawn.data() + i * row + j, load(drawn.data() + i * row + j) * load(learned.data() + j));
             add_scaled(rows.data() + (compared_rows + i) * row, job.eta[i], drawn.data() + i * row, row);
         }
         if (!job.candidates) return;
@@ -263,13 +266,13 @@ class Learner {
         }
         if (job.prior.count) add_prior_score(input + skipped * row, noised);
         double total = 0;
-        const double each = 1.0 / double(noised * width);
+        const double each = 1.0 / (double(noised) * double(sloping));
         for (Size i = 0; i < noised; ++i) {
             float* off_by = residual.data() + i * row;
             const Floats inverse = all(1.0f / job.eta[i]), share = all(job.weight[i] * float(each));
             Floats squares_ = all(0.0f);
             for (Size j = 0; j < row; j += WIDTH) {
-                const Floats residual_ = fma(load(drawn.data() + i * row + j), inverse, load(off_by + j));
+                const Floats residual_ = fma(load(drawn.data() + i * row + j), inverse, load(off_by + j)) * load(learned.data() + j);
                 squares_ = fma(residual_, residual_, squares_);
                 store(off_by + j, residual_ * share);
             }
@@ -335,13 +338,13 @@ class Learner {
     }
 
     const Training& job;
-    Size width, row, top = 0, anchor_columns = 0;
+    Size width, row, top = 0, anchor_columns = 0, sloping = 0;  // sloping: columns whose slopes are learned
     std::vector<std::vector<LayerAt>> trunks;  // the last of each is its projection
     std::vector<LayerAt> all_layers;
     LayerAt global{}, local{};
     Buffer<float> values, means, squares, gradient;
     std::vector<Buffer<float>> across, value, slope, curve, outward, inward;  // outward, inward: of noised rows only
-    Buffer<float> rows, drawn, here, there, residual, folded, pulls, preferred, difference, by_logit;
+    Buffer<float> rows, drawn, here, there, residual, learned, folded, pulls, preferred, difference, by_logit;
     Buffer<float> compared, anchors, far, off, distances, shares;
     std::vector<float> logits;
     Gaussians prior;

@@ -197,7 +197,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(saved, blob, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=rf"Cannot write {saved}: there is no space left"):
         model.save(saved)
     assert saved.read_bytes() == old
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]

@@ -235,3 +235,18 @@ def test_an_interrupt_at_any_moment_leaves_no_file_behind(tmp_path):
             sys.setprofile(None)
     assert interrupt.left > 0
     assert 20 < moment < 999
+
+
+def test_a_full_disk_is_told_with_the_file_that_it_was_full_for(tmp_path, capsys):
+    import resource
+
+    (tmp_path / "out.csv").write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        status = main(["depth", "mahalanobis", "iris", "-o", str(tmp_path / "out.csv"), "--columns", "sepal_length"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert status == 2
+    assert f"Cannot write {tmp_path / 'out.csv'}: there is no space left for it." in capsys.readouterr().err
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("out.csv", "old")]

@@ -151,7 +151,7 @@ def packed(monkeypatch) -> list[EngineScorer]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fit_packs_one_scorer_of_what_was_trained_and_one_of_what_is_kept(blob, packed, kind):
-    """The first sets the levels of potentials: the paper leaves them to chance, clean rows have them from a prior."""
+    """The first sets the levels of the potentials: the paper leaves these to chance, clean rows have a prior."""
     quick(max_steps=5, **KINDS[kind]).fit(blob)
     assert len(packed) == (1 if kind in {"the paper's", "clean"} else 2)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".versions"
 EXTRAS = ("plots", "data", "table", "excel", "series", "onnx", "scale")  # light, and each with its tests in SELECTED
-WITHOUT_TORCH = ("plots", "data", "excel")  # of these, what TORCHLESS wants
+WITHOUT_TORCH = ("plots", "data", "table", "excel", "scale")  # of these, what TORCHLESS wants
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
     *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
@@ -35,14 +35,16 @@ SELECTED = [
     *("tests/test_onnx.py", "tests/test_plots.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
 ]
 TORCHLESS = [
-    *("tests/tables", "tests/depths", "tests/scores/test_calibration.py", "tests/test_metrics.py"),
-    "tests/datasets",
+    *("tests/tables", "tests/depths", "tests/scores", "tests/datasets", "tests/golden", "tests/test_metrics.py"),
+    *("tests/engine/test_odd_input.py", "tests/engine/test_without_torch.py", "tests/model/test_typical.py"),
+    *("tests/representations/test_table.py", "tests/test_chain.py", "tests/test_unreadable.py"),
+    *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
 ]
 LEFT_OUT = ["-m", "not data", "-k", "not umap"]  # data sets, and the one test here of an extra that is heavy
 # Old packages warn of what newer ones beside them will drop; that is no error of ours.
 OLD_NEWS = ("Deprecation", "PendingDeprecation", "Future")
 LENIENT = [part for kind in OLD_NEWS for part in ("-W", f"ignore::{kind}Warning")]
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Writes web/src/header.ts, the payload's header as TypeScript sees it, from centrality.explorer.header.
+"""Writes web/src/core/header.ts, the payload's header as TypeScript sees it, from centrality.explorer.header.
 
 `make web` runs it; tests/explorer/test_header.py tells if the file is stale.
 """
@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 
 from centrality.explorer import header
 
-OUT = Path(__file__).parent / "src" / "header.ts"
+OUT = Path(__file__).parent / "src" / "core" / "header.ts"
 PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(None): "null"}
 FIRST = "// Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.\n"
 

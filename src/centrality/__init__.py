@@ -13,10 +13,22 @@ if TYPE_CHECKING:
     from centrality.fuse import FUSE as FUSE
     from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.scores.mixing import blend as blend
+    from centrality.selecting.copies import copies as copies
+    from centrality.selecting.pick import select as select
+    from centrality.selecting.rank import rank as rank
 
 __version__ = "0.2.0"
 
-_HOMES = {"FUSE": "fuse", "PaperFUSE": "fuse", "Chain": "chain", "load": "chain", "blend": "scores.mixing"}
+_HOMES = {
+    "FUSE": "fuse",
+    "PaperFUSE": "fuse",
+    "Chain": "chain",
+    "load": "chain",
+    "blend": "scores.mixing",
+    "copies": "selecting.copies",
+    "rank": "selecting.rank",
+    "select": "selecting.pick",
+}
 _ROOMS = (
     "datasets",
     "depths",
@@ -32,7 +44,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "load"]
+__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select"]
 
 
 def __getattr__(name: str) -> Any:

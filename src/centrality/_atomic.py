@@ -22,6 +22,7 @@ except ImportError:  # Windows has no such locks: there, names are random
     fcntl = None  # type: ignore[assignment]
 
 FEW, MOST = 8, 64  # names beside a place: those looked at for what is left over, and those tried before a random one
+FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # a disk, a file, a share of the disk
 HARMLESS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -53,6 +54,10 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
             _give_to_the_same(temporary, older)
         temporary.replace(target)
         is_there = False  # another process may take the name now
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise OSError(error.errno, f"Cannot write {path}: there is no space left for it. Nothing was changed") from None
     finally:
         if is_there:
             temporary.unlink(missing_ok=True)

@@ -114,7 +114,7 @@ class Chain(CentralityModel):
         if not hasattr(self, "model_"):
             return self.fit(X)
         self.model_._origins = self.representation_.origins()  # noqa: SLF001  (it is a part of this one)
-        Z = self._reader().vectors(X)
+        Z = np.asarray(self.representation_.transform(X))
         self.model_.partial_fit(Z[~np.isnan(Z).all(1)])
         return self
 

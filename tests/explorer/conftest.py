@@ -15,7 +15,7 @@ from centrality.explorer.view import View, view_of
 from centrality.representations import Table
 from tests.browser import chromium, opened
 from tests.conftest import quick
-from tests.explorer.pages import settle, units_of
+from tests.explorer.pages import settle, units_of, with_panel
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,14 @@ def open_page(browser):
     """Opens an address in a fresh tab, keeps what it asks for, and expects no error from it."""
     tabs = []
 
-    def go(address: str, *, ready: bool = True, **options):
+    def go(address: str, *, ready: bool = True, panel: str = "ranking", **options):
         tab = browser.new_page(**({"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"} | options))
         tab.requests, tab.problems = [], []
         tab.on("request", lambda request: tab.requests.append(request.url))
         tab.on("pageerror", lambda error: tab.problems.append(str(error)))
         tab.on("console", lambda said: tab.problems.append(said.text) if said.type == "error" else None)
         tabs.append(tab)
-        tab.goto(address)
+        tab.goto(with_panel(address, panel))
         if ready:
             tab.wait_for_selector("[data-ready]")
             settle(tab)

@@ -64,6 +64,13 @@ def some_view(n: int = 50, **changes) -> View:
     return made(parts | changes)
 
 
+def with_panel(address: str, panel: str) -> str:
+    """The address of a page with this panel open, unless it names one itself; "" leaves it as it is."""
+    if not panel or "panel=" in address or address == "about:blank":
+        return address
+    return f"{address}{'&' if '#' in address else '#'}panel={panel}"
+
+
 def settle(tab) -> None:
     """Until everything that follows from the last change has been shown: the map in a frame, the panels after it."""
     tab.evaluate(

@@ -66,7 +66,7 @@ def tab(request, case, open_page, serve, tmp_path):
 
 def go(tab, t: float, row: int = -1, **more: str) -> dict:
     """What the page shows of a row at t, once all of it has come."""
-    parts = {"t": t, "row": row, **more}
+    parts = {"t": t, "row": row, "panel": "ranking", **more}
     tab.evaluate("(text) => { location.hash = text; }", "&".join(f"{name}={value}" for name, value in parts.items()))
     tab.wait_for_function(TURNED, arg=t)
     settle(tab)
@@ -106,6 +106,8 @@ def test_sentences_red_cells_and_heat_are_pythons(tab, case, differences):
             assert [name for name, _ in shown["sentences"]] == [name for name, _ in lowering]
             differences.hold("sentences", [v for _, v in shown["sentences"]], [v for _, v in lowering])
             red = {name: 12 + 48 * -value / most for name, value in reasons if value / most < -0.05}
+            typical = case.view.neighbours(np.array([row]))[0, 0]
+            red = {name: paint for name, paint in red.items() if case.X[name][row] != case.X[name][int(typical)]}
             assert shown["cells"].keys() == red.keys()
             differences.hold("red cells, %", [shown["cells"][name] for name in red], list(red.values()), within=STEP)
 
@@ -117,6 +119,7 @@ def test_thresholds_are_pythons(tab, case, differences, rule, level):
         differences.hold("thresholds", shown["limit"], limit)
         called = int((case.f(t) < limit).sum())
         assert shown["said"][0].startswith(f"{called} outlier")
+        assert not called or shown["said"][0].endswith(f" below {float(f'{limit:.6g}')!r}")
 
 
 def test_the_order_of_all_rows_is_pythons(case, open_page, tmp_path, differences):

@@ -31,9 +31,9 @@ def test_places_of_a_few_rows_glide_along_a_chart(open_page, tmp_path):
     assert rises[0] > rises[1] > rises[2]
     tab.keyboard.press("Escape")
     settle(tab)
-    tab.get_by_role("button", name="Movers").click()
+    tab.get_by_role("button", name="Change with the dial").click()
     settle(tab)
-    assert "the largest movers" in tab.locator(".ranks figcaption").inner_text()
+    assert "the rows that change most" in tab.locator(".ranks figcaption").inner_text()
 
 
 def test_the_dial_turns_to_and_fro_until_it_is_stopped(open_page, tmp_path):
@@ -113,7 +113,7 @@ def test_the_view_is_saved_as_a_picture_with_its_legend(open_page, tmp_path):
         tab.get_by_role("button", name="Save a picture").click(modifiers=["Shift"])
     text = download.value.path().read_text()
     assert "Grid: 9 rows, t = 0.00" in text
-    assert "peripheral, ≤" in text
+    assert "odd, ≤" in text
     import base64
 
     inner = base64.b64decode(re.search(r'href="data:image/png;base64,([^"]+)"', text).group(1))

@@ -91,7 +91,7 @@ def test_a_header_that_says_too_little_or_something_else_does_not_fit():
 
 
 def test_typescript_is_told_the_same_types(script):
-    assert script.OUT.read_text(encoding="utf-8") == script.written(), "web/src/header.ts is stale: run make web"
+    assert script.OUT.read_text(encoding="utf-8") == script.written(), "web/src/core/header.ts is stale: run make web"
 
 
 def test_every_kind_of_type_is_spelt_in_typescript(script):

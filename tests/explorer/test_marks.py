@@ -27,7 +27,8 @@ def test_a_change_says_only_what_is_new_and_the_rest_stays(tmp_path):
     file.take(said("a", 3, mark="fine"))
     file.take(said("b", 4, note="why?"))
     (now,) = file.take(said("a", 3, note="big"))
-    assert now == {"key": "a", "row": 3, "mark": "fine", "note": "big", "version": 3}
+    assert now.pop("at") != ""
+    assert now == {"key": "a", "row": 3, "mark": "fine", "tags": "", "note": "big", "by": "", "version": 3}
     lines = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
     assert lines == ["key,row,mark,note,version", "a,3,fine,big,3", "b,4,,why?,2"]
 
@@ -186,4 +187,4 @@ def test_a_request_that_holds_no_mark_is_refused(body):
 
 def test_a_request_may_hold_a_long_note():
     note = "long " * 10_000
-    assert marks.decoded(json.dumps(said("a", 1, note=note)).encode())["note"] == note
+    assert marks.decoded(json.dumps([said("a", 1, note=note)]).encode())[0]["note"] == note

@@ -142,7 +142,7 @@ def test_a_level_that_is_no_share_and_a_rule_that_finds_nothing_say_why(open_pag
     tab.get_by_label("Threshold", exact=True).select_option("share")
     tab.get_by_label("Level").fill("0.01")
     settle(tab)
-    assert said.inner_text() == "0 outliers: the most peripheral rows have equal scores."
+    assert said.inner_text() == "0 outliers: the oddest rows have equal scores."
 
 
 def test_the_legend_lies_beside_the_map_and_says_what_it_cuts_off(open_page, tmp_path):
@@ -274,7 +274,7 @@ def test_ten_classes_have_ten_colours_told_apart_with_every_kind_of_colour_visio
     from tests.explorer.test_server import ROOT
     from tests.explorer.vision import DICHROMACIES, delta_e, lab, linear
 
-    code = (ROOT / "web" / "src" / "colours.ts").read_text()
+    code = (ROOT / "web" / "src" / "core" / "colours.ts").read_text()
     kinds = re.findall("[0-9a-f]{6}", re.search(r'KINDS = hex\("([0-9a-f]+)"', code).group(1))
     assert [f"#{colour}" for colour in kinds] == list(_style.CLASS_COLOURS)  # one meaning, plots included
     assert len(kinds) == 10

@@ -27,13 +27,13 @@ def test_neighbours_are_those_of_all_pairs_of_distances():
         assert near[0] == typical[np.argmin(apart[row, typical])]
 
 
-def test_of_too_few_rows_no_neighbours_are_told_and_of_many_a_part_is_compared(monkeypatch):
+def test_of_too_few_rows_no_neighbours_are_told_and_of_many_all_are_compared(monkeypatch):
     rng = np.random.default_rng(0)
     assert neighbours_of(rng.normal(size=(11, 2)), rng.uniform(size=11)) is None
-    monkeypatch.setattr(neighbours, "MOST_CANDIDATES", 20)
-    vectors = np.arange(100.0)[:, None]
-    found = neighbours_of(vectors, np.ones(100))(np.array([51]))[0]
-    assert found[1:].tolist() == [50, 55, 45, 60, 40]  # every fifth row is compared with
+    monkeypatch.setattr(neighbours, "CANDIDATES_AT_ONCE", 20)
+    vectors = np.arange(100.0)[:, None] + 1e8  # far from zero, where products of numbers round distances away
+    found = neighbours_of(vectors, np.ones(100))(np.array([51, 20]))
+    assert found[:, 1:].tolist() == [[50, 52, 49, 53, 48], [19, 21, 18, 22, 17]]
 
 
 def test_pixels_are_painted_where_each_is_a_feature():

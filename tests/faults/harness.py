@@ -47,6 +47,7 @@ class Child:
         status = 1
         try:
             os.setpgid(0, 0)
+            signal.signal(INT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would this
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)

@@ -1,14 +1,17 @@
 """What is fuzzed: each target takes bytes, or a generator, and may raise only what a user is meant to see."""
 
+import bz2
 import contextlib
+import csv
 import gzip
 import io
 import json
 import random
 import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +21,7 @@ import pyarrow as pa
 from centrality import Chain, load, model_file, tables
 from centrality._checks import InputError
 from centrality.cli import main
+from centrality.explorer.marks import MarksFile
 from centrality.representations import Table
 from centrality.scoring.adapter import Adapter
 from tests.conftest import quick
@@ -49,9 +53,9 @@ def folder() -> Path:
 def rows() -> pa.Table:
     rng = np.random.default_rng(0)
     days = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(60)]
-    return pa.table(
-        {"a": rng.normal(size=60), "b": rng.normal(size=60), "kind": rng.choice(["x", 'y "z"'], 60), "day": days}
-    )
+    prices = [f"${1000 + 37 * i:,}.50" for i in range(60)]
+    kinds = rng.choice(["x", 'y "z"'], 60)
+    return pa.table({"a": rng.normal(size=60), "b": rng.normal(size=60), "kind": kinds, "day": days, "price": prices})
 
 
 @cache
@@ -96,12 +100,11 @@ def read(suffix: str) -> Callable[[bytes], None]:
             if source.keeps_records:
                 for table, records in source.records(source.schema.names):
                     assert table.num_rows == len(records)
-                return
-            for model in loaded():
-                with contextlib.suppress(ALLOWED):
-                    adapter = Adapter(model, source.schema.names)
-                    for batch in source.batches(adapter.columns, adapter.types):
-                        adapter.vectors(pa.Table.from_batches([batch]))
+        for model in loaded():
+            with contextlib.suppress(ALLOWED), tables.open_rows(path) as source:
+                adapter = Adapter(model, source.schema.names)
+                for batch in source.batches(adapter.columns, adapter.types):
+                    adapter.vectors(pa.Table.from_batches([batch]))
 
     return run
 
@@ -251,17 +254,58 @@ def run_command(content: bytes) -> None:
     assert run_main(words) in (0, 2)
 
 
-def packed(seeds: Callable[[], list[bytes]]) -> Callable[[], list[bytes]]:
-    return lambda: [gzip.compress(seed, mtime=0) for seed in seeds()]
+def packed(pack: Callable[[bytes], bytes], seeds: Callable[[], list[bytes]]) -> Callable[[], list[bytes]]:
+    return cache(lambda: [pack(seed) for seed in seeds()])
 
 
-TEXT = (".csv", ".tsv", ".jsonl")
+def zipped(content: bytes) -> bytes:
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
+        archive.writestr(zipfile.ZipInfo("rows.csv"), content)
+    return file.getvalue()
+
+
+def in_utf16(content: bytes) -> bytes:
+    return content.decode().encode("utf-16")
+
+
+@cache
+def workbook_seeds() -> list[bytes]:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in csv.reader(io.StringIO(written(".csv")()[0].decode())):
+        book.active.append(row)
+    book.save(file := io.BytesIO())
+    return [file.getvalue()]
+
+
+MARKS = b'key,row,mark,note,version\r\nk1,3,outlier,"odd, very",1\r\nk2,5,fine,\'=1+1,2\r\n,7,,note,3\r\n'
+
+
+def keep_marks(content: bytes) -> None:
+    """A file of marks is refused, or takes another mark and then holds it and all it held."""
+    path = folder() / "marks.csv"
+    path.write_bytes(content)
+    kept = MarksFile(path)
+    held = {(mark["key"], mark["row"]) for mark in kept.marks()}
+    kept.take({"key": "new", "row": 9, "mark": "fine"})
+    assert held | {("new", 9)} <= {(mark["key"], mark["row"]) for mark in MarksFile(path).marks()}
+
+
+TEXT = (".csv", ".tsv", ".jsonl", ".json")
+PACKED = {
+    ".csv.gz": partial(gzip.compress, mtime=0),
+    ".csv.bz2": bz2.compress,
+    ".csv.zst": partial(pa.compress, codec="zstd", asbytes=True),
+    ".csv.zip": zipped,
+    ".utf16.csv": in_utf16,
+}
 TARGETS = [
     *(Target(f"read {suffix}", written(suffix), read(suffix), 0.1) for suffix in TEXT),
-    *(
-        Target(f"read {suffix}.gz", packed(written(suffix)), read(f"{suffix}.gz"), 0.03)
-        for suffix in (".csv", ".jsonl")
-    ),
+    *(Target(f"read {end}", packed(pack, written(".csv")), read(end), 0.02) for end, pack in PACKED.items()),
+    Target("read .jsonl.gz", packed(PACKED[".csv.gz"], written(".jsonl")), read(".jsonl.gz"), 0.02),
+    Target("read .xlsx", workbook_seeds, read(".xlsx"), 0.02),
+    Target("marks", lambda: [MARKS], keep_marks, 0.03),
     *(
         Target(f"read {suffix}", written(suffix), read(suffix), 0.06)
         for suffix in (".parquet", ".arrow", ".npy", ".npz")

@@ -51,3 +51,13 @@ def test_contributions_add_up_to_the_difference_from_the_point_next_to_the_row(t
 def test_typical_points_go_into_the_file(two, tmp_path):
     two.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").fitted_.typical, two.fitted_.typical)
+
+
+def test_a_far_dense_group_of_few_rows_is_explained_by_what_sets_it_apart():
+    """Against a point of its own, which is as odd as they are, nothing would explain its rows."""
+    group = 0.2 * RNG.normal(size=(50, 6)) + np.array([20.0, 0, 0, 0, 0, 0])
+    model = quick(max_steps=300).fit(np.concatenate([LARGE, group]))
+    assert len(model.fitted_.typical) == 1
+    contributions = model.explain(group, 0.5)
+    assert (contributions.argmin(1) == 0).all()
+    assert (contributions[:, 0] < -0.3).all()  # from above a half to below a fifth

@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from centrality import Chain
+from centrality import Chain, load
 from centrality.representations import Table
 from tests.conftest import quick
 from tests.served import ARROW, Server, arrow, wait_for
@@ -106,6 +106,21 @@ def test_a_dictionary_that_stands_for_gigabytes_is_never_written_out_and_no_proc
     server.process.kill()
     large.wait(60)
     server.ended()
+
+
+def test_the_process_for_large_requests_is_there_before_the_first_of_them_and_changes_with_the_model(
+    start, file, tmp_path
+):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(file.read_bytes())
+    server = start(str(path))
+    wait_for(lambda: processes(server)[1:])
+    (large,) = processes(server)[1:]
+    assert server.ask("POST", "/score", LARGE)[0] == 200
+    assert processes(server)[1:] == [large]
+    load(path).set_params(t=0.25).save(path)
+    large.wait(60)  # its model is an older one
+    wait_for(lambda: processes(server)[1:])
 
 
 def test_lists_without_end_are_refused_before_they_are_made(server):

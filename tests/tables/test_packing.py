@@ -126,3 +126,14 @@ def test_rows_of_utf_16_are_scored_and_leave_as_utf_8(tmp_path, capsys):
     assert main(["score", str(tmp_path / "m.safetensors"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]) == 0
     lines = (tmp_path / "o.csv").read_text("utf-8").splitlines()
     assert [line.rpartition(",")[0] for line in lines] == TEXT.splitlines()
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.zip", "rows.zip"])
+@pytest.mark.parametrize(("place", "what"), [(6, "zip file version 12.7"), (10, "compression")])
+def test_a_zip_archive_that_python_cannot_unpack_says_so(tmp_path, name, place, what):
+    """The list at the end of an archive says which version, and which way of packing, a reader must know."""
+    content = bytearray(zipped(b"a,b\n1,2\n", "rows.csv"))
+    content[content.index(b"PK\x01\x02") + place] = 127
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(tables.TableError, match=what):
+        tables.read(tmp_path / name)

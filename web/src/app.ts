@@ -1,14 +1,16 @@
 // What the parts of the page share: the data, what the reader has chosen, and what follows from both.
 
-import { css, type Map, OTHER, shade } from "./colours";
-import type { Column, Data } from "./data";
-import type { Host } from "./hosts";
-import { Marks } from "./marks";
-import { QueryError, search, turnsWithT } from "./query";
-import { narrow } from "./ranges";
-import { moves, Scores } from "./scores";
-import { beginning, readBack, type State, written } from "./state";
-import { day, number } from "./words";
+import { css, type Map, OTHER, shade } from "./core/colours";
+import { type Column, type Data, placesOf } from "./core/data";
+import type { BetterMap } from "./core/header";
+import type { Host } from "./host/hosts";
+import { Marks } from "./host/marks";
+import { h } from "./ui/dom";
+import { QueryError, search, turnsWithMarks, turnsWithT } from "./core/query";
+import { narrow } from "./core/ranges";
+import { moves, Scores } from "./core/scores";
+import { beginning, readBack, type State, written } from "./core/state";
+import { day, rounded } from "./core/words";
 
 const DARK = "(prefers-color-scheme: dark)";
 const LET_GO = 80; // milliseconds after something was let go: what has changed is seen before all of it is drawn
@@ -17,8 +19,9 @@ const QUIET = 300; // milliseconds without a change after which things have come
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
 const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection", "beside"]);
 
-export type Changed = Set<keyof State | "marks">;
-export const any = (changed: Changed, ...keys: (keyof State | "marks")[]) => keys.some((key) => changed.has(key));
+type Key = keyof State | "marks" | "map"; // what is said of rows, and where they lie, change as well
+export type Changed = Set<Key>;
+export const any = (changed: Changed, ...keys: Key[]) => keys.some((key) => changed.has(key));
 export interface Part {
   update(changed: Changed): void;
 }
@@ -104,7 +107,16 @@ export class App {
     }
   }
 
-  #note(key: keyof State | "marks"): void {
+  /** Put another map in place of the first. */
+  remap({ axes, points }: BetterMap): void {
+    const bytes = Uint8Array.from(atob(points!), (c) => c.charCodeAt(0));
+    const [x, y] = placesOf(bytes, axes!, this.data.n);
+    Object.assign(this.data, { axes, x, y });
+    this.#note("map");
+    this.set({ x: 0, y: 0, zoom: 1 });
+  }
+
+  #note(key: Key): void {
     this.#changed.add(key);
     this.#frame ||= requestAnimationFrame(() => this.#refresh());
   }
@@ -153,7 +165,8 @@ export class App {
       this.dark = state.theme ? state.theme === "dark" : matchMedia(DARK).matches;
     }
     if (changed.has("t")) this.scores.at(state.t);
-    const turned = changed.has("t") && turnsWithT(state.query);
+    const turned = (changed.has("t") && turnsWithT(state.query)) || (changed.has("marks") && turnsWithMarks(state.query));
+    if (changed.has("marks") && ["mark", "tags"].includes(state.colour)) changed.add("colour");
     if (any(changed, "query", "ranges") || turned) this.#find();
     if (turned) changed.add("query"); // it finds other rows now
     if (any(changed, "query", "ranges", "brush") || (changed.has("t") && state.brush)) this.#see();
@@ -198,10 +211,18 @@ export class App {
     this.live.textContent = text;
   }
 
+  /** Tell everybody something, for a moment. */
+  flash(text: string): void {
+    const note = h("div.flash", { "aria-hidden": "true" }, text);
+    this.root.append(note);
+    this.announce(text);
+    setTimeout(() => note.remove(), 2000 + 60 * text.length);
+  }
+
   /** What rows can be coloured by: value and name. */
   colours(): [string, string][] {
     const columns = this.data.columns.filter((column) => column.kind !== "text");
-    return [["f", "Centrality"], ["move", "Change of place"],
+    return [["f", "Odd to typical"], ["move", "Change with the dial"], ["mark", "Mark"], ["tags", "Tags"],
       ...columns.map((column): [string, string] => [`=${column.name}`, column.name])];
   }
 
@@ -218,7 +239,7 @@ export class App {
     this.complaint = "";
     this.filter = undefined;
     try {
-      this.filter = search(query, this.data, this.scores);
+      this.filter = search(query, this.data, this.scores, this.marks.columns());
     } catch (error) {
       if (!(error instanceof QueryError)) throw error;
       this.complaint = error.message;
@@ -258,13 +279,13 @@ export class App {
 
   #choosePaint(): void {
     const { colour } = this.state;
-    const column = this.data.columns.find((c) => `=${c.name}` === colour);
+    const column = this.data.columns.find((c) => `=${c.name}` === colour) ?? this.marks.columns().slice(0, 2).find((c) => c.name === colour);
     this.values = undefined;
     if (colour === "move") {
       // Colours want numbers from 0 to 1; half stands for no change.
       this.values = Float32Array.from(this.moves, (m) => 0.5 + m / 2);
       const most = this.moves.reduce((a, m) => Math.max(a, Math.abs(m)), 0.02) / 2;
-      this.paint = { map: "change", byScore: false, range: [0.5 - most, 0.5 + most], label: "change of place",
+      this.paint = { map: "change", byScore: false, range: [0.5 - most, 0.5 + most], label: "change with the dial",
         ends: [`falls ${Math.round(200 * most)}%`, `rises ${Math.round(200 * most)}%`] };
     } else if (column?.kind === "category") {
       this.values = Float32Array.from(column.values!, (code) => (code ? Math.min(code - 1, OTHER) / 255 : -1));
@@ -272,7 +293,7 @@ export class App {
     } else if (column?.values) {
       this.#paintNumbers(column);
     } else {
-      this.paint = { map: "even", byScore: true, range: [0, 1], label: "centrality", ends: ["peripheral", "central"] };
+      this.paint = { map: "even", byScore: true, range: [0, 1], label: "centrality", ends: ["odd", "typical"] };
     }
   }
 
@@ -282,7 +303,7 @@ export class App {
     const { low, high, least, most } = column.summary!();
     const width = high > low ? high - low : 1;
     this.values = Float32Array.from(values, (v) => (isNaN(v) ? -1 : Math.max(0, Math.min(1, (v - low) / width))));
-    const text = column.kind === "date" ? day : (v: number) => number(Number(v.toPrecision(3)));
+    const text = column.kind === "date" ? day : (v: number) => rounded(v);
     const ends: [string, string] = [(least < low ? "≤ " : "") + text(low), (most > low + width ? "≥ " : "") + text(low + width)];
     this.paint = { map: "even", byScore: false, range: [0, 1], label: column.name, ends, column };
   }

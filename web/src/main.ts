@@ -1,27 +1,28 @@
 // The page, put together. In a page of ours it starts by itself; a notebook asks for `render`.
 
 import { App, type Part } from "./app";
-import { Banner } from "./banner";
-import { Beside } from "./beside";
-import { Cards } from "./cards";
-import { ColumnsPanel } from "./columns";
-import { Controls } from "./controls";
-import { decode } from "./data";
-import { Detail } from "./detail";
-import { Dial } from "./dial";
-import { h } from "./dom";
-import { Drawer } from "./drawer";
-import { Histogram } from "./histogram";
-import { fromFile, fromServer, type Host, type NotebookModel } from "./hosts";
-import { Legend } from "./legend";
-import { MapPart } from "./map";
-import { fromNotebook } from "./notebook";
-import { Outliers } from "./outliers";
-import { Panels } from "./panels";
-import { Queue } from "./queue";
-import { Selection } from "./selection";
-import { WhatIf } from "./whatif";
-import { Answers } from "./why";
+import { Banner } from "./ui/banner";
+import { Bulk } from "./ui/bulk";
+import { Beside } from "./ui/beside";
+import { Cards } from "./ui/cards";
+import { ColumnsPanel } from "./ui/columns";
+import { Controls } from "./ui/controls";
+import { decode } from "./core/data";
+import { Detail } from "./ui/detail";
+import { Dial } from "./ui/dial";
+import { h } from "./ui/dom";
+import { Drawer } from "./ui/drawer";
+import { Histogram } from "./ui/histogram";
+import { fromFile, fromServer, type Host, type NotebookModel } from "./host/hosts";
+import { Legend } from "./ui/legend";
+import { MapPart } from "./gl/map";
+import { fromNotebook } from "./host/notebook";
+import { Outliers } from "./ui/outliers";
+import { Panels } from "./ui/panels";
+import { Queue } from "./ui/queue";
+import { Selection } from "./ui/selection";
+import { WhatIf } from "./ui/whatif";
+import { Answers } from "./ui/why";
 
 /** Show the page; what comes back takes it down. */
 async function mount(root: HTMLElement, host: Host): Promise<() => void> {
@@ -37,11 +38,37 @@ async function mount(root: HTMLElement, host: Host): Promise<() => void> {
       root.dataset.ready = "yes";
       performance.mark("centrality-ready");
     }));
+    if (data.later && host.better) void improve(app);
     return () => app.end();
   } catch (error) {
     root.replaceChildren(h("div.broken", { role: "alert" }, h("h1", "This page cannot be shown"), h("p", (error as Error).message),
       h("p", "Make it again with centrality explore.")));
     return () => host.end?.();
+  }
+}
+
+const [SOON, PATIENCE] = [500, 4]; // milliseconds between two looks, and how many times longer they become at most
+
+/** Put the better map in place of the first one once the host has made it, and say meanwhile how far it is. */
+async function improve(app: App): Promise<void> {
+  const said = h("div.making", { role: "status" });
+  app.root.querySelector(".stage")!.append(said);
+  for (let pause = SOON; !app.gone.aborted; pause = Math.min(pause * 1.2, PATIENCE * SOON)) {
+    const found = await app.host.better!().catch(() => undefined); // the banner tells of a host that is gone
+    if (found?.trouble) return void said.replaceChildren(found.trouble);
+    if (found?.axes) {
+      const show = () => {
+        said.remove();
+        app.remap(found);
+        app.flash(`The map is now ${found.axes!.names.join(" and ")}`);
+      };
+      const { zoom, selection, pinned } = app.state;
+      if (zoom === 1 && !selection.length && pinned < 0) show();
+      else said.replaceChildren(h("button", { onclick: show }, "Show the better map, UMAP")); // what is being looked at stays
+      return;
+    }
+    said.textContent = `A better map is on its way${found?.share ? `: ${Math.round(100 * found.share)}%` : " …"}`;
+    await new Promise((done) => setTimeout(done, pause));
   }
 }
 
@@ -55,7 +82,7 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(row);
     map.show(row);
   });
-  const detail: Detail = new Detail(app, answers, (row) => map.toPixels(row));
+  const detail: Detail = new Detail(app, answers, map.element, (row) => map.toPixels(row));
   const point = (row: number) => {
     map.show(row, true);
     beside.show(row);
@@ -69,16 +96,15 @@ function build(app: App, live: HTMLElement): void {
   const dial = new Dial(app);
   const drawer = new Drawer(app, point);
   const banner = new Banner(app);
-  const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app),
+  const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app), new Bulk(app),
     new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
-  map.element.append(detail.element);
   app.parts.push(map, beside, dial, detail);
   app.resting.push(() => beside.rest());
   app.panels.push(banner, controls, legend, ...panels, drawer);
   app.root.replaceChildren(banner.element, controls.element,
-    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, ...[dial, ...panels].map((part) => part.element))), live);
+    h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.dock, ...panels.map((part) => part.element))), live);
 }
 
 const page = document.querySelector<HTMLElement>("#centrality-page");

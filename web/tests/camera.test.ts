@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type Camera, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "../src/camera";
+import { type Camera, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "../src/core/camera";
 
 const frame: Frame = { width: 800, height: 400, square: true, reach: 1 };
 const there: Camera = { x: 0.2, y: -0.3, zoom: 4 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { cellOf, contours, density, groups, placeOf, SIDE } from "../src/density";
+import { cellOf, contours, density, groups, placeOf, SIDE } from "../src/core/density";
 
 /** Numbers spread as a bell around a place: quantiles of two independent bells, by Box and Muller from a lattice. */
 function bell(n: number, [x, y]: [number, number], spread: number): [number[], number[]] {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { mixer, type Pair, weigher } from "../src/mixing";
+import { mixer, type Pair, weigher } from "../src/core/mixing";
 
 const SOFT = { local_weight: 3, room: 0.5 };
 const CLEAN = { local_weight: 9, room: null };

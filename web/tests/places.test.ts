@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Places } from "../src/places";
+import { Places } from "../src/core/places";
 import { data } from "./sample";
 
 const all = () => true;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { QueryError, search, turnsWithT } from "../src/query";
-import { Scores } from "../src/scores";
+import { QueryError, search, turnsWithMarks, turnsWithT } from "../src/core/query";
+import { Scores } from "../src/core/scores";
 import { categories, data, dates, numbers, texts } from "./sample";
 
 const people = data(4, {
@@ -47,10 +47,10 @@ test.each([
 ])("numbers are compared: %s", (query, rows) => expect(found(query)).toEqual(rows));
 
 test("a number is found as it was typed, though it is kept with fewer digits", () => {
-  expect(Math.fround(0.1)).not.toBe(0.1);
-  expect(found("age=0.1")).toEqual([1]);
-  expect(found("age<=0.1")).toEqual([1]);
-  expect(found("age:0.1")).toEqual([1]);
+  const single = { ...numbers("age", [30, 0.1, 41, NaN]), values: Float32Array.of(30, 0.1, 41, NaN) };
+  const sample = data(4, { columns: [single] });
+  expect(single.values[1]).not.toBe(0.1);
+  for (const query of ["age=0.1", "age<=0.1", "age:0.1", "0.1"]) expect([...search(query, sample)!]).toEqual([0, 1, 0, 0]);
 });
 
 test("dates are compared as dates", () => {
@@ -97,4 +97,36 @@ test.each([
   ["global:high", "A number was wanted"], ["global<x", "A number was wanted"],
 ])("a term that cannot be is an error: %s", (query, problem) => {
   expect(() => search(query, people)).toThrow(problem);
+});
+
+test("a number is found by all its digits, however many it has", () => {
+  const near = data(3, { columns: [numbers("id", [4000004, 4000005, 4000006])] });
+  expect([...search("4000005", near)!]).toEqual([0, 1, 0]);
+  const ids = ["9007199254740992", "9007199254740993", "9007199254740994"]; // the first two are one double
+  const long = data(3, { columns: [{ ...numbers("id", ids.map(Number)), text: (row) => ids[row], cell: (row) => ids[row] }] });
+  expect([...search("9007199254740993", long)!]).toEqual([0, 1, 0]);
+  expect([...search("id=9007199254740993", long)!]).toEqual([0, 1, 0]);
+  expect([...search("id>9007199254740992", long)!]).toEqual([0, 1, 1]);
+});
+
+test("missing values can be asked for, of every kind of column", () => {
+  expect(found("missing:age")).toEqual([3]);
+  expect(found('missing:"home town"')).toEqual([1]);
+  expect(found("-missing:age -missing:\"home town\"")).toEqual([0, 2]);
+  expect(() => search("missing:weight", people)).toThrow("There is no column “weight”.");
+});
+
+test("times are in UTC, as they are shown", () => {
+  const sample = data(2, { columns: [dates("at", ["2020-01-01T12:30:44Z", "2020-01-01T12:30:45Z"])] });
+  expect([...search('at>="2020-01-01 12:30:45"', sample)!]).toEqual([0, 1]);
+});
+
+test("what was said of rows is asked for like columns, unless a column has the name", () => {
+  const said = [categories("mark", ["outlier", "", "fine", ""]), texts("note", ["ask Ann", "", "", "typo"])];
+  const those = (query: string) => [...search(query, people, undefined, said)!];
+  expect(those("mark:outlier")).toEqual([1, 0, 0, 0]);
+  expect(those("missing:mark")).toEqual([0, 1, 0, 1]);
+  expect(those("note:ann or note:typo")).toEqual([1, 0, 0, 1]);
+  expect(["mark:fine", "-tags:x", "missing:note", "by=ann"].map(turnsWithMarks)).toEqual([true, true, true, true]);
+  expect(["remark:fine", "price>3"].map(turnsWithMarks)).toEqual([false, false]);
 });

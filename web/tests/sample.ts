@@ -1,7 +1,7 @@
 // A small table of rows as the page holds it, with everything about it known.
 
-import type { Column, Data } from "../src/data";
-import { summaryOf } from "../src/summary";
+import type { Column, Data } from "../src/core/data";
+import { summaryOf } from "../src/core/summary";
 
 /** Rows with these parts; where nothing is said, all lie at the middle of the map and have no columns. */
 export function data(n: number, parts: Partial<Data> = {}): Data {
@@ -17,7 +17,7 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     l: new Float64Array(n),
     id: (row) => 100 + row, // not the row itself: they must not be mixed up
     key: () => "",
-    cells: {},
+    about: false,
     columns: [],
     kind: "",
     row: (id) => id - 100,
@@ -29,23 +29,27 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     way: false,
     words: false,
     whole: false,
+    later: false,
     print: "sample",
     end: () => undefined,
     ...parts,
   };
 }
 
+/** A column whose cells are these texts. */
+const written = (text: (row: number) => string) => ({ text, cell: text, brief: text });
+
 export const numbers = (name: string, values: number[]): Column =>
-  ({ name, kind: "number", values: Float32Array.from(values), summary: () => summaryOf(values), text: (row) => String(values[row]) });
+  ({ name, kind: "number", values: Float64Array.from(values), summary: () => summaryOf(values), ...written((row) => (isNaN(values[row]) ? "" : String(values[row]))) });
 
 export const dates = (name: string, days: string[]): Column =>
-  ({ name, kind: "date", values: Float64Array.from(days, (day) => Date.parse(day)), text: (row) => days[row] });
+  ({ name, kind: "date", values: Float64Array.from(days, (day) => Date.parse(day)), ...written((row) => days[row]) });
 
-export const texts = (name: string, values: string[]): Column => ({ name, kind: "text", text: (row) => values[row] });
+export const texts = (name: string, values: string[]): Column => ({ name, kind: "text", ...written((row) => values[row]) });
 
 /** Codes count from 1; "" is a gap. */
 export function categories(name: string, values: string[]): Column {
   const levels = [...new Set(values)].filter(Boolean);
   const codes = Uint8Array.from(values, (value) => levels.indexOf(value) + 1);
-  return { name, kind: "category", values: codes, levels, text: (row) => values[row] };
+  return { name, kind: "category", values: codes, levels, ...written((row) => values[row]) };
 }

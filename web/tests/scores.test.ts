@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { moves, Scores, stepOf, STEPS } from "../src/scores";
+import { moves, Scores, stepOf, STEPS } from "../src/core/scores";
 import { data } from "./sample";
 
 const units = (scores: number[]) => Float64Array.from(scores); // of a linear mixture: nothing is squeezed

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { differences } from "../src/differences";
-import { narrow, withRange } from "../src/ranges";
-import { argsort, argsortTexts } from "../src/sorting";
-import { summaryOf } from "../src/summary";
-import { csv, number, percent, plural, score } from "../src/words";
+import { differences } from "../src/core/differences";
+import { narrow, withRange } from "../src/core/ranges";
+import { argsort, argsortTexts } from "../src/core/sorting";
+import { summaryOf } from "../src/core/summary";
+import { brief, csv, moments, percent, plain, plural, rounded, score } from "../src/core/words";
 import { categories, data, numbers, texts } from "./sample";
 
 test.each([
@@ -63,6 +63,22 @@ test("numbers and counts in few characters", () => {
   expect([plural(1, "row"), plural(2, "row"), plural(0, "row"), plural(1234, "row")]).toEqual(["1 row", "2 rows", "0 rows", "1,234 rows"]);
   expect([score(0.5), score(0.01), score(1e-5), score(0)]).toEqual(["0.500", "0.0100", "1.0e-5", "0.000"]);
   expect([percent(0.5), percent(0.0123)]).toEqual(["50%", "1.2%"]);
-  expect([number(1234567), number(0.123456), number(1e-7)]).toEqual(["1,234,567", "0.1235", "1.00e-7"]);
+  expect([rounded(1913), rounded(1234561.88, 6), rounded(0.123456)]).toEqual(["1913", "1234560", "0.1235"]);
   expect(csv([["a", 'b "c"'], [1, "x,y"]])).toBe('a,"b ""c"""\n1,"x,y"\n');
+});
+
+test("cells are what the file holds: every digit, no grouping, and times to what the column has", () => {
+  expect([1234561.88, 1913, 1e15 + 1, 0.1].map((v) => plain(v, false))).toEqual(["1234561.88", "1913", "1000000000000001", "0.1"]);
+  expect([plain(Math.fround(0.1)), plain(4000005)]).toEqual(["0.1", "4000005"]);
+  const at = (text: string) => Date.parse(text);
+  const write = (...texts: string[]) => texts.map((text) => moments(texts.map(at))(at(text)));
+  expect(write("2020-01-01Z", "2020-01-02Z")).toEqual(["2020-01-01", "2020-01-02"]);
+  expect(write("2020-01-01Z", "2020-01-02T12:30:45Z")).toEqual(["2020-01-01 00:00:00", "2020-01-02 12:30:45"]);
+  expect(write("2020-01-02T12:30:45.120Z")).toEqual(["2020-01-02 12:30:45.120"]);
+});
+
+test("on cards long fractions lose digits, which three dots tell; whole numbers never do", () => {
+  expect(brief("0.30000000000000004", 0.30000000000000004)).toBe("0.3…");
+  expect(brief("1234561.88", 1234561.88)).toBe("1234561.88");
+  expect(brief("1000000000000001", 1e15 + 1)).toBe("1000000000000001");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { beginning, readBack, type State, tooMany, written } from "../src/state";
+import { beginning, readBack, type State, tooMany, written } from "../src/core/state";
 
 const first = beginning(0.5);
 const there = (change: Partial<State>, n = 1000): State => readBack(written({ ...first, ...change }, first), first, n);

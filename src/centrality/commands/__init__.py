@@ -7,6 +7,7 @@ from types import ModuleType
 
 from centrality.commands import (
     completion,
+    copies,
     datasets,
     demo,
     depth,
@@ -17,6 +18,7 @@ from centrality.commands import (
     export,
     fit,
     inspect,
+    pick,
     plot,
     rank,
     reproduce,
@@ -31,6 +33,8 @@ ALL: dict[str, ModuleType] = {
     "rank": rank,
     "detect": detect,
     "explain": explain,
+    "pick": pick,
+    "copies": copies,
     "drift": drift,
     "depth": depth,
     "plot": plot,

@@ -35,6 +35,11 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
         nargs=None if needed else "?",
         help=f"{DATA}; or - for stdin (CSV, JSON lines or an Arrow stream)",
     )
+    _how_to_read(command)
+
+
+def _how_to_read(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options that say how this machine reads what a model wants."""
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
@@ -53,11 +58,36 @@ def unreadable_share(command: argparse.ArgumentParser) -> None:
     )
 
 
+def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: bool = True) -> None:
+    """Add MODEL, which may be left out, and DATA; without a model, one is fitted on the data, by these options."""
+    command.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="left out: one is fitted on DATA")
+    command.add_argument("data", metavar="DATA", help=f"{DATA}; with a MODEL also - for stdin")
+    command.set_defaults(model_may_be_left_out=True)
+    _how_to_read(command)
+    fit = command.add_argument_group("without a MODEL")
+    fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
+    fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
+    fit.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
+    if columns:
+        fit.add_argument("--columns", dest="learned", metavar="a,b", help="the columns to learn from (default: all)")
+    fit.add_argument(
+        "--random-state", type=seed, default=0, metavar="SEED", help="a seed makes results repeatable (default: 0)"
+    )
+
+
 def load_model(arguments: argparse.Namespace) -> "CentralityModel":
-    """Load the model that the arguments name, and tell it where this machine keeps what it needs."""
+    """Load the model that the arguments name, and tell it where this machine keeps what it needs.
+
+    Where none was named, it is fitted on the data.
+    """
+    if arguments.model is None:
+        from centrality.commands._alone import model_of_data
+
+        return model_of_data(arguments)
     from centrality.chain import load
     from centrality.model.reader import reader_of
 
+    _require_no_fit(arguments)
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
     where["unreadable"] = arguments.unreadable
@@ -65,16 +95,24 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     return model
 
 
+def _require_no_fit(arguments: argparse.Namespace) -> None:
+    """Raise if a model was named and yet something is asked of a fit."""
+    for option in ("save", "represent", "window", "learned"):
+        if getattr(arguments, option, None) is not None:
+            name = "columns" if option == "learned" else option
+            raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
+
+
 def show_scores(result: ScoresResult) -> str:
     """Say how many rows were scored, and where the scores are."""
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 
 
-def require_output(output: Path, *inputs: str | Path) -> None:
+def require_output(output: Path, *inputs: str | Path | None) -> None:
     """Raise if the output cannot be written, or would destroy one of the inputs: before the work, not after it."""
     from centrality._atomic import require_writable
 
-    for read in map(Path, map(str, inputs)):
+    for read in (Path(given) for given in inputs if given is not None):
         if output.exists() and read.exists() and (output.samefile(read) or read.resolve() in output.resolve().parents):
             raise InputError(f"{output} would be overwritten, but it is read: name another file than {read} with -o.")
     require_writable(output)

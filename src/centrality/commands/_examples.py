@@ -2,19 +2,30 @@
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "fit": (
-        "centrality fit houses.csv -o houses.safetensors --represent table",
+        "centrality fit houses.csv -o houses.safetensors",
         "centrality fit sensor.csv -o sensor.safetensors --represent series:value --window 60",
     ),
     "score": (
         "centrality score houses.safetensors houses.csv -o scores.csv --t 0,0.5,1 --explain",
         "centrality score houses.safetensors rows/ -o scores/ --resume --workers 4",
     ),
-    "rank": ("centrality rank houses.safetensors houses.csv --top 10",),
+    "rank": ("centrality rank houses.csv --top 10", "centrality rank houses.safetensors new.csv --by district"),
     "detect": (
         "centrality detect houses.safetensors new.csv --fdr 0.05",
         "centrality detect houses.safetensors new.csv --false-positives 10 -o outliers.csv",
     ),
-    "explain": ("centrality explain houses.safetensors houses.csv --rows 3,7",),
+    "explain": (
+        "centrality explain houses.csv",
+        "centrality explain houses.safetensors houses.csv --rows 3,7",
+    ),
+    "pick": (
+        "centrality pick houses.csv --diverse 100 -o picked.csv",
+        "centrality pick houses.safetensors houses.csv --typical 10 --by district",
+    ),
+    "copies": (
+        "centrality copies houses.csv",
+        "centrality copies photos/ -o copies.csv",
+    ),
     "drift": (
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",
@@ -22,7 +33,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "depth": ("centrality depth halfspace wine -o depths.csv --columns alcohol,hue", "centrality depth --list"),
     "plot": ("centrality plot map houses.safetensors houses.csv -o map.png",),
     "explore": (
-        "centrality explore houses.safetensors houses.csv",
+        "centrality explore houses.csv",
         "centrality explore houses.safetensors houses.csv --export page.html",
     ),
     "inspect": ("centrality inspect houses.safetensors",),

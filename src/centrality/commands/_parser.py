@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
 from centrality import __version__
@@ -14,8 +15,8 @@ DESCRIPTION = "How typical is each row of your data, from global (t=0) to local 
 FIRST_STEPS = """\
 first steps:
   centrality datasets houses -o houses.csv
-  centrality fit houses.csv -o houses.safetensors --represent table
-  centrality rank houses.safetensors houses.csv --top 5
+  centrality rank houses.csv --top 5
+  centrality explore houses.csv
 """
 SHARED = {
     "--json": "print the result as JSON",
@@ -32,6 +33,9 @@ class Parser(argparse.ArgumentParser):
         """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""
         found, unknown = self.parse_known_args(args, namespace)
         command: argparse.ArgumentParser = found.__dict__.pop("parser", self)  # workers get the rest, pickled
+        if found.__dict__.pop("model_may_be_left_out", False) and len(unknown) == 1 and unknown[0][:1] != "-":
+            # Options stood between both: argparse took the first for the data, since the model may be left out.
+            found.model, found.data, unknown = Path(found.data), unknown[0], []
         if unknown:
             guess = nearest(unknown[0].partition("=")[0], command._option_string_actions)  # noqa: SLF001
             command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else _superfluous(unknown))

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import load_model, model_and_data, one_number, require_output
+from centrality.commands._arguments import data_with_or_without_model, load_model, one_number, require_output
 from centrality.commands._display import aligned, paint, shows_progress
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from centrality.model.interface import CentralityModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 SHOWN = 20  # outliers printed; all of them go to -o
@@ -33,7 +35,7 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    model_and_data(command)
+    data_with_or_without_model(command)
     rule = command.add_mutually_exclusive_group()
     rule.add_argument("--fdr", type=float, metavar="SHARE", help="on average, at most this share of the rows called "
                       "outliers are false alarms (default: 0.05)")  # fmt: skip
@@ -84,10 +86,28 @@ def run(arguments: argparse.Namespace) -> Result:
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
+    _add_reasons(result["found"][:SHOWN], arguments.data, model, t)
     if arguments.output is not None:
         _write(arguments, odd, shown, name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
+
+
+def _add_reasons(found: list[dict[str, Any]], data: str, model: "CentralityModel", t: float) -> None:
+    """Add to these outliers what lowers their centrality, where the model can say and the rows can be read again."""
+    from centrality import tables
+    from centrality.model.reader import reader_of
+    from centrality.scoring.adapter import Adapter
+
+    reader = reader_of(model)
+    if data == "-" or not found or reader.reading().one_series or reader.features() is None:
+        return
+    table = tables.read(data).take([outlier["row"] for outlier in found])
+    adapter = Adapter(model, table.column_names)
+    vectors = adapter.vectors(table)
+    reasons = adapter.reasons(table, vectors, adapter.units(vectors, table.num_rows), [t])[0]
+    for outlier, why in zip(found, reasons.as_plain(), strict=True):
+        outlier["reasons"] = why
 
 
 def _rule(arguments: argparse.Namespace) -> dict[str, float]:
@@ -117,16 +137,19 @@ def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDAr
 
 
 def show(result: Result) -> str:
+    from centrality.scores.reasons import Reason
+
     few = result["found"][:SHOWN]
     heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
     below = f"; centrality below {share(result['threshold'])}" if few else ""
     lines = [paint(heading, "heading") + f" ({result['rule']}{below})"]
     if few:
         body = [
-            [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else ""]
+            [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
+             "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))]
             for found in few
-        ]
-        lines += aligned(["row", "centrality", "p-value"], body)
+        ]  # fmt: skip
+        lines += aligned(["row", "centrality", "p-value", "why"], body, left=(3,))
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(

@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, load_model, model_and_data, one_number
+from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
@@ -24,7 +24,7 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    model_and_data(command)
+    data_with_or_without_model(command)
     command.add_argument(
         "--rows",
         type=row_names,
@@ -65,8 +65,7 @@ def run(arguments: argparse.Namespace) -> Result:
     if arguments.rows is not None:
         for note in adapter.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)
-    at_points = model.fitted_.centrality(model.fitted_.typical, t)
-    points = at_points[model.fitted_.nearest_typical(vectors)].tolist()
+    points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
     changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,

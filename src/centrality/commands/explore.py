@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import column_names, load_model, model_and_data, port, require_output, seed
+from centrality.commands._arguments import column_names, data_with_or_without_model, load_model, port, require_output
 from centrality.commands._display import shows_progress, working
 from centrality.commands._terminal import harmless
 
@@ -28,13 +28,16 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    model_and_data(command)
+    data_with_or_without_model(command, columns=False)
     command.add_argument("--port", type=port, default=8000, help="0 takes any that is free (default: 8000)")
     command.add_argument("--host", default="127.0.0.1", help="who may reach the page (default: this machine only)")
     command.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
     command.add_argument("--export", type=Path, metavar="page.html", help="write the page to one file instead")
     command.add_argument(
-        "--marks", type=Path, metavar="FILE.csv", help="where to keep what you mark (default: beside the model)"
+        "--marks",
+        type=Path,
+        metavar="FILE.csv",
+        help="where to keep what you mark (default: beside the model or data)",
     )
     command.add_argument(
         "--key", metavar="COLUMN", help="the column that tells rows apart, for marks (default: all cells together)"
@@ -46,9 +49,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--items", metavar="COLUMN", help="the column that says what a row is: text or image paths")
     command.add_argument("--columns", metavar="a,b", help="the columns to show (default: the first 40)")
     command.add_argument("--title", default="", help="the title of the page (default: the name of the data)")
-    command.add_argument(
-        "--random-state", type=seed, default=0, metavar="SEED", help="a seed makes the map repeatable (default: 0)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -63,8 +63,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.explorer.marks import MarksFile
     from centrality.explorer.view import view_of
 
-    if arguments.export is None:
-        MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
+    MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
         view = view_of(
@@ -79,10 +78,13 @@ def run(arguments: argparse.Namespace) -> Result:
             key=arguments.key,
             against=_other_model(arguments),
             against_name="" if arguments.against is None else arguments.against.stem,
+            soon=arguments.export is None,
+            kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
     result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
     if arguments.export is not None:
-        return {**result, "page": str(arguments.export), "bytes": page.export(view, arguments.export)}
+        size = page.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
+        return {**result, "page": str(arguments.export), "bytes": size}
     return {**result, "url": _serve(arguments, view)}
 
 
@@ -94,9 +96,16 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
 
 
 def _marks_file(arguments: argparse.Namespace) -> Path:
-    """Return where marks are kept: where the user says, or beside the model."""
-    beside = arguments.model.with_name(f"{arguments.model.stem}.{Path(arguments.data).stem or 'rows'}.marks.csv")
-    return Path(arguments.marks or beside)
+    """Return where marks are kept: where the user says, or beside the model; without one, beside the data."""
+    return Path(arguments.marks or _beside(arguments, "marks.csv"))
+
+
+def _beside(arguments: argparse.Namespace, ending: str) -> Path:
+    """Return a name beside the model that also tells the data; without a model, beside the data."""
+    model: Path | None = arguments.model
+    if model is None:
+        return Path(arguments.data).with_suffix(f".{ending}")
+    return model.with_name(f"{model.stem}.{Path(arguments.data).stem or 'rows'}.{ending}")
 
 
 def _serve(arguments: argparse.Namespace, view: "View") -> str:

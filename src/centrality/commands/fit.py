@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
 TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
+NUMBERS = "numbers"  # what --represent says for rows as they are
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
@@ -55,8 +56,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--represent",
         metavar="WHAT",
-        help="table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), "
-        "series:COL (with --window); default: columns of numbers as they are",
+        help="numbers, table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), series:COL (with "
+        "--window); default: numbers if every cell is one, else table",
     )
     command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
     command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
@@ -87,37 +88,43 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from centrality import tables
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)
     if arguments.second_pass:
         _require_second_pass(arguments)
-    representation = _representation(arguments)  # a wrong name is said before the data is read
-    rows, total = _rows(arguments)
-    if representation is None:
-        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
-    elif arguments.represent == "images" and "path" not in rows.column_names:
-        raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
-
-    model = _new_model(arguments, representation)
-    model.fit(rows)
+    model, rows, total = learn(arguments)
     if arguments.second_pass:
         model = _second_pass(model, arguments.data, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows
-    if representation is not None:
-        about = reader_of(model).about()
+    if about := reader_of(model).about():
         result["representation"], result["doubts"] = about["reads"], about["doubts"]
     return result
 
 
-def _new_model(arguments: argparse.Namespace, representation: "Representation | None") -> "CentralityModel":
-    """Return the model that the arguments describe, to be fitted."""
+def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", int]:
+    """Return the model that the arguments describe, fitted, the rows it learned from, and how many rows there are."""
+    from centrality import tables
+
+    representation = _representation(arguments)  # a wrong name is said before the data is read
+    rows, total = _rows(arguments)
+    if arguments.represent == NUMBERS:
+        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
+    elif arguments.represent == "images" and "path" not in rows.column_names:
+        raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
+    return _new_model(arguments, representation, rows).fit(rows), rows, total
+
+
+def _new_model(
+    arguments: argparse.Namespace, representation: "Representation | None", rows: "pa.Table"
+) -> "CentralityModel":
+    """Return the model that the arguments describe, to be fitted; it suits the rows, if no way to read is named."""
     from centrality.chain import Chain
     from centrality.fuse import FUSE
+    from centrality.selecting.suited import suited_model
 
     fuse = FUSE(
         t=arguments.t,
@@ -133,6 +140,8 @@ def _new_model(arguments: argparse.Namespace, representation: "Representation | 
         random_state=arguments.random_state,
         progress=shows_progress(arguments),
     )
+    if arguments.represent is None:
+        return suited_model(rows, fuse)
     return fuse if representation is None else Chain(representation, fuse)
 
 
@@ -141,9 +150,11 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
     from centrality import tables
     from centrality.scoring import sampling
 
-    columns = None if arguments.columns is None else column_names(arguments.columns)
     with tables.open_rows(arguments.data) as source:
+        columns = _columns(arguments, source.schema.names)
         size = arguments.sample or sampling.enough(len(columns or source.schema.names))
+        if source.kind == "images" and arguments.represent is None:
+            raise tables.TableError(f"{source.name} is a folder of images: say --represent images to read them.")
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else SAMPLE_BEYOND * size):
             import numpy as np
@@ -152,6 +163,14 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
             return sampling.sample(source, size, rng, columns), total
         table = source.table()
     return tables.select(table, columns) if columns else table, table.num_rows
+
+
+def _columns(arguments: argparse.Namespace, names: list[str]) -> list[str] | None:
+    """Return the columns to learn from: those asked for, or all but the one to leave out; None for all there are."""
+    if arguments.columns is not None:
+        return column_names(arguments.columns)
+    left_out = getattr(arguments, "leave_out", None)
+    return None if left_out is None else [name for name in names if name != left_out]
 
 
 def _require_second_pass(arguments: argparse.Namespace) -> None:
@@ -172,8 +191,8 @@ def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> "Cen
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
-    """Return the transformer that --represent names, or None for numbers as they are."""
-    if arguments.represent is None:
+    """Return the transformer that --represent names, or None where it names none."""
+    if arguments.represent in (None, NUMBERS):
         return None
     from centrality import representations
 
@@ -181,7 +200,7 @@ def _representation(arguments: argparse.Namespace) -> "Representation | None":
     by_kind = {known.kind: known for known in representations.all_representations()}
     spelled = f"{kind}:COLUMN" if column else kind
     if kind not in by_kind or spelled not in by_kind[kind].spellings:
-        spellings = ", ".join(spelling for known in by_kind.values() for spelling in known.spellings)
+        spellings = ", ".join([NUMBERS, *(spelling for known in by_kind.values() for spelling in known.spellings)])
         raise InputError(f"--represent must be one of {spellings}, got {arguments.represent!r}.")
     options = {"model": arguments.encoder, "progress": shows_progress(arguments)}
     options |= {name: getattr(arguments, name) for name in REPRESENTATION_OPTIONS}

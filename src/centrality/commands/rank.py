@@ -3,14 +3,23 @@
 import argparse
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from centrality.commands._arguments import count, load_model, model_and_data, one_number
+from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
     from centrality.scoring.ranking import RankedRow
 
-HELP = "show the most central and most peripheral rows"
+HELP = "show the most central and most peripheral rows, and why; it needs no model"
+
+
+class Group(TypedDict):
+    """Holds both ends of the ranking of those rows that have this value in the column asked for."""
+
+    group: str
+    rows: int
+    central: "list[RankedRow]"
+    peripheral: "list[RankedRow]"
 
 
 class Result(TypedDict):
@@ -21,12 +30,14 @@ class Result(TypedDict):
     shows: list[str] | None
     central: "list[RankedRow]"
     peripheral: "list[RankedRow]"
+    groups: "NotRequired[list[Group]]"
     unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    model_and_data(command)
+    data_with_or_without_model(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
+    command.add_argument("--by", metavar="COLUMN", help="both ends of each group, by the values of this column")
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
 
 
@@ -35,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
     model = load_model(arguments)
     t = model.t if arguments.t is None else arguments.t
-    ranked = ranking.rank(model, arguments.data, t, arguments.top, progress=shows_progress(arguments))
+    ranked = ranking.rank(model, arguments.data, t, arguments.top, by=arguments.by, progress=shows_progress(arguments))
     result: Result = {
         "rows": ranked.rows,
         "t": t,
@@ -43,6 +54,11 @@ def run(arguments: argparse.Namespace) -> Result:
         "central": ranked.best.rows(),
         "peripheral": ranked.worst.rows(),
     }
+    if arguments.by is not None:
+        result["groups"] = [
+            {"group": name, "rows": group.rows, "central": group.best.rows(), "peripheral": group.worst.rows()}
+            for name, group in ranked.groups.items()
+        ]
     if ranked.unreadable:
         result["unreadable"] = ranked.unreadable.cells
     return result
@@ -57,11 +73,19 @@ def _columns_to_print(model: "CentralityModel") -> list[str] | None:
 
 
 def show(result: Result) -> str:
+    lines = _ends(result, f"{result['rows']:,} rows", result) if "groups" not in result else []
+    for group in result.get("groups", []):
+        lines += _ends(group, f"{group['rows']:,} rows of {group['group']}", result)
+    return "\n".join(lines[:-1])
+
+
+def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
+    """Return the lines of both ends: of all rows, or of one group of them."""
     from centrality.scoring import ranking
 
     lines = []
-    for heading, rows in (("The most central", result["central"]), ("The most peripheral", result["peripheral"])):
-        lines.append(paint(f"{heading} of {result['rows']:,} rows at t = {result['t']:g}", "heading"))
+    for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
+        lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
-        lines += [ranking.line_of(row, result["shows"], why=rows is result["peripheral"]) for row in rows] + [""]
-    return "\n".join(lines[:-1])
+        lines += [ranking.line_of(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+    return lines

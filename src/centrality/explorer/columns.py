@@ -51,11 +51,12 @@ def column_of(name: str, values: ArrowArray) -> Column:
 
 
 def _numbers(values: pa.Array) -> Values:
-    """Return the numbers as float32 where that keeps integers exact, else as float64."""
+    """Return the numbers as they are: float32 has room for short whole numbers, and for what came as float32."""
     plain = _with_gaps(values)
-    fits = np.nanmax(np.abs(plain), initial=0.0) <= EXACT_IN_FLOAT32 or not pa.types.is_integer(values.type)
-    with np.errstate(over="ignore"):
-        return plain.astype(np.float32) if fits else plain
+    known = plain[~np.isnan(plain)]
+    whole = bool((np.abs(known) <= EXACT_IN_FLOAT32).all()) and bool((known == np.floor(known)).all())
+    single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
+    return plain.astype(np.float32) if whole or single else plain
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:

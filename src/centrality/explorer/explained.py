@@ -49,4 +49,4 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     parts = over_vectors(vectors, fitted.contributions)  # (k, 2, p)
     by_feature = np.stack([reader_of(model).by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = over_vectors(vectors, fitted.units)
-    return Explained(by_feature, units, fitted.typical_units()[fitted.nearest_typical(vectors)])
+    return Explained(by_feature, units, over_vectors(vectors, fitted.origins))

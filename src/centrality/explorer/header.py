@@ -1,6 +1,6 @@
 """Say what the header of a payload holds, field by field: `payload` writes it, the page reads it.
 
-`web/src/header.ts` says the same to TypeScript and is written from these classes by `web/header.py` (`make web`).
+`web/src/core/header.ts` says the same to TypeScript; `web/header.py` writes it from these classes (`make web`).
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -179,10 +179,12 @@ class Header(TypedDict):
     cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
     keys: NotRequired[Texts]  # of all rows, by which marks are kept; else rows are known by their number
     whole: NotRequired[bool]  # the host has pictures and texts in full
+    later: NotRequired[bool]  # the host makes a better map
     against: NotRequired[Against]  # another model of the same rows
 
 
-# What a feature contributes to both units of a row, against those of a typical point; at t: see `web/src/mixing.ts`.
+# What a feature contributes to both units of a row, against those of a typical point;
+# at t: see `web/src/core/mixing.ts`.
 Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
 
 
@@ -231,7 +233,10 @@ class Mark(TypedDict):
     key: str  # "" where rows are known by their number alone
     row: int
     mark: Literal["", "outlier", "fine", "later"]
+    tags: str  # names of the reader's own, with semicolons between them
     note: str
+    by: str  # who said the last of it, if that was told
+    at: str  # and when, as UTC
     version: int  # the larger, the newer
 
 
@@ -241,7 +246,9 @@ class Change(TypedDict):
     key: str
     row: int
     mark: NotRequired[Literal["", "outlier", "fine", "later"]]
+    tags: NotRequired[str]
     note: NotRequired[str]
+    by: NotRequired[str]
     was: NotRequired[str]  # the note as the reader saw it before
 
 
@@ -251,3 +258,12 @@ class KeptMarks(TypedDict):
     marks: list[Mark]
     where: str
     trouble: str
+
+
+class BetterMap(TypedDict):
+    """Says which share of a better map is made; with its axes and, in base64, its points once it is there."""
+
+    share: float
+    trouble: str  # why there will be none
+    axes: NotRequired[Axes]
+    points: NotRequired[str]

@@ -94,7 +94,7 @@ class Live:
             {"text": piece, "global": of_global, "local": of_local}
             for piece, (of_global, of_local) in zip(pieces, (units[0] - units[1:]).tolist(), strict=True)
         ]
-        of_global, of_local = fitted.typical_units()[fitted.nearest_typical(vectors[:1])[0]].tolist()
+        of_global, of_local = fitted.origins(vectors[:1])[0].tolist()
         return {"words": words, "typical": (of_global, of_local)}
 
     def _checked(self, changes: object) -> Changes:

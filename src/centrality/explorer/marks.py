@@ -1,7 +1,8 @@
-"""Keep what readers say of rows, outlier, fine or later, and their notes, in a CSV file that nobody overwrites.
+"""Keep what readers say of rows, outlier, fine or later, tags and notes, in a CSV file that nobody overwrites.
 
-A line holds the row's key, its number when it was last seen, mark, note, and a version: it counts the changes of the
-file, and each line has that of its last one. A mark that was taken back keeps its line, empty.
+A line holds the row's key, its number when it was last seen, mark, tags, note, who said the last of it and when, and a
+version: it counts the changes of the file, and each line has that of its last one. A mark that was taken back keeps its
+line, empty. An exported page holds marks as well; they are read from it like from a file.
 """
 
 import csv
@@ -12,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -29,7 +31,10 @@ except ImportError:  # Windows has no such locks: there, two explorers should ha
 HAS_LOCKS = fcntl is not None
 
 MARKS = ("outlier", "fine", "later")
-COLUMNS = ("key", "row", "mark", "note", "version")
+SAID = ("mark", "tags", "note", "by", "was")  # parts of a change
+NOTHING = {"key": "", "mark": "", "tags": "", "note": "", "by": "", "at": "", "version": "0"}
+COLUMNS = ("key", "row", "mark", "tags", "note", "by", "at", "version")
+IN_PAGE = re.compile(r'<script type="application/json" id="centrality-marks">(.*?)</script>', re.DOTALL)
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would compute
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -51,19 +56,20 @@ class MarksFile:
 
     def marks(self) -> list[Mark]:
         """Return all marks and notes, of rows that are shown or not; those taken back are left out."""
-        return [mark for mark in map(_as_mark, self._read()) if mark["mark"] or mark["note"]]
+        return _saying(map(_as_mark, self._read()))
 
     def take(self, *changes: Change) -> list[Mark]:
         """Merge these changes and return the marks that came of them, also those that are empty now."""
         with self._lock, nullcontext() if self.path is None else _alone_with(self.path):
             lines = self._read()
             version = max((int(line["version"]) for line in lines), default=0)
+            places = _Places(lines)
             changed = []
             for change in changes:
-                line = _line_of(change, lines)
+                line = places.line_of(change)
                 if _merge(change, line):
                     version += 1
-                    line["version"] = str(version)
+                    line |= {"version": str(version), "by": change.get("by", ""), "at": _now()}
                 changed.append(_as_mark(line))
             if self.path is None:
                 self._lines = lines
@@ -75,16 +81,30 @@ class MarksFile:
         return self._lines if self.path is None else _lines(self.path)
 
 
-def _line_of(change: Change, lines: list[Line]) -> Line:
-    """Return the line that a change is about: that of its key, or one of its row that has no key; else a new one."""
-    key, row = change["key"], str(change["row"])
-    found = next((line for line in lines if line["key"] == key), None) if key else None
-    found = found or next((line for line in lines if not line["key"] and line["row"] == row), None)
-    if found is None:
-        found = {"key": key, "row": row, "mark": "", "note": "", "version": "0"}
-        lines.append(found)
-    found["key"], found["row"] = key, row
-    return found
+class _Places:
+    """Finds the line that a change is about: that of its key, or one of its row that has no key; else a new one."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self._lines = lines
+        self._by_key = {line["key"]: line for line in reversed(lines) if line["key"]}
+        self._by_row = {line["row"]: line for line in reversed(lines) if not line["key"]}
+
+    def line_of(self, change: Change) -> Line:
+        key, row = change["key"], str(change["row"])
+        found = self._by_key.get(key) if key else None
+        found = found or self._by_row.get(row)
+        if found is None:
+            found = {**NOTHING, "row": row}
+            self._lines.append(found)
+        if key:
+            self._by_row.pop(found["row"], None)
+        found["key"], found["row"] = key, row
+        (self._by_key if key else self._by_row)[key or row] = found
+        return found
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _merge(change: Change, line: Line) -> bool:
@@ -94,6 +114,7 @@ def _merge(change: Change, line: Line) -> bool:
     """
     before = dict(line)
     line["mark"] = change.get("mark", line["mark"])
+    line["tags"] = tidy_tags(change.get("tags", line["tags"]))
     note, held = change.get("note", line["note"]), line["note"]
     if note and held not in (note, change.get("was", held)):
         note = held if note in held else note if held in note else f"{held} | {note}"
@@ -101,11 +122,20 @@ def _merge(change: Change, line: Line) -> bool:
     return line != before
 
 
+def tidy_tags(text: str) -> str:
+    """Return tags once each, in the order of their names, with semicolons between them.
+
+    >>> tidy_tags("typo;  unit ; typo")
+    'typo; unit'
+    """
+    return "; ".join(sorted({name for part in text.split(";") if (name := " ".join(part.split()))}))
+
+
 def checked(given: Any) -> Change:
     """Return a change as it came from a page; raise if it is none."""
     one = given if isinstance(given, dict) else {}
     key, row = one.get("key"), one.get("row")
-    texts = all(isinstance(one.get(name, ""), str) for name in ("note", "was"))
+    texts = all(isinstance(one.get(name, ""), str) for name in SAID)
     if (
         not isinstance(key, str)
         or type(row) is not int
@@ -113,21 +143,64 @@ def checked(given: Any) -> Change:
         or one.get("mark", "") not in ("", *MARKS)
         or not texts
     ):
-        raise InputError(f"A mark has a key, a row, one of {', '.join(MARKS)}, and a note; got {str(given)[:100]!r}.")
-    return cast("Change", {name: one[name] for name in ("key", "row", "mark", "note", "was") if name in one})
+        raise InputError(
+            f"A mark has a key, a row, one of {', '.join(MARKS)}, tags and a note; got {str(given)[:100]!r}."
+        )
+    return cast("Change", {name: one[name] for name in ("key", "row", *SAID) if name in one})
 
 
-def decoded(body: bytes) -> Change:
-    """Return the change in the body of a request."""
+def decoded(body: bytes) -> list[Change]:
+    """Return the changes in the body of a request: a list of them."""
     try:
-        return checked(json.loads(body))
+        given = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"This is no mark: {error}") from None
+        raise InputError(f"These are no marks: {error}") from None
+    if not isinstance(given, list):
+        raise InputError(f"A list of marks was wanted, got {str(given)[:100]!r}.")
+    return [checked(one) for one in given]
 
 
 def read(path: str | os.PathLike[str]) -> list[Mark]:
-    """Read marks from a CSV file, as the page saves it, as the server keeps it, or of row and mark alone."""
-    return [mark for mark in map(_as_mark, _lines(Path(path))) if mark["mark"] or mark["note"]]
+    """Read marks from a CSV file, as the page saves it, as the server keeps it, or of row and mark alone.
+
+    A page that was saved with marks in it is read, too.
+    """
+    return from_bytes(Path(path).read_bytes(), str(path)) if Path(path).exists() else []
+
+
+def from_bytes(data: bytes, name: str) -> list[Mark]:
+    """Return the marks in the bytes of a CSV file, or of a page that holds some; `name` is for the message."""
+    text = _text(data)
+    if text[:500].lstrip().lower().startswith("<!doctype html"):
+        return _saying(_in_page(text, name))
+    return _saying(map(_as_mark, _lines_of(text, name)))
+
+
+def as_changes(marks: Sequence[Mark]) -> list[Change]:
+    """Return what marks say, to be added to what others have said: nothing is taken back, and both notes stay."""
+    said = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
+    places = ({"key": mark["key"], "row": mark["row"], "was": ""} for mark in marks)
+    return [cast("Change", {**place, **says}) for place, says in zip(places, said, strict=True)]
+
+
+def in_page(marks: Sequence[Mark]) -> str:
+    """Return marks as they stand in a page."""
+    held = json.dumps(list(marks)).replace("<", "\\u003c")
+    return f'<script type="application/json" id="centrality-marks">{held}</script>\n'
+
+
+def _in_page(text: str, name: str) -> list[Mark]:
+    found = IN_PAGE.search(text)
+    try:
+        given = json.loads(found.group(1)) if found else []
+        return [_as_mark(_checked_line({**one, "row": str(one["row"]), "version": "0"}, name)) for one in given]
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{name} holds no marks that can be read: {error}") from None
+
+
+def _saying(marks: Iterable[Mark]) -> list[Mark]:
+    """Return the marks that say something."""
+    return [mark for mark in marks if mark["mark"] or mark["note"] or mark["tags"]]
 
 
 def rows_marked(
@@ -138,9 +211,10 @@ def rows_marked(
     keys : those of the rows of your data, from `row_keys`. Rows are found by them wherever they stand now; without
         keys, where they stood when they were marked.
 
-    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", "note": "", "version": 1}])
+    >>> said = {"tags": "", "note": "", "by": "Ann", "at": "2026-01-31 09:30:00", "version": 1}
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", **said}])
     array([7])
-    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", "note": "", "version": 1}], keys=["a", "b"])
+    >>> rows_marked("fine", [{"key": "b", "row": 7, "mark": "fine", **said}], keys=["a", "b"])
     array([1])
     """
     if mark not in MARKS:
@@ -179,9 +253,10 @@ def _write(lines: list[Line], path: Path) -> None:
 
 def _lines(path: Path) -> list[Line]:
     """Return the lines of a file of marks; none if there is no file, or nothing in it."""
-    if not path.exists():
-        return []
-    text = _text(path.read_bytes())
+    return _lines_of(_text(path.read_bytes()), str(path)) if path.exists() else []
+
+
+def _lines_of(text: str, path: str) -> list[Line]:
     if not text.strip():
         return []
     first = text.splitlines()[0]
@@ -210,7 +285,7 @@ def _checked_line(given: dict[str, str | None], where: str) -> Line:
     """Return a line with every column of ours; raise if it is no mark."""
     if None in given or None in given.values():
         raise InputError(f"{where}: as many fields were wanted as there are columns.")
-    line = {"key": "", "note": "", "version": "0"} | {name: _unquoted(cell or "") for name, cell in given.items()}
+    line = NOTHING | {name: _unquoted(cell or "") for name, cell in given.items()}
     line["mark"] = line["mark"].strip().lower()
     if not (line["row"].isascii() and line["row"].isdecimal()):
         raise InputError(f"{where}: a row was wanted by its number, got {line['row'][:60]!r}.")
@@ -221,14 +296,8 @@ def _checked_line(given: dict[str, str | None], where: str) -> Line:
 
 
 def _as_mark(line: Line) -> Mark:
-    mark = cast("Any", line["mark"])
-    return {
-        "key": line["key"],
-        "row": int(line["row"]),
-        "mark": mark,
-        "note": line["note"],
-        "version": int(line["version"]),
-    }
+    said = {name: line[name] for name in ("key", "mark", "tags", "note", "by", "at")}
+    return cast("Mark", {**said, "row": int(line["row"]), "version": int(line["version"])})
 
 
 def _quoted(cell: str) -> str:

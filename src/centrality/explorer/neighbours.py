@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAREST = 6  # rows told of each row, the nearest typical one first
-MOST_CANDIDATES = 20_000  # rows that are compared with; of more, evenly spaced ones
-ROWS_AT_ONCE = 256  # so that distances fit into memory
+SPARE = 8  # more rows than are told are ranked by their exact distances
+ROWS_AT_ONCE, CANDIDATES_AT_ONCE = 256, 16_384  # so that distances fit into memory
 
 Neighbours: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.intp]]  # (k,) rows -> (k, NEAREST)
 
@@ -37,17 +37,29 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
 
 
 class _Candidates:
-    """Holds the rows that others are compared with: at most so many, evenly spaced."""
+    """Holds the rows that others are compared with."""
 
     def __init__(self, vectors: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
-        self.rows = rows[:: -(-len(rows) // MOST_CANDIDATES)]
-        self.vectors = vectors[self.rows].astype(np.float64)
-        self.squares = (self.vectors**2).sum(1)
+        self.vectors, self.rows = vectors, rows
 
     def nearest(self, here: NDArray[np.float64], rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:  # (k, most)
         """Return the candidates nearest to each row, the row itself left out."""
-        apart = self.squares - 2 * here @ self.vectors.T  # without the row's own square, which changes no order
-        apart[rows[:, None] == self.rows] = np.inf
-        nearest = np.argpartition(apart, most - 1, axis=1)[:, :most]
-        ranked = np.argsort(np.take_along_axis(apart, nearest, axis=1), axis=1, kind="stable")
-        return self.rows[np.take_along_axis(nearest, ranked, axis=1)]
+        found = np.concatenate([self._nearest_of(part, here, rows, most) for part in self._parts()], axis=1)
+        # Anew, as differences: products of large numbers have rounded small distances away.
+        apart = ((self.vectors[found].astype(np.float64) - here[:, None]) ** 2).sum(2)
+        apart[found == rows[:, None]] = np.inf
+        ranked = np.lexsort([found, apart], axis=1)[:, :most]
+        return np.take_along_axis(found, ranked, axis=1)
+
+    def _parts(self) -> list[NDArray[np.intp]]:
+        return [self.rows[start : start + CANDIDATES_AT_ONCE] for start in range(0, len(self.rows), CANDIDATES_AT_ONCE)]
+
+    def _nearest_of(
+        self, part: NDArray[np.intp], here: NDArray[np.float64], rows: NDArray[np.intp], most: int
+    ) -> NDArray[np.intp]:  # (k, most + SPARE or fewer)
+        """Return the nearest of some candidates by products, and a few more than are wanted."""
+        there = self.vectors[part].astype(np.float64)
+        apart = (there**2).sum(1) - 2 * here @ there.T  # without the row's own square, which changes no order
+        apart[rows[:, None] == part] = np.inf
+        count = min(most + SPARE, len(part))
+        return np.asarray(part[np.argpartition(apart, count - 1, axis=1)[:, :count]])

@@ -4,10 +4,13 @@ import base64
 import hashlib
 import html
 import os
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from centrality._atomic import write_atomically
+from centrality.explorer.header import Mark
+from centrality.explorer.marks import in_page
 from centrality.explorer.payload import pack
 from centrality.explorer.view import View
 
@@ -21,7 +24,7 @@ FRAME = """<!doctype html>
 </head>
 <body>
 <div id="centrality-page"><noscript>This page needs JavaScript.</noscript></div>
-{data}{script}
+{data}{marks}{script}
 </body>
 </html>
 """
@@ -41,6 +44,7 @@ def served_page(title: str) -> str:
         title=html.escape(title),
         style='<link rel="stylesheet" href="explorer.css">',
         data="",
+        marks="",
         script='<script type="module" src="explorer.js"></script>',
     )
 
@@ -56,8 +60,8 @@ def style_sheet() -> str:
     return FILL_WINDOW + built_file("explorer.css")
 
 
-def single_file_page(view: View) -> str:
-    """Return the page as one file: its policy lets it run its own script and reach nothing."""
+def single_file_page(view: View, marks: Sequence[Mark] = ()) -> str:
+    """Return the page as one file, with marks in it: its policy lets it run its own script and reach nothing."""
     script, style = built_file("explorer.js"), style_sheet()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
@@ -69,13 +73,14 @@ def single_file_page(view: View) -> str:
         title=html.escape(view.title),
         style=f"<style>{style}</style>",
         data=f'<script type="application/octet-stream" id="centrality-data">{data}</script>\n',
+        marks=in_page(marks),
         script=f'<script type="module">{script}</script>',
     )
 
 
-def export(view: View, path: str | os.PathLike[str]) -> int:
-    """Write the page to one file, completely or not at all, and return its size in bytes."""
-    text = single_file_page(view).encode()
+def export(view: View, path: str | os.PathLike[str], marks: Sequence[Mark] = ()) -> int:
+    """Write the page to one file, with marks in it, completely or not at all, and return its size in bytes."""
+    text = single_file_page(view, marks).encode()
     with write_atomically(path) as beside:
         beside.write_bytes(text)
     return len(text)

@@ -1,10 +1,12 @@
-"""Pack a view into bytes, the same for the server, the exported file and the notebook; `web/src/data.ts` reads them.
+"""Pack a view into bytes, the same for server, exported file and notebook; `web/src/core/data.ts` reads them.
 
 The mark, then gzip of: the length of a JSON header (4 bytes, little-endian), the header, and the arrays it points into.
 Positions are fixed-point numbers of 24 bits, stored byte by byte (all high bytes first): gzip can shorten that, and its
-checksum finds damage. Units are float64, so that ranks are Python's; of very many rows, the first bytes of float32.
+checksum finds damage. Units are float64, so that ranks are Python's; of very many rows in a file, the first bytes of
+float32: there the page calls ranks "about".
 """
 
+import base64
 import gzip
 import json
 from collections.abc import Sequence
@@ -17,6 +19,8 @@ from centrality._checks import InputError
 from centrality.explorer.columns import Column
 from centrality.explorer.explained import Explained
 from centrality.explorer.header import (
+    Axes,
+    BetterMap,
     CategoryColumn,
     Element,
     EmbeddedHeat,
@@ -40,7 +44,7 @@ from centrality.explorer.header import (
 )
 from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
-from centrality.explorer.selection import exact_columns
+from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
 from centrality.scores.mixing import ROOM, one_t
 from centrality.scores.mixing import Mixing as HeadsMixing
@@ -56,6 +60,7 @@ MARGIN = 1.25  # of the map around the usual range
 FARTHEST = 20.0  # halves of the map: what lies beyond is shown there
 MOST_PICTURES = 3000  # thumbnails in an exported file
 MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
+MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
 
@@ -81,17 +86,17 @@ class Buffers:
 def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     """Return the bytes of a view, with pictures and reasons in them where the page cannot ask for these later."""
     buffers = Buffers()
-    columns, cells = exact_columns(view) if reasons else (view.columns, ())
-    center, half, reach = _extent(view)
+    cells = exact_cells(view, in_file=reasons)
+    axes, points = _placed(view.points, view.axes, own_scales=view.own_scales)
     header: Header = {
         "title": view.title,
         "n": len(view),
         "t": view.t,
         "mixing": _mixing(view.mixing),
-        "axes": {"names": view.axes, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)},
-        "points": buffers.add(_planes(_fixed_point(view.points, center, half * reach), 3)),
-        "units": _units(view.units, buffers),
-        "columns": [_column(column, buffers) for column in columns],
+        "axes": axes,
+        "points": buffers.add(points),
+        "units": _units(view.units, buffers, small=reasons),
+        "columns": [_column(column, buffers) for column in view.columns],
         "items": _items(view, buffers, pictures=pictures),
         "features": list(view.features),
     }
@@ -116,7 +121,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         header["against"] = {
             "name": view.against.name,
             "mixing": _mixing(view.against.mixing),
-            "units": _units(view.against.units, buffers),
+            "units": _units(view.against.units, buffers, small=reasons),
         }
     if view.keys and (not reasons or len(view) <= MOST_KEYS):
         header["keys"] = _texts(view.keys, buffers)
@@ -125,7 +130,20 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + gzip.compress(body, compresslevel=6, mtime=0)
+    return MARK + gzip.compress(body, compresslevel=6 if reasons else 1, mtime=0)
+
+
+def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:
+    """Return another map of the same rows, to be put in place of the first."""
+    axes, planes = _placed(points, names, own_scales=False)
+    return {"share": 1.0, "trouble": "", "axes": axes, "points": base64.b64encode(planes.tobytes()).decode()}
+
+
+def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
+    """Return what the map shows, and where each row lies on it, in planes of bytes."""
+    center, half, reach = _extent(points, own_scales=own_scales)
+    axes: Axes = {"names": names, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)}
+    return axes, _planes(_fixed_point(points, center, half * reach), 3)
 
 
 def _tell_what_can_be_asked(view: View, header: Header) -> None:
@@ -134,6 +152,7 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
         header["what_if"] = list(view.live.columns)
         header["way"] = view.live.has_way
         header["words"] = view.live.has_words
+    header["later"] = view.later is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
 
 
@@ -145,20 +164,22 @@ def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def _extent(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _extent(
+    points: NDArray[np.float64], *, own_scales: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
 
     Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
     then the map is as wide as the range from the 1st to the 99th percentile, and a bit.
     """
-    low, high = view.points.min(0), view.points.max(0)
-    usual_low, usual_high = np.quantile(view.points, USUAL, axis=0)
+    low, high = points.min(0), points.max(0)
+    usual_low, usual_high = np.quantile(points, USUAL, axis=0)
     half, usual = (high - low) / 2, (usual_high - usual_low) / 2
-    if not view.own_scales:
+    if not own_scales:
         half, usual = np.full(2, half.max()), np.full(2, usual.max())
     middle = (usual_low + usual_high) / 2
     farthest = np.maximum(high - middle, middle - low)
-    farthest = farthest if view.own_scales else np.full(2, farthest.max())
+    farthest = farthest if own_scales else np.full(2, farthest.max())
     squeezed = (usual > 0) & (farthest > SQUEEZED * usual)
     center = np.where(squeezed, middle, (low + high) / 2)
     half = np.where(squeezed, MARGIN * usual, np.where(half > 0, half, 1.0))
@@ -175,10 +196,10 @@ def _fixed_point(
     return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
 
 
-def _units(units: NDArray[np.float64], buffers: Buffers) -> StoredArray:  # (n, 2)
-    """Store all global units, then all local ones; of very many rows, the first bytes of float32."""
+def _units(units: NDArray[np.float64], buffers: Buffers, *, small: bool) -> StoredArray:  # (n, 2)
+    """Store all global units, then all local ones; of very many rows in a file, the first bytes of float32."""
     lines = np.ascontiguousarray(units.T.clip(-FARTHEST_UNIT, FARTHEST_UNIT))  # (2, n)
-    if len(units) <= COARSE_BEYOND:
+    if not small or len(units) <= COARSE_BEYOND:
         return buffers.add(lines)
     rounded = (lines.astype(np.float32).view(np.uint32) + np.uint32(128)) >> np.uint32(8)  # in size, whatever the sign
     return buffers.add(_planes(rounded, COARSE_UNIT_BYTES))
@@ -269,7 +290,7 @@ def _reasons(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedRe
 
 def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
     assert view.neighbours is not None
-    rows = noteworthy_rows(view, MOST_EXPLAINED)
+    rows = noteworthy_rows(view, max(FEWEST_NEAR, min(MOST_EXPLAINED, MOST_COMPARED // len(view))))
     near = view.neighbours(rows)
     return {"rows": buffers.add(rows.astype(np.uint32)), "near": buffers.add(near.astype(np.uint32))}
 

@@ -10,7 +10,7 @@ from centrality.explorer.view import View
 
 WIDTH, HEIGHT, MARGIN = 900, 560, 46  # pixels
 MOST_POINTS = 50_000
-# viridis at 17 equal steps, as in web/src/colours.ts
+# viridis at 17 equal steps, as in web/src/core/colours.ts
 STOPS = "44015448186a472d7b4240863b528b33638d2c728e26828e21918c1fa08828ae803fbc735ec96284d44baddc30d8e219fde725"
 
 

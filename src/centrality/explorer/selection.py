@@ -1,7 +1,6 @@
 """Write selected rows as a CSV file, with their scores; their cells leave as they came."""
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from centrality.scores.mixing import one_t
 from centrality.tables.csv import CsvSink
 
 EXACT_IN_FLOAT64 = 2**53  # whole numbers beyond it do not fit
+MOST_TEXT = 20_000_000  # characters of a column of long texts that a page gets whole, to search in
 
 
 def selection_csv(view: View, wanted: Any) -> bytes:
@@ -50,31 +50,46 @@ def _checked(view: View, wanted: Any) -> tuple[NDArray[np.intp], float]:
     return np.array(rows, dtype=np.intp), one_t(wanted.get("t"))
 
 
-def exact_columns(view: View) -> tuple[list[Column], list[Column]]:
-    """Return the view's columns with doubles that are not rounded, and as texts the cells that these do not tell.
+def exact_cells(view: View, *, in_file: bool) -> list[Column]:
+    """Return, as texts, the cells that the columns of a view do not tell.
 
-    A page that cannot ask for cells later has them so: moments, texts that were cut, very long whole numbers.
+    These are very long whole numbers, decimals, moments finer than a millisecond, and texts that were cut, if all of
+    them are not too long. A page in a file writes CSV by itself, and has all moments and texts so.
     """
-    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
-    columns, cells = [], []
+    cells = []
     for column in view.columns:
-        name, whole, texts = column.name, view.items.whole, None
-        if whole is not None and name == view.items.column:
-            texts = tuple(whole(row) for row in range(len(view)))
-        elif name in held.column_names and pa.types.is_float64(held[name].type):
-            column = replace(column, values=held[name].to_numpy())
-        elif name in held.column_names:
-            texts = tuple("" if text is None else text for text in cell_texts(held[name]).to_pylist())
-        columns.append(column)
-        if texts is not None and not _tells(column, texts):
-            cells.append(Column(name, "text", np.empty(0), texts=texts))
-    return columns, cells
+        texts = _cell_texts(view, column, in_file=in_file)
+        if texts is not None and (in_file or sum(map(len, texts)) <= MOST_TEXT):
+            cells.append(Column(column.name, "text", np.empty(0), texts=texts))
+    return cells
 
 
-def _tells(column: Column, texts: tuple[str, ...]) -> bool:
-    """Tell whether a page can write these cells from what the column holds."""
-    if column.kind == "number":  # whole numbers, and float32
-        return (
-            bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64) or column.values.dtype == np.float32
-        )
-    return column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
+def _cell_texts(view: View, column: Column, *, in_file: bool) -> tuple[str, ...] | None:
+    """Return the cells of one column as texts; None where the column tells them."""
+    if view.items.whole is not None and column.name == view.items.column:
+        texts = tuple(view.items.whole(row) for row in range(len(view)))
+        return None if texts == column.texts else texts
+    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
+    if column.name not in held.column_names or _is_told(column, held[column.name], in_file=in_file):
+        return None
+    texts = tuple("" if text is None else text for text in cell_texts(held[column.name]).to_pylist())
+    told = column.texts == texts if column.kind == "text" else {"", *column.levels} >= set(texts)
+    return None if told else texts
+
+
+def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
+    """Tell whether a page can write these cells from what the column holds, without a look at their texts."""
+    if column.kind == "number":
+        whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
+        return not pa.types.is_decimal(held.type) and (whole or not pa.types.is_integer(held.type))
+    if column.kind == "date":
+        fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
+        return not in_file and not (fine and _is_finer(held))
+    return column.kind == "category" and not in_file
+
+
+def _is_finer(held: pa.ChunkedArray) -> bool:
+    """Tell whether some moment is not a whole number of milliseconds."""
+    in_one = 1000 if held.type.unit == "us" else 1_000_000
+    moments = held.cast(pa.int64()).drop_null().to_numpy()
+    return bool((moments % in_one).any())

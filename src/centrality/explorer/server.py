@@ -8,6 +8,7 @@ kept in the one file that the server was given for it. A client that says nothin
 while, and earlier when others come: it holds a thread.
 """
 
+import gzip
 import ipaddress
 import json
 import secrets
@@ -25,7 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 from centrality._atomic import require_writable
 from centrality._checks import InputError
 from centrality.explorer import marks, page, payload
-from centrality.explorer.header import KeptMarks
+from centrality.explorer.header import BetterMap, Change, KeptMarks
 from centrality.explorer.live import decoded
 from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import View
@@ -41,9 +42,10 @@ HEADERS = {
 Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
-MOST_SAID = 20_000_000  # bytes of a note, or of the numbers of selected rows
+MOST_SAID = 100_000_000  # bytes of marks, or of the numbers of selected rows
 MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
 MOST_DIGITS = 9  # of a row's number
+PACKED, FEW = ("text/", "application/json"), 2000  # kinds of answers that are sent compressed, beyond so many bytes
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
@@ -70,6 +72,8 @@ class Explorer(ThreadingHTTPServer):
                 "Choose another port with --port; --port 0 takes any that is free."
             ) from None
         self.cookie = f"centrality-{self.server_port}"
+        if view.later is not None:
+            view.later.start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own; of too many connections, the oldest is closed."""
@@ -90,6 +94,8 @@ class Explorer(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         """Close all connections and wait for their threads, so that nothing holds the view any longer."""
+        if self.view.later is not None:
+            self.view.later.end()
         with self._lock:
             connections = list(self._connections.values())
         for connection in connections:
@@ -125,6 +131,7 @@ class Explorer(ThreadingHTTPServer):
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
             "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.style_sheet().encode()),
             "/marks": self._kept,
+            "/map": self._map,
             "/data": lambda: (200, "application/octet-stream", self.data),
             "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
         }
@@ -141,8 +148,8 @@ class Explorer(ThreadingHTTPServer):
         return by_row[what](row) if what in by_row and row is not None else NOT_HERE
 
     def take(self, path: str, body: bytes) -> Answer:
-        """Answer what the page sends to this path: a mark to keep, rows to save, values or a t to try."""
-        whole = {"/marks": self.keep, "/selection": self.select}
+        """Answer what the page sends to this path: marks to keep, rows to save, values or a t to try."""
+        whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select}
         return whole[path](body) if path in whole else self.consider(path, body)
 
     def consider(self, path: str, body: bytes) -> Answer:
@@ -157,11 +164,27 @@ class Explorer(ThreadingHTTPServer):
             return 422, "text/plain; charset=utf-8", str(error).encode()
 
     def keep(self, body: bytes) -> Answer:
-        """Merge one mark that the page sends into those that are kept, and answer what came of it."""
+        """Merge marks that the page sends into those that are kept, and answer what came of them."""
+        return self._merged(lambda: marks.decoded(body))
+
+    def take_over(self, body: bytes) -> Answer:
+        """Merge the marks of a file that the reader chose: a CSV file, or a page with marks in it."""
+        return self._merged(lambda: marks.as_changes(marks.from_bytes(body, "The file")))
+
+    def _merged(self, changes: Callable[[], list[Change]]) -> Answer:
         try:
-            return _json(self.marks.take(marks.decoded(body))[0])
+            return _json(self.marks.take(*changes()))
         except (InputError, OSError) as error:
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
+
+    def _map(self) -> Answer:
+        """Answer with the better map, or how far it is."""
+        later = self.view.later
+        if later is None or later.points is None:
+            share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
+            waiting: BetterMap = {"share": share, "trouble": trouble}
+            return _json(waiting)
+        return _json(payload.better_map(later.points, later.axes))
 
     def select(self, body: bytes) -> Answer:
         """Answer with the rows whose numbers are in the body as a CSV file."""
@@ -220,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if not from_here:
             return NOT_HERE
-        most = MOST_SAID if path in ("/marks", "/selection") else MOST_VALUES
+        most = MOST_SAID if path in ("/marks", "/marks-file", "/selection") else MOST_VALUES
         if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
             return 413, "text/plain", b"This is too long, or its length is not said."
         body = self.rfile.read(int(length))
@@ -254,7 +277,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content_type: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        about_body = {"Content-Type": content_type, "Content-Length": str(len(body))}
+        about_body = {"Content-Type": content_type}
+        if len(body) > FEW and content_type.startswith(PACKED) and "gzip" in self.headers.get("Accept-Encoding", ""):
+            body, about_body["Content-Encoding"] = gzip.compress(body, compresslevel=5, mtime=0), "gzip"
+        about_body["Content-Length"] = str(len(body))
         for name, value in {**HEADERS, **(headers or {}), **about_body}.items():
             self.send_header(name, value)
         self.end_headers()

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
-from centrality import maps, tables
+from centrality import tables
 from centrality._checks import InputError
-from centrality.explorer.columns import Column, column_of, columns_of
+from centrality.explorer.columns import Column, columns_of
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
+from centrality.explorer.layout import Later, laid_out, vectors_to_map
 from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.explorer.row_keys import fingerprints, row_keys
@@ -29,7 +29,6 @@ from centrality.scoring.bulk import vectors_of
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
-UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
 MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
@@ -77,6 +76,7 @@ class View:
     against: Against | None = None
     keys: tuple[str, ...] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
+    later: Later | None = None  # a better map, which takes time
 
     def __len__(self) -> int:
         return len(self.points)
@@ -123,6 +123,8 @@ class ViewOptions(TypedDict, total=False):
     against: CentralityModel | None
     against_name: str
     key: str | None
+    soon: bool
+    kept_map: Path | None
 
 
 def view_of(
@@ -139,6 +141,8 @@ def view_of(
     against: CentralityModel | None = None,
     against_name: str = "the other model",
     key: str | None = None,
+    soon: bool = False,
+    kept_map: Path | None = None,
 ) -> View:
     """Score and map the rows of X.
 
@@ -150,6 +154,8 @@ def view_of(
     progress : show bars with the time left.
     against : another model that reads the same rows; the page shows both side by side.
     key : the column that tells rows apart, so that marks find theirs in other data, too; by all its cells if None.
+    soon : lay rows out by PCA where UMAP would be waited for; `later` of the view then makes the better map.
+    kept_map : a file in which UMAP's map is kept, and from which it comes if the rows are the same.
     """
     scored, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
     others = None if against is None else _units_against(against, X, len(scored.units))
@@ -159,21 +165,19 @@ def view_of(
     known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
     shown_items, shown_table = _items_to_show(scored, items).take(known), _table_to_show(scored, columns, items)
     shown_columns = _columns(shown_table.take(known), shown_items)
-    vectors = _vectors_to_map(model, scored.vectors)[known]
-    if isinstance(on, np.ndarray):
-        points, axes, own_scales = _own_map(on, n)[known], ("1", "2"), False
-    else:
-        points, axes, own_scales = _map_positions(
-            vectors, scored.table.take(known), on, random_state, progress=progress
-        )
+    vectors = vectors_to_map(model, scored.vectors)[known]
+    where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
+    layout = laid_out(
+        vectors, scored.table.take(known), where, random_state, progress=progress, soon=soon, kept=kept_map
+    )
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
     features, reasons, guilty = _reasons(model, scored, known)
     calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units[known], float(model.t))
     return View(
         title=title or "Centrality",
-        axes=axes,
-        points=points,
+        axes=layout.axes,
+        points=layout.points,
         units=scored.units[known],
         rows=scored.rows[known],
         t=float(model.t),
@@ -182,7 +186,7 @@ def view_of(
         items=shown_items,
         inliers=None if calibrated is None else calibrated.units,
         contamination=0.0 if calibrated is None else calibrated.contamination,
-        own_scales=own_scales,
+        own_scales=layout.own_scales,
         features=features,
         reasons=reasons,
         guilty=guilty,
@@ -195,6 +199,7 @@ def view_of(
         else Against(against_name, others[known], against.fitted_.calibration.mixing),
         keys=_keys(scored, key, known),
         cells=lambda chosen: shown_table.take(known[chosen]),
+        later=layout.later,
     )
 
 
@@ -340,52 +345,6 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
         return pa.table({"row": rows})
     first_columns = dense(vectors[:, :MOST_COLUMNS])
     return as_arrow(first_columns).rename_columns(model.fitted_.features[:MOST_COLUMNS])
-
-
-def _vectors_to_map(model: CentralityModel, vectors: Vectors) -> NDArray[np.float32 | np.float64]:
-    """Return the vectors as the network sees them; of sparse ones, their main components."""
-    if sparse.issparse(vectors):
-        from sklearn.decomposition import TruncatedSVD
-
-        return np.asarray(TruncatedSVD(min(50, vectors.shape[1] - 1), random_state=0).fit_transform(vectors))
-    return model.fitted_.scaling.apply(vectors)
-
-
-def _own_map(given: NDArray[Any], n: int) -> NDArray[np.float64]:  # (n, 2)
-    """Return a map that was given; raise if it is none."""
-    if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
-        raise InputError(
-            f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
-        )
-    return given.astype(np.float64)
-
-
-def _map_positions(
-    vectors: NDArray[np.float32 | np.float64],
-    table: pa.Table,
-    on: str | Sequence[str],
-    seed: int | None,
-    *,
-    progress: bool,
-) -> tuple[NDArray[np.float64], tuple[str, str], bool]:  # (n, 2)
-    """Return where the rows lie, what the axes are called, and whether each axis has its own unit."""
-    names = on.split(",") if isinstance(on, str) and "," in on else on
-    if not isinstance(names, str):
-        if len(names) != 2:
-            raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
-        x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
-        if len(x) != len(vectors) or len(y) != len(vectors):
-            raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
-        return np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), True
-    if vectors.shape[1] <= 2:
-        points, names_here = maps.embed(vectors, method="pca"), table.column_names
-        return points, (names_here[0], names_here[1]) if len(names_here) == 2 else ("1", "2"), False
-    method = names
-    if method == "auto":
-        # Of a handful of rows there are no neighbourhoods to keep.
-        method = "umap" if 15 < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
-    points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
-    return points, (f"{method.upper()} 1", f"{method.upper()} 2"), False
 
 
 def _reasons(

@@ -71,7 +71,8 @@ class Widget(AnyWidget):
 
     t : where the dial stands. query : what is in the search box.
     selection : the numbers of the selected rows. hovered : that of the row under the pointer, or -1.
-    marks, notes : what the reader has said of rows, by number: outlier, fine or later, and anything.
+    marks, notes, tags : what the reader has said of rows, by number: outlier, fine or later, anything, and names of
+        the reader's own with semicolons between them. reviewer : who says it, for the file.
     """
 
     _esm = page.built_file("explorer.js")
@@ -88,6 +89,11 @@ class Widget(AnyWidget):
     notes = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
         sync=True, from_json=_by_row
     )
+
+    tags = traitlets.Dict(key_trait=traitlets.Integer(min=0), value_trait=traitlets.Unicode()).tag(
+        sync=True, from_json=_by_row
+    )
+    reviewer = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, view: View, **options: Any) -> None:
         self.view = view
@@ -106,18 +112,30 @@ class Widget(AnyWidget):
         taken_back = [self._mark(row) for row in sorted(self._saved - {mark["row"] for mark in now})]
         marks.MarksFile(path).take(*[cast("Change", mark) for mark in [*now, *taken_back]])
 
+    def take_marks(self, path: str | os.PathLike[str]) -> int:
+        """Take over what was said of these rows in a CSV file, or in a page with marks in it; return of how many."""
+        place = {key: int(row) for key, row in zip(self.view.keys, self.view.rows, strict=False)}
+        rows = set(self.view.rows.tolist())
+        said = [(place.get(mark["key"], -1) if mark["key"] else mark["row"], mark) for mark in marks.read(path)]
+        here = {row: mark for row, mark in said if row in rows}
+        self.marks = {**self.marks, **{row: mark["mark"] for row, mark in here.items() if mark["mark"]}}
+        self.notes = {**self.notes, **{row: mark["note"] for row, mark in here.items() if mark["note"]}}
+        self.tags = {**self.tags, **{row: mark["tags"] for row, mark in here.items() if mark["tags"]}}
+        return len(here)
+
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to one file that needs nothing else."""
-        page.export(self.view, path)
+        """Write the page to one file that needs nothing else, with what has been said in it."""
+        page.export(self.view, path, self._all_marks())
 
     def _all_marks(self) -> list[Mark]:
-        return [self._mark(row) for row in sorted({*self.marks, *self.notes})]
+        return [self._mark(row) for row in sorted({*self.marks, *self.notes, *self.tags})]
 
     def _mark(self, row: int) -> Mark:
         """Return what has been said of the row of this number in the data."""
         place = int(np.searchsorted(self.view.rows, row))
         key = self.view.keys[place] if self.view.keys else ""
-        return {"key": key, "row": row, "mark": self.marks.get(row, ""), "note": self.notes.get(row, ""), "version": 0}
+        said = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
+        return cast("Mark", {"key": key, "row": row, **said, "by": self.reviewer, "at": "", "version": 0})
 
     def _answer(self, _: object, content: Question, __: object) -> None:
         answer: dict[str, Any] = {"question": content["question"]}

@@ -29,6 +29,7 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
 from centrality.model.replay import Memory
 from centrality.model.settling import Trained, examined, measured_by, settled
+from centrality.network.context import Context
 from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
@@ -40,6 +41,7 @@ from centrality.scores.folds import Split, split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
+from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
 from centrality.training.paper import OURS, paper_settings
 from centrality.training.plan import Plan, members_for
@@ -73,6 +75,9 @@ class FUSE(CentralityModel):
     novelty : bool, default=False
         The training rows are clean: they are learned for longer, starting from a mixture of Gaussians around up to 512
         centres of them. Otherwise they may hold outliers.
+    given : str, int, or a sequence of either, default=None
+        Names or positions of the columns that are the context: a row is then typical or odd for its kind, among rows of
+        a like context, and its context alone makes no row odd. In a `Chain`, of the raw columns.
     contamination : float or "auto", default="auto"
         The share of the training rows that `predict` calls outliers; "auto" draws the line where a tenth of new rows of
         the same kind are called, or a hundredth with `novelty`.
@@ -135,6 +140,7 @@ class FUSE(CentralityModel):
         t: float = 0.5,
         metric: str | Callable[..., Any] = "euclidean",
         novelty: bool = False,
+        given: Sequence[str] | Sequence[int] | str | int | None = None,
         contamination: float | str = "auto",
         holdout: float | None = None,
         ensemble: int | str = "auto",
@@ -150,6 +156,7 @@ class FUSE(CentralityModel):
         self.t = t
         self.metric = metric
         self.novelty = novelty
+        self.given = given
         self.contamination = contamination
         self.holdout = holdout
         self.ensemble = ensemble
@@ -203,7 +210,12 @@ class FUSE(CentralityModel):
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            trained = self._trained(X, dissimilarity, rng, seed, checkpoint)
+            context = None
+            if self.given is not None:
+                require_possible(self._settings(), dissimilarity, X)
+                context, X = self._context(X, seed)
+                held = None if held is None else context.relative(held)
+            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, context=context)
             self.fitted_ = self._settled(trained, X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
@@ -216,29 +228,41 @@ class FUSE(CentralityModel):
         rng: np.random.Generator,
         seed: int,
         checkpoint: Checkpoint | None,
+        *,
+        context: Context | None,
     ) -> Trained:
         device = find_device(self.device)
-        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
+        # Rows that are relative to their kinds are scaled already.
+        scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         settings = self._settings()
         room = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
         members = members_for(settings, *X.shape)
         plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
-        rows = Rows(X, scaling, rng, room=room, most=most, folds=own, off_support=off)
+        given = None if context is None else context.given
+        rows = Rows(X, scaling, rng, room=room, most=most, folds=own, off_support=off, given=given)
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
-        if self.novelty and not self._by_paper():
+        if self.novelty and not self._by_paper() and context is None:  # a prior would find contexts odd by themselves
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
         network, history = train(
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
-        network = self._with_levels(network, rows, plan, rng)
+        if context is None:
+            network = self._with_levels(network, rows, plan, rng)
         seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, parted)
+        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
+
+    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
+        """Return the model of what is usual given the context, and the rows relative to it."""
+        names, owner = (None, None) if self._origins is None else self._origins
+        columns = getattr(self, "feature_names_in_", None) if names is None else names
+        places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
+        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether rows are made to compare with: comparisons must look at scaled rows.
@@ -305,8 +329,8 @@ class FUSE(CentralityModel):
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
-        X = rows_to_score(self, X)
         before = self.fitted_
+        X = before.relative(rows_to_score(self, X))
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
@@ -319,7 +343,15 @@ class FUSE(CentralityModel):
         known = None if parted is None or replay.folds is None else Split(replay.folds, parted.left_out)
         network, history = self._taught(replay.rows, known, X.shape[0] / replay.seen, rng, seed)
         trained = Trained(
-            network, before.device, before.scaling, before.noise_scale, history, replay, before.names, known
+            network,
+            before.device,
+            before.scaling,
+            before.noise_scale,
+            history,
+            replay,
+            before.names,
+            before.context,
+            known,
         )
         self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
         return self
@@ -332,7 +364,8 @@ class FUSE(CentralityModel):
         plan = Plan.of(self._settings(), before.network.members).gentle(before.noise_scale, share)
         plan = replace(plan, left_out=None if known is None else known.left_out)
         own, off = None if known is None else known.own, self._compares_off_support(None)
-        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off)
+        given = None if before.context is None else before.context.given
+        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]
@@ -355,7 +388,7 @@ class FUSE(CentralityModel):
         return NumberReader(self, self.fitted_)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return work(rows_to_score(self, X))  # every row has its numbers: none is left out
+        return work(self._reader().vectors(X))  # every row has its numbers: none is left out
 
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
@@ -368,7 +401,7 @@ class FUSE(CentralityModel):
         if row.shape != (1, self.fitted_.width):
             raise InputError(f"baseline must be one row of {self.fitted_.width} numbers, got shape {row.shape}.")
         require_finite(row, None)
-        return row
+        return np.asarray(self.fitted_.relative(row))
 
     # Files.
 

@@ -27,13 +27,13 @@ def corrections(reader: RowReader, X: ModelRows, t: float) -> Corrections:
     features, fitted, vectors = reader.features_with_names(), reader.fitted, reader.vectors(X)
     given = np.asarray(dense(vectors), dtype=np.float64)
     owner = np.arange(fitted.width) if features.owner is None else features.owner
-    goals, bound, values = fitted.nearest_typical(vectors), fitted.offset_for(t), reader.values(X, vectors)
+    goals, bound, values = fitted.typical_for(vectors), fitted.offset_for(t), reader.values(X, vectors)
     found = []
     for k, row in enumerate(given):
         if np.isnan(row).any():
             found.append(Correction(k, (), (), (), np.nan, np.nan, enough=False))
             continue
-        change = smallest_change(lambda rows: fitted.scores(rows, t), row, fitted.typical[goals[k]], owner, bound)
+        change = smallest_change(lambda rows: fitted.scores(rows, t), row, goals[k], owner, bound)
         before, after = fitted.centrality(np.stack([row, change.row]), t)
         new, groups = reader.values_of(change.row), change.groups
         names, old = tuple(features.names[g] for g in groups), tuple(values[g][k] for g in groups)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from centrality.network.scorer import Scorer
 from centrality.scores.calibration import Calibration
+from centrality.scores.refinement import Refinement
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
 TOLERANCE = 1e-3  # how far contributions may be from adding up, in units, before a row's way is cut finer
@@ -33,6 +34,7 @@ class Field:
     scorer: Scorer
     calibration: Calibration
     reach: float  # the distance, in scaled units, within which units do most of what they do
+    refinement: Refinement | None = None  # what marks have taught to add to both units: walks uphill follow it
 
     def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
         """Return what each column contributes to both units; where they are rugged, a row's way is cut finer.
@@ -98,6 +100,10 @@ class Field:
         raw = self.raw_on_lines(here.astype(np.float32), ahead.astype(np.float32), at)
         f = _mixed(self.calibration, raw, t)
         gain = _mixed(self.calibration.softened(), raw, t)  # what "clip" cuts off has no slope to follow
+        if self.refinement is not None:
+            points = here[:, None] + ahead[:, None] * lengths[:, None]
+            shift = self.refinement.shift(points.reshape(-1, here.shape[1])).reshape(f.shape)
+            f, gain = f + shift, gain + shift
         gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
@@ -112,7 +118,8 @@ class Field:
         # A far row's slope may be too small for float32: only its direction is needed.
         largest = np.abs(by).max((0, 2), keepdims=True)
         by = np.divide(by, largest, out=np.zeros_like(by), where=largest > 0)
-        return np.asarray(back(by[:, :, None].astype(np.float32)).astype(np.float64) * largest[0])
+        slope = back(by[:, :, None].astype(np.float32)).astype(np.float64) * largest[0]
+        return np.asarray(slope if self.refinement is None else slope + self.refinement.slope(rows))
 
     def raw_on_lines(self, start: Floats, step: Floats, at: Floats) -> Matrix:  # (n, s, 2)
         """Return the raw scores at the scaled points start + at * step."""

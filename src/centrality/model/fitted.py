@@ -7,6 +7,7 @@ the score at t is its mixture, the centrality is the mixture squeezed into [0, 1
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, ad
 from centrality.model.replay import Memory
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
+from centrality.network.context import Context
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import Outputs, Scorer
@@ -32,7 +34,9 @@ from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.mixing import Mixing
+from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
+from centrality.tables.unreadable import DataNote
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
@@ -62,7 +66,9 @@ class Fitted(Value):
     inliers: conformal.Inliers | None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
+    context: Context | None = None  # turns the user's rows into those that all else here is about
     report: Report | None = None  # None while the fit goes on
+    refinement: Refinement | None = None  # what marks have taught; None: nothing
     device: str = field(default="cpu", compare=False)  # where it scores
 
     def offset_for(self, t: float) -> float:
@@ -70,9 +76,10 @@ class Fitted(Value):
         if t == self.offset_at_t:
             return self.offset
         if self.offsets is None:
+            why = "a second pass set the quantiles. Fit it" if self.refinement is None else "marks set it. Learn them"
             raise InputError(
-                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: a second "
-                "pass set the quantiles. Fit it at this t."
+                f"This model knows only at t={self.offset_at_t:g} which rows are outliers, not at t={t:g}: {why} at "
+                "this t."
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
@@ -81,7 +88,7 @@ class Fitted(Value):
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
 
-        return Centrality(self.network, self.scaling, self.calibration, t=t, device=device)
+        return Centrality(self.network, self.scaling, self.calibration, self.refinement, t=t, device=device)
 
     @cached_property
     def _by_device(self) -> dict[str, DeviceScorer]:
@@ -101,6 +108,8 @@ class Fitted(Value):
     def tensor_on_gpu(self, X: Any) -> Any | None:
         """Return X if it is a tensor on a GPU that can be scored where it lies; None if the host must look at it."""
         if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
+            return None
+        if self.context is not None:
             return None
         fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
         return X.detach() if fits and bool(X.isfinite().all()) else None
@@ -124,6 +133,48 @@ class Fitted(Value):
             return self
         return replace(self, device=device, scorer=scorer_for(self.network, device))
 
+    # Rows relative to their kinds, where there is a context.
+
+    def relative(self, rows: CheckedRows) -> CheckedRows:
+        """Return the user's rows as all that follows takes them; say so if the context of one is of no known kind."""
+        if self.context is None:
+            return rows
+        new = int(self.context.unseen(rows).sum())
+        if new:
+            warnings.warn(
+                f"{new:,} of {rows.shape[0]:,} rows have a context of which no such kind was seen in fitting: they are "
+                "measured by what all kinds have in common.",
+                DataNote,
+                stacklevel=2,
+            )
+        return self.context.relative(rows)
+
+    def absolute(self, rows: Matrix) -> Matrix:
+        """Return rows that `relative` made, or points among them, in the user's units."""  # (n, p)
+        return rows if self.context is None else self.context.absolute(rows)
+
+    def _in_context_of(self, points: Matrix, rows: Matrix) -> Matrix:
+        """Return the points, each with the context of its row."""  # (n, p), (n, p)
+        if self.context is not None:
+            points = points.copy()
+            points[:, self.context.given] = rows[:, self.context.given]
+        return points
+
+    def _behaviour(self) -> NDArray[np.intp]:
+        return np.arange(self.width) if self.context is None else self.context.behaviour
+
+    def typical_for(self, rows: CheckedRows) -> Matrix:
+        """Return the typical point next to each row, in its context."""  # (n, p)
+        return self._in_context_of(self.typical[self.nearest_typical(rows)], dense(rows))
+
+    def origins(self, rows: CheckedRows, points: Matrix | None = None) -> Matrix:
+        """Return the units of what each row is explained against: the nearest of the points, in the row's context."""
+        points = self.typical if points is None else points
+        at = self.nearest(points, rows)
+        if self.context is None:
+            return self.units(points)[at]
+        return self.units(self._in_context_of(points[at], dense(rows)))  # (n, 2)
+
     # From rows to scores, each one forward pass.
 
     def raw(self, rows: CheckedRows) -> Matrix:
@@ -134,7 +185,18 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        units = self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        return units if self.refinement is None else units + self.shift(rows)[:, None]
+
+    def shift(self, rows: CheckedRows) -> Matrix:
+        """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
+        if (refinement := self.refinement) is None:
+            return np.zeros(rows.shape[0])
+
+        def work(block: CheckedRows) -> Matrix:
+            return refinement.shift(self.scaling.apply(dense(block)))
+
+        return block_by_block(rows, rows_per_block(self.width), work, self.device)
 
     @property
     def mixing(self) -> Mixing:
@@ -164,12 +226,12 @@ class Fitted(Value):
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
             )
 
-        def error(outputs: Outputs) -> Matrix:
+        def scores(outputs: Outputs) -> Matrix:  # (n, members)
             pairs = self.calibration.of_members(outputs)
-            each = [self.calibration.mixing.centrality(self.calibration.units(pair), t) for pair in pairs]
-            return np.asarray(np.std(each, axis=0) if self.halves else np.std(each, axis=0, ddof=1) / np.sqrt(members))
+            return np.column_stack([self.calibration.mixing.mixed(self.calibration.units(pair), t) for pair in pairs])
 
-        return self._finished(rows, error)
+        each = self.calibration.mixing.squeeze(self._finished(rows, scores) + self.shift(rows)[:, None])
+        return np.asarray(np.std(each, axis=1) if self.halves else np.std(each, axis=1, ddof=1) / np.sqrt(members))
 
     def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
         return in_blocks(self.scorer, self.scaling, rows, finish)
@@ -182,39 +244,40 @@ class Fitted(Value):
         Without a baseline, a row's own is the typical point next to it.
         """  # (n, 2, p)
         points = self.typical if baseline is None else baseline
-        starts, origins, found = self.scaling.scaled(points), self.units(points), self._field()
+        found = self._field()
 
         def work(block: CheckedRows) -> Matrix:
-            z = self.scaling.scaled(dense(block))
-            at = nearest(starts, z)
-            parts = found.contributions(starts[at].astype(np.float32), z.astype(np.float32))
-            return adding_up(parts, self.units(block) - origins[at])
+            rows = dense(block)
+            origins = self._in_context_of(points[self.nearest(points, rows)], rows)
+            starts, z = (self.scaling.scaled(each) for each in (origins, rows))
+            parts = found.contributions(starts.astype(np.float32), z.astype(np.float32))
+            if self.refinement is not None:  # what it adds to a row is a sum over the columns already
+                parts += (self.refinement.parts(z) - self.refinement.parts(starts))[:, None]
+            return adding_up(parts, self.units(block) - self.units(origins))
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 
     def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
-        points = self.typical if baseline is None else baseline
-        origin = self.units(points)[self.nearest(points, rows)]
-        return self.calibration.mixing.contributions(self.contributions(rows, baseline), self.units(rows), origin, t)
+        origin, mixing = self.origins(rows, baseline), self.calibration.mixing
+        return mixing.contributions(self.contributions(rows, baseline), self.units(rows), origin, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
         """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)
         found, centre = self._field(), self.scaling.scaled(self.typical[:1])
+        free = self.scaling.varying() & np.isin(np.arange(self.width), self._behaviour())
 
         def work(block: CheckedRows) -> Matrix:
             given = dense(block).astype(np.float64)
-            points = found.uphill(self.scaling.scaled(given), centre, steps, self.scaling.varying(), t)
+            points = found.uphill(self.scaling.scaled(given), centre, steps, free, t)
             return self.scaling.in_users_units(given, points)
 
         return block_by_block(rows, ROWS_WALKED, work, self.device)
 
     def _field(self) -> Field:
-        return Field(self.scorer, self.calibration, reach=max(self.noise_scale) * self.width**0.5)
-
-    def typical_units(self) -> Matrix:
-        """Return the units of the typical points."""  # (k, 2)
-        return self.units(self.typical)
+        return Field(
+            self.scorer, self.calibration, reach=max(self.noise_scale) * self.width**0.5, refinement=self.refinement
+        )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of the typical points is next to each row."""  # (n,)
@@ -222,10 +285,10 @@ class Fitted(Value):
 
     def nearest(self, points: Matrix, rows: CheckedRows) -> NDArray[np.intp]:
         """Return which of these points, in the user's units, is next to each row."""  # (n,)
-        scaled = self.scaling.scaled(points)
+        scaled, own = self.scaling.scaled(points), self._behaviour()
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled, self.scaling.scaled(dense(block)))
+            return nearest(scaled[:, own], self.scaling.scaled(dense(block))[:, own])
 
         return block_by_block(rows, rows_per_block(self.width), work, self.device)
 

@@ -25,6 +25,7 @@ from centrality.model.framed import frames_when_asked
 from centrality.model.learned import Learned
 from centrality.model.notebook import ShownInNotebooks
 from centrality.model.reader import RowReader
+from centrality.model.teaching import Marks, Review, review, taught
 from centrality.network.scaling import dense
 from centrality.scores import conformal
 from centrality.scores.conformal import Dissimilarity
@@ -199,6 +200,38 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         units, t = self._units(X), one_t(self._dial(t))
         return np.asarray(self.fitted_.mixing.mixed(units, t) < self._threshold(units, rule, t))
 
+    # Marks: what people said of rows.
+
+    def learn_marks(self, X: ModelRows, marks: Marks) -> Self:
+        """Return a model whose ranking has learned from rows that people marked; this one stays as it is.
+
+        X : the rows among which marks stand, best those of `fit` in their order: error rates hold for no others.
+        marks : "outlier", "fine" or None for each row of X; "later" is as None.
+
+        Scores move by a sum over columns, `predict` calls what is more likely an outlier than not, and `detect` and
+        `p_values` compare with calibration rows that nobody calls outliers. Without marks nothing changes.
+
+        >>> import numpy as np
+        >>> from centrality import FUSE
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = FUSE(random_state=0, max_steps=100).fit(X)
+        >>> marks = [None] * 300
+        >>> for row in model.review(X, marks).order[:20]:
+        ...     marks[row] = "outlier" if X[row, 0] > 0 else "fine"  # say, only large values are wrong
+        >>> wiser = model.learn_marks(X, marks)
+        >>> left, right = wiser.score_samples([[-2.5, 0.0], [2.5, 0.0]]) - model.score_samples([[-2.5, 0.0], [2.5, 0.0]])
+        >>> bool(left > right)
+        True
+        """
+        return with_fitted(self, taught(self.fitted_, self._reader().vectors(X), marks, one_t(self.t)))
+
+    def review(self, X: ModelRows, marks: Marks) -> Review:
+        """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
+
+        It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
+        """
+        return review(self.fitted_, self._reader().vectors(X), marks, one_t(self.t))
+
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
         return rule.threshold(self.fitted_.mixing.mixed(units, t), inliers)
@@ -248,8 +281,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         vectors = reader.vectors(X)
         parts = over_vectors(vectors, lambda rows: self.fitted_.explain(rows, t))
         scores = over_vectors(vectors, lambda rows: self.fitted_.centrality(rows, t))
-        points = self.fitted_.nearest_typical(vectors)
-        return reader.reasons(t, scores, parts, reader.values(X, vectors), points, top=top, names=names)
+        return reader.reasons(t, scores, parts, reader.values(X, vectors), vectors, top=top, names=names)
 
     def kind(self, X: ModelRows, *, low: float = LOW) -> NDArray[np.str_]:
         """Say which head finds each row odd: "global", "local", "both", or "typical" if neither does.
@@ -267,7 +299,12 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
-        return self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        paths = self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        return paths if self.fitted_.context is None else self._absolute(paths)
+
+    def _absolute(self, paths: Matrix) -> Matrix:  # (n, steps + 1, p)
+        """Return paths of rows relative to their kinds in the units that these rows had before."""
+        return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
         """Say for each odd row which fewest features, changed toward the nearest typical point, make it odd no longer.

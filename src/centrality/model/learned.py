@@ -12,7 +12,7 @@ from centrality.scores.mixing import one_t
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "history_": lambda model: model.fitted_.history,
     "noise_scale_": lambda model: model.fitted_.noise_scale,
-    "center_": lambda model: np.asarray(model.fitted_.typical[0]),
+    "center_": lambda model: np.asarray(model.fitted_.absolute(model.fitted_.typical[:1])[0]),
     "offset_": lambda model: model.fitted_.offset_for(one_t(model.t)),
 }
 
@@ -21,7 +21,8 @@ class Learned:
     """Shows parts of the fitted value as attributes of the model, which it has once it is fitted.
 
     `history_` are the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the
-    model's own t, and `offset_` the score below which `predict` says outlier at that t.
+    model's own t (given a context, in one that is typical of it), and `offset_` the score below which
+    `predict` says outlier at that t.
     """
 
     t: float

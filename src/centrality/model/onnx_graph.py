@@ -25,6 +25,7 @@ from centrality.network.scorer import folded_head
 from centrality.onnx import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ROOM
+from centrality.scores.refinement import Refinement
 
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
@@ -80,9 +81,11 @@ def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str =
 def model_of(fitted: Fitted, t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
-    logits, potentials = _outputs(graph, fitted.network, _scaled(graph, fitted.scaling), fitted.width)
+    scaled = _scaled(graph, fitted.scaling)
+    logits, potentials = _outputs(graph, fitted.network, scaled, fitted.width)
     logit, local = _raw(graph, fitted.calibration, logits, potentials)
-    heads, centrality = _calibrated(graph, fitted.calibration, logit, local)
+    shift = None if fitted.refinement is None else _shift(graph, fitted.refinement, scaled)
+    heads, centrality = _calibrated(graph, fitted.calibration, logit, local, shift)
     graph.named("heads", heads)
     graph.named("centrality", centrality)
     facts = {
@@ -231,7 +234,15 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
     return logit, local
 
 
-def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str) -> tuple[str, str]:
+def _shift(graph: Graph, refinement: Refinement, z: str) -> str:
+    """Write `Refinement.shift`: (n, 1) what marks have taught to add to both units."""
+    passed = graph("Sub", graph("Unsqueeze", graph.as_float64(z), np.array([2])), refinement.knots[:, :-1])
+    passed = graph("Min", graph("Max", passed, 0.0), np.diff(refinement.knots))  # (n, p, k - 1)
+    moved = graph("ReduceSum", graph("Mul", passed, refinement.slopes()), np.array([1, 2]), keepdims=0)
+    return graph("Unsqueeze", graph("Add", moved, refinement.values[:, 0].sum()), np.array([1]))
+
+
+def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str, shift: str | None) -> tuple[str, str]:
     """Write the heads, (n, 2), and their mixture, (n, m), at each t."""
     weight = calibration.mixing.local_weight
     if weight is None:
@@ -241,6 +252,8 @@ def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str) 
         of_global, of_local = (
             _rescaled(graph, raw, half[None]) for raw, half in zip((logit, local), calibration.halves, strict=True)
         )
+        if shift is not None:
+            of_global, of_local = (graph("Add", unit, shift) for unit in (of_global, of_local))
         share = graph("Div", graph("Mul", "t", weight), graph("Add", 1.0, graph("Mul", "t", weight - 1)))
     heads = graph("Concat", of_global, of_local, axis=1)
     if calibration.mixing.veto:  # ROOM / 0 is infinite at t = 1: no veto

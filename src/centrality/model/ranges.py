@@ -13,7 +13,7 @@ HEAVIEST_LOCAL = 1e6  # times as much as the global head
 def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
     """Raise if a number or a word of the file is none that a fitted model has."""
     checked_calibration(calibration)
-    _require_mixing(header.get("mixing"), calibration)
+    _require_mixing(header["mixing"], calibration)
     _require_weights(arrays)
     _require_columns(arrays)
     scales = header["noise_scale"]
@@ -33,8 +33,6 @@ def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
 
 def _require_mixing(mixing: object, calibration: str) -> None:
     """Raise unless scores end in [0, 1]: heads there are mixed linearly, units without ends are squeezed."""
-    if mixing is None:  # as in files of version 0.1
-        return
     _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
     assert isinstance(mixing, dict)
     weight, veto = mixing["local_weight"], mixing["veto"]

@@ -19,7 +19,8 @@ from centrality.model.fitted import Fitted
 from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
 from centrality.network.scaling import dense
 from centrality.scores.drift import Names
-from centrality.scores.reasons import Reasons
+from centrality.scores.magnitudes import without_rounding
+from centrality.scores.reasons import Reasons, usual_of_kind
 from centrality.tables.unreadable import Unreadable
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class RowReader(ABC):
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
         """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
-        return point
+        point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
+        return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
 
     def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
         """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
@@ -111,16 +113,14 @@ class RowReader(ABC):
         scores: Matrix,
         parts: Matrix,
         values: FeatureValues,
-        points: NDArray[np.intp],
+        vectors: CheckedRows,
         *,
         top: int = 3,
         names: Sequence[str] | None = None,
     ) -> Reasons:
-        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`.
-
-        `points` says against which of the typical points each row was explained.
-        """
-        features = self.features_with_names()
+        """Put contributions of the vectors' numbers, (n, p), into words; `values` are those of `values`."""
+        features, fitted = self.features_with_names(), self.fitted
+        alike = fitted.context is None
         names = features.names if names is None else names
         return Reasons.of(
             t,
@@ -128,10 +128,21 @@ class RowReader(ABC):
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=[self.values_of(point) for point in self.fitted.typical],
-            against=points,
+            typical=[self.values_of(point) for point in fitted.typical] if alike else self._usual(vectors),
+            against=fitted.nearest_typical(vectors) if alike else np.arange(vectors.shape[0]),
             top=whole_number("top", top),
         )
+
+    def _usual(self, vectors: CheckedRows) -> list[list[object]]:
+        """Return what is usual in the kind of each row, feature by feature: a range, or the typical value."""
+        context = self.fitted.context
+        assert context is not None  # a row has a kind
+        made = np.asarray(dense(vectors), dtype=np.float64)
+        points = (self.fitted.typical_for(made), *context.usual_range(made))
+        return [
+            [usual_of_kind(*values) for values in zip(*map(self.values_of, three), strict=True)]
+            for three in zip(*points, strict=True)
+        ]
 
 
 class NumberReader(RowReader):
@@ -142,8 +153,8 @@ class NumberReader(RowReader):
         self._estimator = estimator  # knows the names and the number of the columns
 
     def vectors(self, X: ModelRows) -> CheckedRows:
-        """Return the rows as they are, checked."""  # (n, p)
-        return rows_to_score(self._estimator, X)
+        """Return the rows as they are, checked; given a context, relative to their kinds."""  # (n, p)
+        return self.fitted.relative(rows_to_score(self._estimator, X))
 
     def reading(self) -> Reading:
         """Say how the model reads a table: columns of numbers."""
@@ -157,7 +168,7 @@ class NumberReader(RowReader):
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
         """Return what the rows hold, column by column."""  # (p, n)
-        return dense(vectors).T
+        return dense(vectors if self.fitted.context is None else rows_to_score(self._estimator, X)).T
 
 
 def reader_of(model: "CentralityModel") -> RowReader:

@@ -18,6 +18,7 @@ from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import Mixing
+from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
 COLUMNS = ("values", "below", "upto", "products", "spreads")  # of the training rows
@@ -38,8 +39,11 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     }
     optional = {
         "conformal.inliers": None if fitted.inliers is None else fitted.inliers.units,
+        "conformal.rows": None if fitted.inliers is None else fitted.inliers.rows,
         "offsets": fitted.offsets,
     }
+    if fitted.refinement is not None:
+        optional |= {f"refinement.{name}": array for name, array in vars(fitted.refinement).items()}
     arrays |= {name: array for name, array in optional.items() if array is not None}
     header = {
         "features": fitted.width,
@@ -86,6 +90,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         report=Report(**header["report"]),
         offset_at_t=float(header["offset_at_t"]),
         offsets=_shaped(arrays, "offsets", (OFFSET_STEPS + 1,)) if "offsets" in arrays else None,
+        refinement=_refinement(arrays, p),
     )
 
 
@@ -115,7 +120,27 @@ def _inliers(header: Header, arrays: Arrays) -> Inliers | None:
     if "conformal.inliers" not in arrays:
         return None
     units = _shaped(arrays, "conformal.inliers", (max(len(arrays["conformal.inliers"]), 1), 2))
-    return Inliers(units, header["contamination_of_inliers"])
+    return Inliers(units, header["contamination_of_inliers"], _rows_of_inliers(header, arrays, len(units)))
+
+
+def _rows_of_inliers(header: Header, arrays: Arrays, count: int) -> NDArray[np.int64] | None:
+    rows = arrays.get("conformal.rows")
+    if rows is None:
+        return None
+    fits = rows.shape == (count,) and rows.dtype == np.int64 and rows[0] >= 0 and rows[-1] < header["rows_seen"]
+    if not fits or (np.diff(rows) < 0).any():
+        raise InputError(f"conformal.rows must name {count} of the {header['rows_seen']} training rows in their order.")
+    return rows
+
+
+def _refinement(arrays: Arrays, p: int) -> Refinement | None:
+    if "refinement.knots" not in arrays:
+        return None
+    shape = (p, max(arrays["refinement.knots"].shape[-1:], default=0))
+    knots, values = (_shaped(arrays, f"refinement.{name}", shape) for name in ("knots", "values"))
+    if shape[1] < 2 or (np.diff(knots) < 0).any():
+        raise InputError("refinement.knots must rise along each column.")
+    return Refinement(knots, values)
 
 
 def _scaling(arrays: Arrays, p: int) -> Scaling:

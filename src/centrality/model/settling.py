@@ -15,6 +15,7 @@ from centrality.model.fitted import OFFSET_STEPS, Fitted, History
 from centrality.model.replay import Memory
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
+from centrality.network.context import Context
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.scores.calibration import Calibration
@@ -40,6 +41,7 @@ class Trained:
     history: History
     replay: Memory
     names: Sequence[str] | None  # of the columns
+    context: Context | None = None  # the rows are relative to their kinds; None: as they are
     split: Split | None = None  # None: all members have learned from all rows
 
 
@@ -73,7 +75,8 @@ def settled(
     apart = trained.split is not None and trained.split.apart
     if apart:
         unseen |= (_copies(X) >= COPIES)[judged]
-    fixed, as_new = Calibration.fit(calibration, outputs, unseen, clean=clean, apart=apart, level_is_open=level_is_open)
+    about = {"clean": clean, "apart": apart, "level_is_open": level_is_open, "given": trained.context is not None}
+    fixed, as_new = Calibration.fit(calibration, outputs, unseen, **about)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
@@ -84,6 +87,7 @@ def settled(
         scorer=scorer,
         device=trained.device,
         scaling=trained.scaling,
+        context=trained.context,
         calibration=fixed,
         noise_scale=trained.noise_scale,
         halves=apart,
@@ -93,7 +97,7 @@ def settled(
         history=trained.history,
         replay=trained.replay,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing),
+        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
         training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling

@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 NEIGHBOURS = 10  # rows whose mean is a typical point, so that no row is kept
 SAMPLE, VALUES = 4000, 1 << 22  # rows looked at for further regions, and values of them; 200 rows at least
 MOST = 16  # regions
-PERIPHERAL = 0.2  # the share of the rows, the least dense, that no region is made from
+PERIPHERAL = 0.2  # the share of the rows, the least dense and the least central, that no region is made from
 VALLEY = 0.5  # how deep a valley is, in units of the upper half of the training rows
 STOPS = np.linspace(0, 1, 11, dtype=np.float32)  # on the way between two points
 
@@ -26,7 +26,8 @@ def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Fiel
     centre = centre_of(seen, scores, scaling)
     count = min(seen.shape[0], SAMPLE, max(VALUES // seen.shape[1], 200))
     few = np.linspace(0, seen.shape[0] - 1, count).astype(np.intp)
-    few = few[local[few] >= np.quantile(local[few], PERIPHERAL)]
+    # A far group, however dense, is odd: its rows are explained by what sets them apart from typical ones.
+    few = few[_upper(local[few]) & _upper(scores[few])]
     some, height = seen[few], local[few]
     z = scaling.scaled(dense(some))
     group = _far_apart(z, int(height.argmax()))
@@ -48,6 +49,10 @@ def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  #
     distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
     return np.asarray(dense(seen[np.sort(nearest)]).astype(np.float64).mean(0))
+
+
+def _upper(scores: Matrix) -> NDArray[np.bool_]:
+    return np.asarray(scores >= np.quantile(scores, PERIPHERAL))
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)

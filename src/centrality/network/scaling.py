@@ -149,6 +149,11 @@ class Scaling(Value):
 
     def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
+        found = np.where(self.varying(), self.unscaled(points), given[:, None])
+        return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
+
+    def unscaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
         free = self.varying()
         moved = points.copy()
         if self.shrink is not None:
@@ -157,10 +162,10 @@ class Scaling(Value):
             moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
         bent = self.heavy[free[self.heavy]]
         gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
-        moved[:, :, bent] = np.sinh(points[:, :, bent] / gain + shift)
-        found = np.repeat(given[:, None], points.shape[1], axis=1)
-        found[:, :, free] = self.center[free] + moved[:, :, free] / self.weight[free]
-        return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
+        moved[..., bent] = np.sinh(points[..., bent] / gain + shift)
+        found = np.broadcast_to(self.center, points.shape).copy()
+        found[..., free] += moved[..., free] / self.weight[free]
+        return found
 
 
 def _sample(X: Any) -> ColumnBlocks:

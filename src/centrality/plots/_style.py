@@ -17,7 +17,8 @@ Array: TypeAlias = NDArray[Any]  # of numbers of any type, or of labels
 COLOUR_MAP = "viridis"  # even to the eye, safe for the colour-blind; yellow is central here and in the explorer
 INK, POINT_COLOUR = "#222222", "#ffffff"
 FIRST, SECOND, OUTLIER = "#296e9b", "#d6604d", "#c2183c"  # OUTLIER as the explorer has it
-# Ten classes, any two at least ten units of CIEDE2000 apart with every kind of colour vision; as in web/src/colours.ts.
+# Ten classes, any two at least ten units of CIEDE2000 apart with every kind of colour vision; as in
+# web/src/core/colours.ts.
 CLASS_COLOURS = (
     "#296e9b", "#c25900", "#009e73", "#cc79a7", "#56b4e9", "#6625ff", "#8d4d33", "#aba512", "#dccf00", "#f7bbd7",
 )  # fmt: skip

@@ -31,8 +31,8 @@ def profile(
     """Draw centrality along t: bands that hold half and nine tenths of the rows, and a line each for some rows.
 
     `heads` (n, 2): global and local. `rows` are the numbers of the rows to draw, each named at the end of its line;
-    without them, the `shown` most and least central ones at `t` are drawn. `mixing` is the model's `mixing_`, which
-    says how it mixes heads; by default, as a model with default settings does.
+    without them, the `shown` most and least central ones at `t` are drawn. `mixing`, the model's
+    `fitted_.mixing`, says how it mixes heads; by default, as a model with default settings does.
 
     >>> from centrality.plots import profile
     >>> import numpy as np

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from centrality._checks import tell
 from centrality.network.scaling import LIMIT
 from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
-from centrality.scores.magnitudes import mean_and_deviation
+from centrality.scores.magnitudes import mean_and_deviation, without_rounding
 from centrality.scores.report import about_wild_cells, wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
@@ -38,7 +38,6 @@ class Numbers:
     mean: float
     deviation: float
     missing: float  # the share of the training rows without a value
-    bent: bool = False  # as in files from before there was a knee
     writing: NumberWriting | None = None  # how they are written, if they are text
     clock: bool = False  # they are times of day, in seconds
     kind = "numbers"
@@ -55,7 +54,7 @@ class Numbers:
         if cells := int(wild_cells(present[:, None])[0]):
             tell(about_wild_cells(name, cells))
         mean, deviation = map(float, mean_and_deviation(_drawn_in(present)))
-        return cls(mean, deviation or 1.0, missing, True, writing, pa.types.is_time(values.type))  # noqa: FBT003
+        return cls(mean, deviation or 1.0, missing, writing, pa.types.is_time(values.type))
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values as numbers, NaN where there is none."""
@@ -68,9 +67,8 @@ class Numbers:
         with np.errstate(over="ignore"):  # halves, since their difference is finite
             z = np.where(absent, 0.0, (x / 2 - self.mean / 2) / self.deviation * 2)
         z = np.clip(z, -LIMIT, LIMIT)
-        if self.bent:
-            far = np.abs(z) > KNEE
-            z[far] = np.sign(z[far]) * (KNEE + np.log1p(np.abs(z[far]) - KNEE))
+        far = np.abs(z) > KNEE
+        z[far] = np.sign(z[far]) * (KNEE + np.log1p(np.abs(z[far]) - KNEE))
         faults = {NO_NUMBER: wrong}
         if self.missing:
             return Cells(np.column_stack([z, gaps - self.missing]), gaps, faults)
@@ -84,8 +82,8 @@ class Numbers:
         if self.missing and z[1] > 0.5 - self.missing:
             return None
         size = abs(float(z[0]))
-        size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if self.bent and size > KNEE else size
-        x = self.mean + self.deviation * float(np.copysign(size, z[0]))
+        size = KNEE + float(np.expm1(min(size - KNEE, 700.0))) if size > KNEE else size
+        x = float(without_rounding(self.mean + self.deviation * float(np.copysign(size, z[0])), self.deviation))
         if self.clock:
             return f"{int(x) // 3600:02d}:{int(x) // 60 % 60:02d}"
         return x if self.writing is None else self.writing.write(x)

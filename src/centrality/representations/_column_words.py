@@ -26,7 +26,7 @@ class Words:
     center: NDArray[np.float64]
     factor: float
     distinct: int  # how many different texts there were
-    missing: float | None = None  # the share of rows without one; None: the file is from before it was kept
+    missing: float  # the share of rows without one
     kind = "words"
     _vectorizer: Any = field(default=None, repr=False, compare=False)
 
@@ -59,9 +59,7 @@ class Words:
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         texts = texts_of(values)
         projected, gaps = self._projected(texts), mask_of(pc.is_null(texts))
-        faults = {}
-        if self.missing is not None:
-            faults[NEW_VALUE] = (projected == 0).all(1) & ~gaps & mask_of(pc.not_equal(texts.fill_null(""), ""))
+        faults = {NEW_VALUE: (projected == 0).all(1) & ~gaps & mask_of(pc.not_equal(texts.fill_null(""), ""))}
         if self.missing == 0:
             faults[NEW_GAP] = gaps
         return Cells((projected - self.center) / self.factor, gaps, faults)

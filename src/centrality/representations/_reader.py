@@ -22,12 +22,13 @@ class RepresentationReader(RowReader):
         self._representation = representation
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows as FUSE sees them; all NaN where a row could not be represented."""
-        return np.asarray(self._representation.transform(X))
+        """Return the rows as the networks see them; all NaN where a row could not be represented."""
+        return np.asarray(self.fitted.relative(np.asarray(self._representation.transform(X))))
 
     def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
-        """Return the rows as FUSE sees them, and which of their cells the representation could not read."""
-        return self._representation.examined(X)
+        """Return the rows as the networks see them, and which of their cells the representation could not read."""
+        vectors, unreadable = self._representation.examined(X)
+        return np.asarray(self.fitted.relative(np.asarray(vectors))), unreadable
 
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""
@@ -65,7 +66,7 @@ class RepresentationReader(RowReader):
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
         """Return what the representation's numbers stand for, feature by feature."""
-        return self._representation.typical(point)
+        return self._representation.typical(self.fitted.absolute(point[None])[0])
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return what the rows hold, feature by feature."""

@@ -39,7 +39,7 @@ class Categories:
 
     levels: list[str]
     shares: list[float]
-    rare: list[str] | None = None  # those that share a column; None: the file is from before they were kept
+    rare: list[str]  # those that share a column
     kind = "categories"
 
     @classmethod
@@ -60,9 +60,7 @@ class Categories:
         texts = given.fill_null(MISSING)
         codes = pc.index_in(texts, pa.array(self.levels, pa.string()))
         gaps, unseen = mask_of(pc.is_null(given)), mask_of(pc.is_null(codes))
-        if OTHER in self.levels:  # a file from before the rare ones were kept cannot tell them from unseen ones
-            known = texts if self.rare is None else pa.array(self.rare, pa.string())
-            unseen &= ~mask_of(pc.is_in(texts, known))
+        unseen &= ~mask_of(pc.is_in(texts, pa.array(self.rare, pa.string())))
         shares = np.array(self.shares)
         block = np.tile(-shares, (len(texts), 1))
         block[np.arange(len(texts)), codes.fill_null(self._rarest()).to_numpy()] += 1

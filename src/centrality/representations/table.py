@@ -179,9 +179,8 @@ class Table(Representation):
             self._encoders[name] = columns.from_state(plain, learned)
         self.columns_ = self._columns_read()
         self.n_features_in_ = len(self._encoders)
-        # A file from before gaps were counted: then only a row with nothing in it has too many.
-        self._most_gaps = int(state.get("most_gaps", len(self.columns_) - 1))
-        self._doubts = dict(state.get("doubts", {}))
+        self._most_gaps = int(state["most_gaps"])
+        self._doubts = dict(state["doubts"])
         return self
 
     def _columns_read(self) -> list[str]:

@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._values import Value
 from centrality.engine import EngineCalibration, engine
-from centrality.scores.mixing import LINEAR, SOFT, SOFT_IF_CLEAN, Mixing
+from centrality.scores.mixing import LINEAR, SOFT, SOFT_GIVEN, SOFT_IF_CLEAN, Mixing
 
 CALIBRATIONS = ("soft", "clip")
 QUANTILES = (0.01, 0.99)  # the paper's
 UPPER_HALF = (0.5, 0.95)
 BEND = 0.02  # a rescaled potential is bent above 1 - BEND, and never reaches 1
+LOCAL_WIDTH_GIVEN = 3.0  # given a context a unit of the local score is so many times as wide: it says less, measured
 DOUBT = 1 / 0.3  # a member that finds a row odder by 0.3 units than another counts e times as much: about their noise
 
 Matrix = NDArray[np.float64]
@@ -63,12 +64,12 @@ class Calibration(Value):
 
         `unseen` (members, n) says which members have not seen which rows. `about`: the rows are `clean`; members are
         `apart`, each with rows of its own that it has not seen; their `level_is_open`, since comparisons say nothing
-        about the level of g, which is then 0 at the median row.
+        about the level of g, which is then 0 at the median row; and `given` a context.
         """
         checked_calibration(kind)
         count, _, k = outputs.shape
         as_it_is = np.broadcast_to([0.0, 1.0], (count, 2, 2)).copy()
-        soft = SOFT_IF_CLEAN if about["clean"] else SOFT
+        soft = SOFT_GIVEN if about["given"] else SOFT_IF_CLEAN if about["clean"] else SOFT
         found = cls(
             kind,
             potentials=np.broadcast_to([0.0, 1.0], (1, 1, 2)) if (count, k) == (1, 2) else _ends(outputs, unseen),
@@ -87,6 +88,8 @@ class Calibration(Value):
             found = replace(found, members=as_it_is + np.multiply.outer(own, [[1.0, 1.0], [0.0, 0.0]]))
         raw = found.raw(outputs) if not about["apart"] else found.as_if_new(outputs, unseen)
         ends, halves = (np.quantile(raw, levels, axis=0).T for levels in (QUANTILES, UPPER_HALF))
+        if about["given"]:
+            halves[1, 1] = halves[1, 0] + LOCAL_WIDTH_GIVEN * (halves[1, 1] - halves[1, 0])
         return replace(found, ends=ends, halves=halves), raw
 
     @cached_property

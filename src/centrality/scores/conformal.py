@@ -22,7 +22,7 @@ for clean rows holds as before. Outliers that form no such group stay, and hide 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,19 +46,29 @@ class Inliers(Value):
 
     units: NDArray[np.float64]  # (m, 2)
     contamination: float = 0.0
+    rows: NDArray[np.int64] | None = None  # (m,) which of the training rows these are, rising; None: others
 
     @classmethod
-    def of(cls, units: NDArray[np.float64], contamination: float | str, mixing: Mixing) -> Self:
+    def of(
+        cls,
+        units: NDArray[np.float64],
+        contamination: float | str,
+        mixing: Mixing,
+        rows: NDArray[np.intp] | None = None,
+    ) -> Self:
         """Keep evenly spaced ones of these units; rows without any are left out.
 
         With "auto", so is a group of them that lies apart from the rest at t = 1/2, at the low end: outliers.
+        `rows` says which of the training rows they are, where they are some.
         """
-        units = evenly_spaced(units[~np.isnan(units).any(1)])
+        known = np.flatnonzero(~np.isnan(units).any(1))
+        kept = known[evenly_spaced(np.arange(len(known)))]
         if contamination == "auto":
-            scores = mixing.mixed(units, 0.5)
+            scores = mixing.mixed(units[kept], 0.5)
             order = np.argsort(scores, kind="stable")
-            return cls(units[np.sort(order[lying_apart(scores[order]) :])])
-        return cls(units, _share("contamination", contamination) if contamination else 0.0)
+            kept = kept[np.sort(order[lying_apart(scores[order]) :])]
+        share = _share("contamination", contamination) if contamination and contamination != "auto" else 0.0
+        return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
         """Return the scores at t, in units, of those rows that count as inliers: all but the least central."""
@@ -204,7 +214,7 @@ RULES: dict[str, Callable[[Scores, Scores, float], float]] = {
 }
 
 
-def evenly_spaced(units: NDArray[np.float64], limit: int = CALIBRATION_ROWS) -> NDArray[np.float64]:
+def evenly_spaced(units: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray[Any]:
     """Return at most `limit` rows, evenly spaced: a choice that does not look at scores leaves p-values valid."""
     return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 ORDINARY = 200  # the squares of numbers up to 2^200, and down to 2^-200, are far from the ends of what a float holds
+NOTHING = 1e-6  # numbers below this share of their column's spread are as good as 0
 
 
 def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -24,6 +25,15 @@ def largest(X: Any) -> NDArray[np.float64]:  # (p,)
     """Return the largest magnitude in each column of an array or a sparse matrix."""
     high, low = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.max(axis=0), X.min(axis=0)))
     return np.maximum(np.abs(np.asarray(high, dtype=np.float64)), np.abs(np.asarray(low, dtype=np.float64)))
+
+
+def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
+    """Return numbers for people: 0 for one far below the spread of its column, which rounding errors have left.
+
+    >>> without_rounding([-8.58e-11, 3e-200], spread=[1.0, 1e-200]).tolist()
+    [0.0, 3e-200]
+    """
+    return np.where(np.abs(values) < NOTHING * np.asarray(spread), 0.0, values)
 
 
 def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)

@@ -132,6 +132,18 @@ def plain(value: object) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
+def usual_of_kind(typical: object, low: object, high: object) -> object:
+    """Return what is usual in a row's kind: from low to high where these are numbers, else what is typical.
+
+    >>> usual_of_kind(450.0, 380.0, 520.0)
+    '380 to 520 for its kind'
+    """
+    low, high = _item(low), _item(high)
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return f"{number(low)} to {number(high)} for its kind"
+    return _item(typical)
+
+
 def _bar(reason: Reason) -> str:
     box, length = "display:inline-block;height:.7em", WIDEST * min(1.0, abs(reason.contribution))
     bar = f"<span style='{box};width:{length:.0f}px;background:{BAR}'></span>"

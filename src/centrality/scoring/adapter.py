@@ -52,7 +52,7 @@ class Adapter:
             return vectors
         matrix = tables.numbers(table, ADVICE)
         require_finite(matrix, self.columns, ADVICE)
-        return matrix
+        return self.fitted.relative(matrix)
 
     def require_readable(self, *, after: int = 0) -> None:
         """Raise if a column could not be read in too many of the rows so far, once there are so many of them."""
@@ -80,11 +80,10 @@ class Adapter:
         """Return what lowers each row's centrality, at each t."""
         values = self.reader.values(table.select(self.columns), vectors)
         names = self.columns if self.of_numbers else None
-        parts, points = over_vectors(vectors, self.fitted.contributions), self.fitted.nearest_typical(vectors)
-        own, origin = over_vectors(vectors, self.fitted.units), self.fitted.typical_units()[points]
-        mixing = self.fitted.mixing
+        parts, mixing = over_vectors(vectors, self.fitted.contributions), self.fitted.mixing
+        own, origin = (over_vectors(vectors, work) for work in (self.fitted.units, self.fitted.origins))
         found = []
         for t in ts:
             of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
-            found.append(self.reader.reasons(t, scores, of_t, values, points, top=top, names=names))
+            found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
         return found

@@ -1,6 +1,6 @@
 """Find the most central and the most peripheral rows of a file in one pass, and show them in a terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
@@ -23,6 +23,7 @@ BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
 WIDTH = 60  # characters of a row that are shown
 SHOWN_COLUMNS = 4
+MOST_GROUPS = 200
 
 
 # In plain values: the row's number, its scores, what it holds, and what lowers its centrality.
@@ -80,49 +81,97 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Holds both ends of a ranking of so many rows, and which of all their cells could not be read."""
+    """Holds both ends of a ranking of so many rows, of all and of each group, and which cells could not be read."""
 
     rows: int
     best: Ranked
     worst: Ranked
     unreadable: Unreadable
+    groups: "dict[str, Ranking]"  # by the group's name; empty where no groups were asked for
 
 
-def rank(model: CentralityModel, data: str, t: float, top: int, *, progress: bool = False) -> Ranking:
-    """Return the `top` most central rows and the `top` most peripheral ones."""
+class _Ends:
+    """Collects the `top` rows of each end, of the tables that it is shown."""
+
+    def __init__(self, top: int, apart: int = 1) -> None:
+        self.rows, self._top, self._apart = 0, top, apart
+        self.best: list[pa.Table] = []
+        self.worst: list[pa.Table] = []
+
+    def add(self, table: pa.Table) -> None:
+        self.rows += table.num_rows
+        self.best = [_first([*self.best, table], self._top, descending=True, apart=self._apart)]
+        self.worst = [_first([*self.worst, table], self._top, descending=False, apart=self._apart)]
+
+    def ranking(self, adapter: Adapter, t: float, groups: dict[str, Ranking]) -> Ranking:
+        best, worst = (_explained(end[0], adapter, t) for end in (self.best, self.worst))
+        return Ranking(self.rows, best, worst, adapter.unreadable, groups)
+
+
+def rank(
+    model: CentralityModel, data: str, t: float, top: int, *, by: str | None = None, progress: bool = False
+) -> Ranking:
+    """Return the `top` most central rows and the `top` most peripheral ones: of all, and of each group by a column."""
     checked_t(t)
     with tables.open_rows(data) as source:
-        return _rank_source(model, source, t, top, progress=progress)
+        return _rank_source(model, source, t, top, by, progress=progress)
 
 
-def _rank_source(model: CentralityModel, source: tables.Source, t: float, top: int, *, progress: bool) -> Ranking:
+def _rank_source(
+    model: CentralityModel, source: tables.Source, t: float, top: int, by: str | None, *, progress: bool
+) -> Ranking:
     """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
     adapter = Adapter(model, source.schema.names)
+    if by is not None:
+        tables.require(source.schema.names, [by])
     batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
     if adapter.one_series:
         batches = [pa.concat_tables(batches)]
-    best: list[pa.Table] = []
-    worst: list[pa.Table] = []
-    count = 0
+    everything: _Ends | None = None
+    groups: dict[str, _Ends] = {}
     bar = tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring")
     for table in read_ahead(batches):
+        if everything is None:
+            everything = _Ends(top, event_length(model, table.num_rows) if adapter.one_series else 1)
         pairs = adapter.units(adapter.vectors(table), table.num_rows)
         adapter.require_readable(after=ENOUGH_ROWS)
-        order = np.arange(count, count + table.num_rows)
-        count += table.num_rows
-        scores = model.fitted_.mixing.mixed(pairs, t)
-        columns = {"_row": order, "_score": scores, "_global": pairs[:, 0], "_local": pairs[:, 1]}
-        for name, values in columns.items():
-            table = table.append_column(name, pa.array(values))
-        apart = event_length(model, table.num_rows) if adapter.one_series else 1
-        best = [_first([*best, table], top, descending=True, apart=apart)]
-        worst = [_first([*worst, table], top, descending=False, apart=apart)]
+        scored = _with_scores(table, pairs, model.fitted_.mixing.mixed(pairs, t), everything.rows)
+        everything.add(scored)
+        for name, members in _by_group(scored, by):
+            groups.setdefault(name, _Ends(top)).add(members)
+        _require_groups(groups, by)
         bar.update(table.num_rows)
     bar.close()
-    if not best:
+    if everything is None:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    unreadable = adapter.report()
-    return Ranking(count, _explained(best[0], adapter, t), _explained(worst[0], adapter, t), unreadable)
+    adapter.report()
+    return everything.ranking(adapter, t, {name: groups[name].ranking(adapter, t, {}) for name in sorted(groups)})
+
+
+def _with_scores(table: pa.Table, pairs: NDArray[np.float64], scores: NDArray[np.float64], before: int) -> pa.Table:
+    """Return the rows with their numbers in the file, of which so many came before, and their scores at the end."""
+    order = np.arange(before, before + table.num_rows)
+    columns = {"_row": order, "_score": scores, "_global": pairs[:, 0], "_local": pairs[:, 1]}
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    return table
+
+
+def _by_group(table: pa.Table, by: str | None) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the groups that the values of a column make, by name, and their rows; nothing without a column."""
+    if by is None:
+        return
+    keys = table[by].combine_chunks().dictionary_encode("encode")
+    codes = np.asarray(keys.indices)
+    for code, value in enumerate(keys.dictionary.to_pylist()):
+        yield number(value) if value is not None else "(missing)", table.take(np.flatnonzero(codes == code))
+
+
+def _require_groups(groups: Collection[str], by: str | None) -> None:
+    if len(groups) > MOST_GROUPS:
+        raise tables.TableError(
+            f"--by wants a column of at most {MOST_GROUPS} different values, which are groups: {by!r} has more."
+        )
 
 
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:

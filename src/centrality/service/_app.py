@@ -91,9 +91,8 @@ class App:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                watching = asyncio.create_task(self.file.watch())
-                if self.worker is not None and not self.file.current.is_quick:
-                    await self.worker.open(self.file.current)  # every request will need it
+                watching = asyncio.create_task(self.file.watch(self._prepare))
+                await self._prepare()
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if watching is not None:
@@ -103,6 +102,11 @@ class App:
                 self.scorer.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    async def _prepare(self) -> None:
+        """Start the process for large requests with the present model: that takes seconds."""
+        if self.worker is not None:
+            await self.worker.open(self.file.current)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]

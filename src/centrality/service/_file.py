@@ -5,7 +5,7 @@ import gc
 import hashlib
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -47,11 +47,14 @@ class ModelFile:
             return None
         return about.st_mtime_ns, about.st_size, about.st_ino
 
-    async def watch(self) -> None:
-        """Load whatever new file appears, until cancelled."""
+    async def watch(self, prepare: Callable[[], Awaitable[None]]) -> None:
+        """Load whatever new file appears, and let somebody prepare for it, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
+            before = self.current
             await self.look()
+            if self.current is not before:
+                await prepare()
 
     async def look(self) -> None:
         """Take a new file if there is one; go on with the old model if it cannot be used."""

@@ -61,7 +61,7 @@ class OutgoingBuffer:
 
 
 class Worker:
-    """Answers large requests in a process of its own, which starts when the first of them comes."""
+    """Answers large requests in a process of its own, which starts with the service, and anew when it has ended."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
         self._load, self._limits, self._scored_together = load, limits, scored_together

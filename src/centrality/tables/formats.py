@@ -22,6 +22,7 @@ from centrality.tables.arrow import ARROW, STREAM_BEGINS, ArrowSource
 from centrality.tables.columns import TableError, first_few
 from centrality.tables.csv import CSV, TSV, CsvDialect
 from centrality.tables.excel import EXCEL
+from centrality.tables.file_state import FileState
 from centrality.tables.images import IMAGE_SUFFIXES, ImageFolder
 from centrality.tables.json_array import JSON
 from centrality.tables.jsonl import JSONL, JsonDialect
@@ -95,7 +96,10 @@ def open_location(place: str | os.PathLike[str]) -> Source:
         return _open_on_store(str(place))
     path = Path(locations.filesystem_and_path(place)[1])
     if path.exists():
-        return FORMATS[kind_of(path)].read(path)
+        before = FileState.of(path)
+        source = FORMATS[kind_of(path)].read(path)
+        source.states = [before]
+        return source
     if str(path) in published.SETS:
         return PublishedSource(path)
     if str(path) in bundled_sets.BUNDLED:

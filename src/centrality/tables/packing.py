@@ -56,10 +56,10 @@ def only_member(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def _open_zip(file: BinaryIO) -> Any:
-    archive = zipfile.ZipFile(file)
     try:
+        archive = zipfile.ZipFile(file)
         return archive.open(only_member(archive, getattr(file, "name", "The archive")))
-    except RuntimeError as error:  # a password is needed
+    except RuntimeError as error:  # a password is needed, or a way to unpack that Python does not have
         raise TableError(f"{error}. Unpack it first.") from None
 
 
@@ -159,5 +159,5 @@ def name_in_zip(path: Path) -> PurePosixPath:
     try:
         with zipfile.ZipFile(path) as archive:
             return PurePosixPath(only_member(archive, str(path)))
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, RuntimeError) as error:
         raise TableError(f"{path} cannot be read as .zip: {error}") from None

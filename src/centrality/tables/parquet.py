@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from centrality.tables import locations
 from centrality.tables.columns import TableError
+from centrality.tables.file_state import FileState
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
 FETCHED_TOGETHER = 16  # footers: from a store, each is a wait
@@ -27,6 +28,7 @@ class Footer:
     groups: tuple[int, ...]  # the rows of each row group
     note: str | None = None  # what centrality wrote there
     places: Any = field(default=None, compare=False, repr=False)  # where its pieces lie, so that nobody reads it again
+    state: FileState | None = field(default=None, compare=False, repr=False)  # None: on a store, whose files are whole
 
     @property
     def rows(self) -> int:
@@ -45,7 +47,7 @@ class ParquetSource(Source):
     def __init__(self, name: str, files: Sequence[Footer], groups: tuple[int, int] | None = None) -> None:
         self.name, self.files, self._footers = name, files, files
         self._groups, self.in_part = groups, groups is not None
-        self.schema = files[0].schema
+        self.schema, self.states = files[0].schema, [part.state for part in files]
         for other in files:
             if not other.schema.equals(self.schema):
                 first, second = (Path(part.file).name for part in (files[0], other))
@@ -113,6 +115,7 @@ def open_file(file: str, places: Any = None) -> Any:
 
 def read_footer(file: str) -> Footer:
     """Read what the end of a file says about it."""
+    state = None if locations.is_remote(file) else FileState.of(locations.filesystem_and_path(file)[1])
     try:
         with open_file(file) as there:
             schema, places = there.schema_arrow, there.metadata
@@ -121,7 +124,7 @@ def read_footer(file: str) -> Footer:
         raise TableError(f"{file} cannot be read as .parquet: {error}") from None
     found = (schema.metadata or {}).get(NOTE.encode())
     note = None if found is None else found.decode(errors="replace")
-    return Footer(file, schema.remove_metadata(), groups, note, places)
+    return Footer(file, schema.remove_metadata(), groups, note, places, state)
 
 
 def _difference(first: pa.Schema, second: pa.Schema) -> str:

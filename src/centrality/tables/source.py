@@ -10,6 +10,7 @@ from zipfile import BadZipFile
 import pyarrow as pa
 
 from centrality.tables.columns import TableError, repeated, require, require_distinct
+from centrality.tables.file_state import FileState, require_unchanged
 
 BATCH = 32_768  # rows read together, where the format lets us choose
 
@@ -51,6 +52,7 @@ class Source:
     live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
     in_part = False  # these are only some of a file's rows
     files: Sequence[StoredFile] = ()  # empty where rows are not counted file by file
+    states: Sequence[FileState | None] = ()  # of the files, before they were read
     keeps_records = False  # whether `records` and what extends them can be called
 
     def batches(self, columns: Sequence[str] | None = None, types: Types | None = None) -> Iterator[pa.RecordBatch]:
@@ -61,6 +63,7 @@ class Source:
             for batch in self._batches(names, types):
                 if batch.num_rows:
                     yield batch
+            require_unchanged(self.states)
         except TableError:
             raise
         except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError) as error:

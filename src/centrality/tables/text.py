@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from centrality.tables import arrow_messages
 from centrality.tables.columns import TableError, require
+from centrality.tables.file_state import require_unchanged
 from centrality.tables.packing import open_unpacked
 from centrality.tables.records import Blocks
 from centrality.tables.source import BATCH, Source, Types
@@ -143,6 +144,9 @@ class TextSource(Source):
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from blocks
+            require_unchanged(self.states)
+        except TableError:
+            raise
         except (EOFError, OSError, ValueError, zlib.error, BadZipFile) as error:  # packed, and cut short or damaged
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 

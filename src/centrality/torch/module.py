@@ -16,6 +16,7 @@ from centrality.network.network import Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ROOM, checked_t
+from centrality.scores.refinement import Refinement
 from centrality.torch.networks import finest, to_score
 
 Dial = float | Sequence[float] | NDArray[np.float64] | Tensor
@@ -41,8 +42,20 @@ class Centrality(nn.Module):
     ends: Tensor  # (2, 2) low and high of the raw scores
     halves: Tensor  # (2, 2) their medians and 95th percentiles
 
+    knots: Tensor | None  # (p, k - 1) of the shift that marks have taught: `scores/refinement.py`
+    lengths: Tensor | None  # (p, k - 1) from there to the next knots
+    slopes: Tensor | None  # (p, k - 1) of the shift between them
+    start: Tensor | None  # the shift before the first knots
+
     def __init__(
-        self, network: Network, scaling: Scaling, calibration: Calibration, *, t: float, device: str = "cpu"
+        self,
+        network: Network,
+        scaling: Scaling,
+        calibration: Calibration,
+        refinement: Refinement | None = None,
+        *,
+        t: float,
+        device: str = "cpu",
     ) -> None:
         super().__init__()
         self.networks, self.t = to_score(network, device), t
@@ -58,6 +71,10 @@ class Centrality(nn.Module):
             "one": _width(zero, one),
             "ends": calibration.ends,
             "halves": calibration.halves,
+            "knots": None if refinement is None else refinement.knots[:, :-1],
+            "lengths": None if refinement is None else np.diff(refinement.knots),
+            "slopes": None if refinement is None else refinement.slopes(),
+            "start": None if refinement is None else refinement.values[:, 0].sum(),
         }
         for name, part in parts.items():
             tensor = None if part is None else torch.from_numpy(np.array(part))
@@ -80,7 +97,17 @@ class Centrality(nn.Module):
 
     def units(self, x: Tensor) -> Tensor:  # (n, p) -> (n, 2)
         """Return both heads in the units in which they are mixed; those of "soft" have no ends."""
-        return self.calibrated(self.raw(self.outputs(x)))
+        z = self.scaled(x)
+        units = self.calibrated(self.raw(self.networks(z)))
+        return units if self.knots is None else units + self.shift_by_marks(z)[:, None]
+
+    def shift_by_marks(self, z: Tensor) -> Tensor:  # (n, p) -> (n,)
+        """Return what marks have taught to add to both units of scaled rows."""
+        assert self.knots is not None
+        assert self.lengths is not None
+        assert self.slopes is not None
+        passed = (z.to(self.knots.dtype)[:, :, None] - self.knots).clamp(min=0).minimum(self.lengths)  # (n, p, k - 1)
+        return self.start + (passed * self.slopes).sum((1, 2))
 
     def calibrated(self, raw: Tensor) -> Tensor:  # (n, 2) -> (n, 2)
         """Return raw scores in the units in which they are mixed."""

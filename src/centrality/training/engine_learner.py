@@ -107,6 +107,7 @@ class EngineLearner:
             potentials=turns.potentials,
             eta=turns.eta,
             weight=turns.weight,
+            learned=task.rows.learned,
             balance=self._balance,
             weight_decay=task.plan.weight_decay,
             mean_decay=MEAN_DECAY,

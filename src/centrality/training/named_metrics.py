@@ -79,6 +79,8 @@ class NamedMetric:
             self.vectors = np.ascontiguousarray(given / lengths, dtype=np.float32)
         elif self._centred:
             self.vectors = self._rows.all - self._rows.z.mean(0)
+        if not self._rows.learned.all():  # rows are compared by their behaviours, relative to their kinds
+            self.vectors = self.vectors * self._rows.learned
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
         """Return None: any row will do."""

@@ -30,15 +30,18 @@ class MadeRows:
     parents: NDArray[np.intp]  # (MADE, 2)
 
     @classmethod
-    def of(cls, z: Rows, rng: np.random.Generator) -> "MadeRows":
-        """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few."""
+    def of(cls, z: Rows, rng: np.random.Generator, learned: NDArray[np.bool_]) -> "MadeRows":
+        """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few.
+
+        Columns that are not `learned` are a context, which a made row has from its first parent.
+        """
         parents = rng.integers(len(z), size=(MADE, 2))
         crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
         parents[~crossed, 1] = parents[~crossed, 0]
         made = moved_off(z, z[parents[:, 0]], rng)
         either = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
         made[crossed] = np.where(either, z[parents[crossed, 0]], z[parents[crossed, 1]])
-        return cls(made, parents)
+        return cls(np.where(learned, made, z[parents[:, 0]]), parents)
 
 
 def few(z: Rows) -> bool:

@@ -16,7 +16,8 @@ class Rows:
 
     All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
     drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support` puts
-    rows made of them behind them, at positions from len(rows) on.
+    rows made of them behind them, at positions from len(rows) on. The columns `given` are a context: nothing is learned
+    of their own distribution.
     """
 
     def __init__(
@@ -29,10 +30,13 @@ class Rows:
         most: int | None = None,
         folds: NDArray[np.int64] | None = None,
         off_support: bool = False,
+        given: NDArray[np.int64] | None = None,
     ) -> None:
         self._folds = folds  # (n,) of the rows of X; None: everybody may learn from all of them
         self.X, self.scaling, self._rng = X, scaling, rng
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
+        self.learned = np.ones(self.width, dtype=np.float32)  # 1 for a column that is learned, 0 for one that is given
+        self.learned[[] if given is None else given] = 0.0
         self.size = min(held_at_once(self.total, self.width, room), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
@@ -58,7 +62,7 @@ class Rows:
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
             self.z[start : start + step] = self.scaling.apply(self.given(at))
         if len(self.all) > self.size:
-            self._made = MadeRows.of(self.z, self._rng)
+            self._made = MadeRows.of(self.z, self._rng, self.learned > 0)
             self.all[self.size :] = self._made.z
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ class Steps:
         self.history = empty_history()
         # The local loss is a mean over columns: what one noised row teaches the trunk gets fainter the more there are,
         # and the global head would have the trunk for itself. In the paper's schedule they never meet in a batch.
-        self.learner = learner_for(task, balance=task.rows.width**-0.5)
+        self.learner = learner_for(task, balance=int(task.rows.learned.sum()) ** -0.5)
         self._task, self._sizes = task, BatchSizes.of(task)
         self._sampler = BatchSampler(task, self._sizes)
         self._steps_at_once = self._sampler.steps_at_once(budget)

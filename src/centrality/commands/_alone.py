@@ -1,0 +1,61 @@
+"""Answer a command that was given data and no model: fit one as `centrality fit` would, and say how it was read."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from centrality._checks import InputError
+from centrality.commands._arguments import require_output
+from centrality.commands._display import working
+from centrality.commands._terminal import harmless
+
+if TYPE_CHECKING:
+    from centrality.model.interface import CentralityModel
+
+# Options of `centrality fit` that the other commands have too, with the same meaning.
+SHARED = ("quiet", "represent", "window", "random_state", "encoder", "cache", "corrupt", "device")
+
+
+def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":
+    """Return a model fitted on the data by default settings; keep it where --save says."""
+    from centrality.commands import fit
+
+    _require_data(arguments)
+    with working("Fitting a model", arguments):
+        model, _, _ = fit.learn(_as_for_fit(arguments))
+    if arguments.save is not None:
+        model.save(arguments.save)
+    if not getattr(arguments, "quiet", False):
+        print(harmless(_said(arguments, model)), file=sys.stderr, flush=True)
+    return model
+
+
+def _require_data(arguments: argparse.Namespace) -> None:
+    """Raise if what was given cannot be both learned from and answered about."""
+    if arguments.data == "-":
+        raise InputError("stdin can be read once only: save it to a file, or give a MODEL before the -.")
+    if arguments.data.endswith(".safetensors"):
+        raise InputError(f"{arguments.data} is a model: say of which data, MODEL DATA.")
+    if arguments.save is not None:
+        require_output(arguments.save, arguments.data)
+
+
+def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments of `centrality fit` for this data: its defaults, and what was given here."""
+    from centrality.commands import fit
+
+    parser = argparse.ArgumentParser()
+    fit.arguments(parser)
+    settings = parser.parse_args([arguments.data, "-o", "unused.safetensors"])
+    given = {name: value for name in SHARED if (value := getattr(arguments, name, None)) is not None}
+    vars(settings).update(given, columns=getattr(arguments, "learned", None), leave_out=getattr(arguments, "by", None))
+    return settings
+
+
+def _said(arguments: argparse.Namespace, model: "CentralityModel") -> str:
+    """Say in one line how the data was read, and where the model or the page can be had."""
+    from centrality.selecting.suited import how_read
+
+    keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
+    page = "" if "export" in arguments else f"; centrality explore {arguments.data} opens a page"
+    return f"Read {arguments.data} {how_read(model)}. {keep}{page}."

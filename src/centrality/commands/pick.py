@@ -1,0 +1,113 @@
+"""centrality pick: choose rows to keep, to look at, or to label."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number, require_output
+from centrality.commands._display import aligned, paint, shows_progress
+from centrality.scores.number_format import share
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HELP = "pick rows: the most typical, the oddest, a diverse few, or those to label; it needs no model"
+SHOWN = 20  # rows printed; all of them go to -o
+# What each option picks, in the words of `centrality.select`.
+KINDS = {
+    "typical": ("typical", "the most typical rows"),
+    "diverse": ("diverse", "rows that cover all others, odd ones too"),
+    "representative": ("representative", "rows that cover all others but outliers"),
+    "odd": ("odd", "the oddest rows"),
+    "to_label": ("to label", "the rows that teach a classifier the most"),
+}
+
+
+class Result(TypedDict):
+    """Holds the picked rows, the best first."""
+
+    rows: int
+    what: str
+    t: float
+    shows: list[str] | None
+    by: NotRequired[str]
+    picked: list[dict[str, Any]]
+    file: NotRequired[str]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    data_with_or_without_model(command)
+    which = command.add_mutually_exclusive_group(required=True)
+    for name, (_, text) in KINDS.items():
+        which.add_argument(f"--{name.replace('_', '-')}", type=count, metavar="N", help=f"N of {text}")
+    command.add_argument("--by", metavar="COLUMN", help="share N evenly among the groups by the values of this column")
+    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
+    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write all picked rows there, best first")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    from centrality import tables
+    from centrality.model.reader import reader_of
+    from centrality.scoring.bulk import dial
+    from centrality.selecting.pick import select
+
+    if arguments.output is not None:
+        tables.kind_to_write(arguments.output)
+        require_output(arguments.output, arguments.model, arguments.data)
+    model = load_model(arguments)
+    t, table, (what, k) = dial(model, arguments.t), tables.read(arguments.data), _asked(arguments)
+    picked = select(
+        model, table, k, what, by=arguments.by, t=t, random_state=arguments.random_state,
+        progress=shows_progress(arguments),
+    )  # fmt: skip
+    chosen = table.take(picked)
+    scores = model.centrality(chosen, t=t)
+    reading = reader_of(model).reading()
+    result: Result = {
+        "rows": table.num_rows,
+        "what": what,
+        "t": t,
+        "shows": reading.columns if reading.kind in ("text", "images") else None,
+        "picked": _in_plain_values(chosen, picked.tolist(), scores.tolist()),
+    }
+    if arguments.by is not None:
+        result["by"] = arguments.by
+    if arguments.output is not None:
+        tables.write(tables.with_columns(chosen, {"row": picked, "centrality": scores}), arguments.output)
+        result["file"] = str(arguments.output)
+    return result
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[str, int]:
+    """Return what is to be picked, in the words of `select`, and how many."""
+    return next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
+
+
+def _in_plain_values(chosen: "pa.Table", rows: list[int], scores: list[float]) -> list[dict[str, Any]]:
+    return [
+        {"row": row, "centrality": score, "holds": holds}
+        for row, score, holds in zip(rows, scores, chosen.to_pylist(), strict=True)
+    ]
+
+
+def show(result: Result) -> str:
+    from centrality.scoring.ranking import excerpt
+
+    few = result["picked"][:SHOWN]
+    of = f" from each {result['by']} in turn" if "by" in result else ""
+    lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
+    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result, excerpt)] for row in few]
+    lines += aligned(["row", "centrality", "holds"], body, left=(2,))
+    if len(few) < len(result["picked"]):
+        more = len(result["picked"]) - len(few)
+        lines.append(f"... and {more:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
+    if "file" in result:
+        lines.append(f"Picked rows: {result['file']}")
+    return "\n".join(lines)
+
+
+def _holds(row: dict[str, Any], result: Result, excerpt: Any) -> str:
+    """Show what a row holds, its group first."""
+    group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
+    text: str = excerpt(group | row["holds"], result["shows"])
+    return text

@@ -1,0 +1,199 @@
+"""Say where rows lie on the page: at once, and better a while later.
+
+UMAP takes from seconds to minutes, most of it to compile itself. Who would wait for it gets PCA first; the better map
+is made in another process meanwhile, and kept in a file, so that it is there at once the next time.
+"""
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from centrality import maps, tables
+from centrality._atomic import write_atomically
+from centrality._checks import InputError
+from centrality.explorer.columns import column_of
+from centrality.model.interface import CentralityModel
+
+UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
+FEWEST = 15  # rows: of fewer there are no neighbourhoods to keep
+IN_COMPONENTS = 50  # of sparse vectors
+
+Vectors = NDArray[np.float32 | np.float64]
+Points = NDArray[np.float64]  # (n, 2)
+
+
+class Later:
+    """Makes the map of UMAP in another process; `points` are there when it is done, `share` says how far it is."""
+
+    axes = ("UMAP 1", "UMAP 2")
+
+    def __init__(self, vectors: Vectors, seed: int | None, kept: Path | None) -> None:
+        self._vectors, self._seed, self._kept = vectors, seed, kept
+        self.points: Points | None = None
+        self.share, self.trouble = 0.0, ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+
+    def start(self) -> None:
+        """Begin; it goes on while the page is open."""
+        threading.Thread(target=self._make, daemon=True).start()
+
+    def end(self) -> None:
+        """Stop what is not done yet."""
+        self._ended = True
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+
+    def _make(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            rows, made = Path(folder) / "rows.npy", Path(folder) / "map.npy"
+            np.save(rows, self._vectors)
+            command = [sys.executable, "-m", __name__, str(rows), str(made), str(self._seed)]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as self._process:
+                if self._ended:
+                    self._process.kill()
+                self._listen(self._process)
+            if not made.exists():
+                self.trouble = "" if self._ended else "UMAP did not finish: the map stays as it is."
+                return
+            points = np.load(made)
+        keep(self._kept, self._vectors, self._seed, points)
+        self.points, self.share = points, 1.0
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        """Take the share that is done from UMAP's own bar."""
+        assert process.stderr is not None
+        while said := process.stderr.read1(4096):  # type: ignore[attr-defined]
+            if found := re.findall(rb"(\d+)%", said):
+                self.share = int(found[-1]) / 100
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Says where rows lie, what the axes are called, and whether each has a unit of its own."""
+
+    points: Points
+    axes: tuple[str, str]
+    own_scales: bool = False
+    later: Later | None = None
+
+
+def laid_out(
+    vectors: Vectors,
+    table: pa.Table,
+    on: str | Sequence[str] | NDArray[Any],
+    seed: int | None,
+    *,
+    progress: bool = False,
+    soon: bool = False,
+    kept: Path | None = None,
+) -> Layout:
+    """Lay the rows out on a map of one's own, on two columns, or by a method; `soon` does not wait for UMAP."""
+    if isinstance(on, np.ndarray):
+        return Layout(_own_map(on, len(vectors)), ("1", "2"))
+    names = on.split(",") if isinstance(on, str) and "," in on else on
+    if not isinstance(names, str):
+        return _on_columns(table, names, len(vectors))
+    if vectors.shape[1] <= 2:
+        return _on_all_columns(vectors, table)
+    method = names
+    if method == "auto":
+        method = "umap" if FEWEST < len(vectors) <= UMAP_ROWS and find_spec("umap") is not None else "pca"
+    if method == "umap" and (known := kept_points(kept, vectors, seed)) is not None:
+        return Layout(known, Later.axes)
+    if method == "umap" and soon:
+        return Layout(maps.embed(vectors, method="pca"), ("PCA 1", "PCA 2"), later=Later(vectors, seed, kept))
+    points = maps.embed(vectors, method=method, random_state=seed, progress=progress)
+    if method == "umap":
+        keep(kept, vectors, seed, points)
+    return Layout(points, (f"{method.upper()} 1", f"{method.upper()} 2"))
+
+
+def vectors_to_map(model: CentralityModel, vectors: Any) -> Vectors:
+    """Return the vectors as the network sees them; of sparse ones, their main components."""
+    if sparse.issparse(vectors):
+        from sklearn.decomposition import TruncatedSVD
+
+        components = min(IN_COMPONENTS, vectors.shape[1] - 1)
+        return np.asarray(TruncatedSVD(components, random_state=0).fit_transform(vectors))
+    return model.fitted_.scaling.apply(vectors)
+
+
+def _own_map(given: NDArray[Any], n: int) -> Points:
+    """Return a map that was given; raise if it is none."""
+    if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
+        raise InputError(
+            f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
+        )
+    return given.astype(np.float64)
+
+
+def _on_columns(table: pa.Table, names: Sequence[str], n: int) -> Layout:
+    """Lay the rows out on two columns, each in its own unit."""
+    if len(names) != 2:
+        raise InputError(f"A map needs two columns, got {len(names)}: {', '.join(names)}.")
+    x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
+    if len(x) != n or len(y) != n:
+        raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
+    return Layout(np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), own_scales=True)
+
+
+def _on_all_columns(vectors: Vectors, table: pa.Table) -> Layout:
+    """Lay rows of one or two numbers out as they are: in the data's own units, where its columns are these numbers."""
+    names = table.column_names
+    if vectors.shape[1] == 2 == len(names):
+        columns = [column_of(name, table[name]) for name in names]
+        if all(column.kind == "number" and np.isfinite(column.values).all() for column in columns):
+            return _on_columns(table, names, len(vectors))
+    return Layout(maps.embed(vectors, method="pca"), ("1", "2"))
+
+
+# The file in which a map is kept
+
+
+def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points | None:
+    """Return the map in this file if it is one of these rows."""
+    if path is None or not path.exists():
+        return None
+    with suppress(OSError, ValueError, KeyError), np.load(path, allow_pickle=False) as held:
+        points, of = np.asarray(held["points"], dtype=np.float64), str(held["of"])
+        if of == _digest(vectors, seed) and points.shape == (len(vectors), 2) and np.isfinite(points).all():
+            return points
+    return None
+
+
+def keep(path: Path | None, vectors: Vectors, seed: int | None, points: Points) -> None:
+    """Keep a map in this file; a folder that nothing can be written to keeps none, which costs time alone."""
+    if path is None:
+        return
+    with suppress(OSError), write_atomically(path) as beside, beside.open("wb") as file:
+        np.savez_compressed(file, points=points.astype(np.float32), of=np.array(_digest(vectors, seed)))
+
+
+def _digest(vectors: Vectors, seed: int | None) -> str:
+    """Return a text that tells these rows, and what is done to them, from others."""
+    digest = hashlib.blake2b(repr((vectors.shape, vectors.dtype.str, seed)).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(vectors).data)
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    given, to, seed_text = sys.argv[1:]
+    made_points = maps.embed(
+        np.load(given), method="umap", random_state=None if seed_text == "None" else int(seed_text), progress=True
+    )
+    np.save(to, made_points)

@@ -1,0 +1,141 @@
+"""Teach a fitted model what people marked: how its score moves, where outliers begin, which calibration rows stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._checks import InputError
+from centrality._estimator import CheckedRows
+from centrality.model.blocks import over_vectors
+from centrality.model.fitted import Fitted
+from centrality.network.scaling import dense
+from centrality.scores.conformal import Inliers, evenly_spaced
+from centrality.scores.drift import TrainingScores
+from centrality.scores.errors_left import NEXT, ErrorsLeft, errors_left
+from centrality.scores.refinement import Lesson, Scored, learn
+
+MARKS = ("outlier", "fine")  # what teaches; "later", nothing and None say nothing of a row
+UNSAID = ("later", "", None)
+SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
+
+Matrix = NDArray[np.float64]
+Marks = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Review:
+    """Hold which rows to look at next, and how many outliers are likely left among them.
+
+    Print it, or take the rows in their `order`. Marks of rows far down the order teach as much as those of the first.
+    """
+
+    order: NDArray[np.intp]  # numbers of the rows that are not marked, the likeliest outlier first
+    chance: Matrix | None  # (n,) that each row is an outlier; None without marks, and NaN for rows without a score
+    left: ErrorsLeft | None  # among the next hundred of them; None without marks
+
+    def __str__(self) -> str:
+        return "Nothing is marked yet." if self.left is None else str(self.left)
+
+
+def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitted:
+    """Return the model that has learned these marks of these vectors' rows; without any, the model as it is."""
+    marked, outlier = _marked(marks, vectors)
+    if not len(marked):
+        return fitted
+    scores, lesson = _lesson(fitted, vectors, marked, outlier, t)
+    moved = replace(fitted, refinement=lesson.refinement, offset=lesson.threshold, offset_at_t=t, offsets=None)
+    shift = over_vectors(vectors, moved.shift)
+    shift[marked] = lesson.unlearned  # no row is judged by its own mark
+    known = _calibration_units(fitted, scores, t)
+    if known is None:
+        heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
+        return replace(moved, inliers=None, training_scores=_of(fitted, heads))
+    rows, units = known.rows, known.units + shift[known.rows][:, None]
+    heads = fitted.calibration.mixing.squeeze(units)
+    return replace(moved, inliers=_inliers(rows, units, marked[outlier]), training_scores=_of(fitted, heads))
+
+
+def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Review:
+    """Return which of these vectors' rows to look at next, and how many outliers are likely left."""
+    marked, outlier = _marked(marks, vectors)
+    if not len(marked):
+        return Review(_ranked(over_vectors(vectors, lambda rows: fitted.scores(rows, t)), marked), None, None)
+    scores, lesson = _lesson(fitted, vectors, marked, outlier, t)
+    shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
+    log_odds = lesson.log_odds(scores + shift)
+    order = _ranked(scores + shift, marked)
+    left = errors_left(log_odds[order[:NEXT]], lesson.log_odds(scores[marked] + lesson.unlearned), outlier)
+    return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
+
+
+def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the numbers of the rows that are marked, and which of them as outliers; rows without a vector are none."""
+    given = list(marks)
+    if len(given) != vectors.shape[0]:
+        raise InputError(
+            f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(given)}."
+        )
+    strange = [mark for mark in given if mark not in (*MARKS, *UNSAID)]
+    if strange:
+        raise InputError(f"marks must be {', '.join(map(repr, MARKS))} or None for each row, got {strange[0]!r}.")
+    marked = np.array([row for row, mark in enumerate(given) if mark in MARKS], dtype=np.intp)
+    if isinstance(vectors, np.ndarray):
+        marked = marked[~np.isnan(vectors[marked]).all(1)]
+    return marked, np.array([given[row] == "outlier" for row in marked], dtype=bool)
+
+
+def _lesson(
+    fitted: Fitted, vectors: CheckedRows, marked: NDArray[np.intp], outlier: NDArray[np.bool_], t: float
+) -> tuple[Matrix, Lesson]:
+    """Return the scores of the rows before they are moved, and what the marks teach."""
+    if fitted.refinement is not None:
+        raise InputError("This model has learned marks already: teach the model as it was fitted, with all marks.")
+    if fitted.calibration.kind != "soft":
+        raise InputError("A model learns marks on a score without ends: fit it with calibration='soft'.")
+    scores = over_vectors(vectors, lambda rows: fitted.scores(rows, t))
+    usual = evenly_spaced(np.flatnonzero(~np.isnan(scores)))
+
+    def rows(at: NDArray[np.intp]) -> Scored:
+        return Scored(fitted.scaling.apply(dense(vectors[at])).astype(np.float64), scores[at])
+
+    return scores, learn(rows(usual), rows(marked), outlier)
+
+
+def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
+    left = np.setdiff1d(np.flatnonzero(~np.isnan(scores)), marked)
+    return np.asarray(left[np.argsort(scores[left], kind="stable")])
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Hold calibration rows by their number among the rows that have marks."""
+
+    rows: NDArray[np.intp]
+    units: Matrix
+
+
+def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | None:
+    """Return the calibration rows, by their places among these rows; None if these are not the rows of the fit."""
+    inliers, present = fitted.inliers, np.flatnonzero(~np.isnan(scores))
+    if inliers is None or inliers.rows is None or len(present) != fitted.replay.seen:
+        return None
+    rows = present[inliers.rows]
+    both = np.column_stack([fitted.calibration.mixing.mixed(inliers.units, t), scores[rows]])
+    ranks = both.argsort(0).argsort(0)
+    return _Known(rows, inliers.units) if np.corrcoef(ranks.T)[0, 1] > SAME_ROWS else None
+
+
+def _inliers(rows: NDArray[np.intp], units: Matrix, outliers: NDArray[np.intp]) -> Inliers:
+    """Return the calibration rows but for those that people call outliers."""
+    kept = ~np.isin(rows, outliers)
+    return Inliers(units[kept])
+
+
+def _of(fitted: Fitted, heads: Matrix) -> TrainingScores:
+    """Return what is remembered of the training rows' scores, as they are now; their columns are what they were."""
+    known = TrainingScores.of(heads[~np.isnan(heads).any(1)])
+    return replace(fitted.training_scores, quantiles=known.quantiles)

@@ -1,0 +1,189 @@
+"""Say what rows are like given their context: each behaviour less what is usual for its kind, in units of its spread.
+
+A context model is fitted before the networks. What is usual given the context is a sum: a line through the numbers, an
+effect for every level of what comes again and again (a country, a month), drawn in where rows of it are few, and what a
+forest finds in the rest. A second forest tells the spread. Networks then learn the density of these relative
+behaviours, given the context as a further, clean input. Of the rows it is fitted on, a model says what it would had it
+not seen them: each row is left out of its own line, of its level's effect, and of the trees.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._values import Value
+from centrality.network.forest import Forest
+from centrality.network.scaling import Scaling, dense
+
+CLEAN = 0.1  # how large contexts are before the network, in scaled units: small, so that it changes little with them
+RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
+LEVEL = 5  # rows that a level has on average, at least, for a column to have levels
+TREES, LEAF = 60, 5  # of the forest that tells what is usual
+TREES_OF_SPREAD, LEAF_OF_SPREAD = 30, 20
+STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
+NARROWEST = 0.1  # of the overall spread, that of a kind
+KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
+OUTSIDE = 0.1  # of a column's range, how far beyond it a context may lie
+
+Matrix = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Value):
+    """Hold the effects of the levels of one context: of a column, or of the columns that stand for one."""
+
+    columns: Whole  # (w,) places among the context columns
+    keys: Matrix  # (levels, w) scaled, in order
+    effects: Matrix  # (levels, d)
+
+    def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, d)
+        """Return the effects of these rows' levels; 0 for a level that was never seen."""
+        at, known = self.find(c)
+        return np.where(known[:, None], self.effects[at], 0.0)
+
+    def find(self, c: Matrix) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the number of each row's level, and whether there is one."""
+        keys, rows = _keys(self.keys), _keys(c[:, self.columns])
+        order = np.argsort(keys)
+        at = order[np.minimum(np.searchsorted(keys, rows, sorter=order), len(keys) - 1)]
+        return at, keys[at] == rows
+
+
+@dataclass(frozen=True, eq=False)
+class Context(Value):
+    """Turn rows into relative behaviours and clean contexts, and back; both have as many columns, in the same order."""
+
+    given: Whole  # (q,) places of the context columns
+    scaling: Scaling
+    line: Matrix  # (1 + q, d) the constant, then a slope for each context column
+    levels: tuple[Levels, ...]
+    usual: Forest
+    spread: Forest
+    narrowest: Matrix  # (d,)
+    range: Matrix  # (2, d) the 5th and 95th percentile of the relative behaviours
+    seen: Matrix  # (2, q) the smallest and largest scaled contexts
+
+    @property
+    def behaviour(self) -> Whole:
+        """Return the places of the other columns."""
+        return np.setdiff1d(np.arange(len(self.scaling.center)), self.given)
+
+    @classmethod
+    def fit(cls, X: Any, scaling: Scaling, given: Whole, owner: Whole, seed: int) -> "tuple[Context, Matrix]":
+        """Return the context model of these rows, and what the rows become as if it had not seen them.
+
+        `owner` (q,) says which context columns stand for one thing, such as a category.
+        """
+        z = scaling.scaled(dense(X).astype(np.float64))
+        c, x = z[:, given], np.delete(z, given, axis=1)
+        line, rest = _line(c, x)
+        levels = []
+        for name in np.unique(owner):
+            found = _levels(c, rest, np.flatnonzero(owner == name))
+            if found is not None:
+                levels.append(found[0])
+                rest = rest - found[1]
+        usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
+        rest = rest - unseen
+        size = np.abs(rest)
+        size = np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0)))
+        spread, of_kind = Forest.fit(c, size, trees=TREES_OF_SPREAD, leaf=LEAF_OF_SPREAD, seed=seed + 1)
+        narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
+        relative = _bent(rest / (STRETCH * np.maximum(of_kind, narrowest)))
+        made = np.empty_like(z)
+        made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
+        ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
+        return cls(given, scaling, line, tuple(levels), usual, spread, narrowest, ends, seen), made
+
+    def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
+        """Return relative behaviours, and contexts made small, of rows in the user's units."""
+        z = self.scaling.scaled(dense(X).astype(np.float64))
+        middle, spread = self._kind(z[:, self.given])
+        z[:, self.behaviour] = _bent((z[:, self.behaviour] - middle) / spread)
+        z[:, self.given] *= CLEAN
+        return z
+
+    def absolute(self, made: Matrix) -> Matrix:  # (n, p) -> (n, p)
+        """Return what `relative` made these of, in the user's units."""
+        z = made.astype(np.float64)
+        z[:, self.given] /= CLEAN
+        middle, spread = self._kind(z[:, self.given])
+        z[:, self.behaviour] = middle + spread * _unbent(z[:, self.behaviour])
+        return self.scaling.unscaled(z)
+
+    def usual_range(self, made: Matrix) -> Matrix:  # (n, p) -> (2, n, p)
+        """Return rows at both ends of where nine tenths of the behaviours lie in the kind of each row."""
+        ends = np.stack([made, made]).astype(np.float64)
+        ends[:, :, self.behaviour] = self.range[:, None]
+        return ends
+
+    def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
+        """Return the middle and the spread of the scaled behaviours given the scaled contexts."""
+        middle = self.line[0] + c @ self.line[1:] + sum(level(c) for level in self.levels) + self.usual(c)
+        return middle, STRETCH * np.maximum(self.spread(c), self.narrowest)
+
+    def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
+        """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""
+        c = self.scaling.scaled(dense(X).astype(np.float64))[:, self.given]
+        width = OUTSIDE * (self.seen[1] - self.seen[0])
+        new = ((c < self.seen[0] - width) | (c > self.seen[1] + width)).any(1)
+        for level in self.levels:
+            new |= ~level.find(c)[1]
+        return np.asarray(new)
+
+
+def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the ridge regression of x on c, (1 + q, d), and what each row is off the line of all others, (n, d)."""
+    mean, offset = c.mean(0), x.mean(0)
+    u, size, v = np.linalg.svd(c - mean, full_matrices=False)
+    pulled, found = u.T @ (x - offset), []
+    for ridge in RIDGES:
+        kept = np.square(size) / (np.square(size) + ridge)
+        own = np.minimum(1 / len(c) + np.square(u) @ kept, 0.99)  # how much a row counts in its own prediction
+        off = (x - offset - u @ (kept[:, None] * pulled)) / (1 - own)[:, None]
+        found.append((np.square(off).sum(), ridge, off))
+    _, ridge, off = min(found, key=lambda each: each[0])
+    slopes = v.T @ ((size / (np.square(size) + ridge))[:, None] * pulled)
+    return np.concatenate([(offset - mean @ slopes)[None], slopes]), off
+
+
+def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
+    """Return the levels' effects on the rest, and those that each row's level would have without it; None: no levels.
+
+    An effect is a mean drawn toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
+    within levels to that between them.
+    """
+    _, first, level, counts = np.unique(
+        _keys(c[:, columns]), return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(counts) < 3 or len(c) < LEVEL * len(counts):
+        return None
+    most = 8 * np.median(np.abs(rest), axis=0) + 1e-12
+    kept = np.clip(rest, -most, most)
+    sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)
+    means = sums / counts[:, None]
+    within = np.square(kept - means[level]).sum(0) / max(len(c) - len(counts), 1)
+    between = np.average(np.square(means), axis=0, weights=counts) - within * len(counts) / len(c)
+    draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
+    effects = sums / (counts[:, None] + draw)
+    without = (sums[level] - kept) / (counts[level][:, None] - 1 + draw)
+    return Levels(columns, c[first][:, columns], effects), without
+
+
+def _keys(values: Matrix) -> NDArray[Any]:
+    """Return rows as values that can be ordered and compared, whatever their number of columns."""
+    exact = np.ascontiguousarray(values + 0.0)  # which makes 0 of -0
+    return exact[:, 0] if exact.shape[1] == 1 else exact.view(np.dtype((np.void, 8 * exact.shape[1]))).ravel()
+
+
+def _bent(r: Matrix) -> Matrix:
+    far = np.maximum(np.abs(r) - KNEE, 0.0)
+    return np.asarray(np.sign(r) * (np.minimum(np.abs(r), KNEE) + np.log1p(far)))
+
+
+def _unbent(r: Matrix) -> Matrix:
+    far = np.minimum(np.maximum(np.abs(r) - KNEE, 0.0), 50.0)
+    return np.asarray(np.sign(r) * (np.minimum(np.abs(r), KNEE) + np.expm1(far)))

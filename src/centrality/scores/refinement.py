@@ -1,0 +1,162 @@
+"""Learn from rows that people marked as outliers or fine how far the model's score is to be moved.
+
+The moved score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at a
+few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
+
+How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + the columns' functions,
+which are Gaussian processes over the columns' ranks (`REACH`). Nobody has to say how far the score and how far the
+columns are to be trusted: each pair of s and of the functions' variance has a probability given the marks (Laplace's
+approximation), and what is used is the mean over them. Measured in benchmarks/marks.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._values import Value
+
+KNOTS = 17  # of a column's function, at every sixteenth of the rows
+REACH = 0.2  # share of the rows over which a column's function forgets
+TRUSTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # log-odds for each spread of the score: from hardly any trust in it to much
+VARIANCES = (3.0, 30.0)  # of the columns' functions together, in log-odds
+LEVEL_VARIANCE = 4.0  # of the level: the score below which 5% of the rows lie has even odds, give or take these
+TAIL = 0.05  # the spread of a score is from its median to this quantile
+STEPS, CLOSE, FLOOR = 50, 1e-6, 1e-12  # of Newton's method: how many, how near, the least curvature
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement(Value):
+    """Hold the shift of a score, column by column: piecewise linear between the knots, flat beyond them."""
+
+    knots: Matrix  # (p, k) rising along each column, in scaled units
+    values: Matrix  # (p, k) what is added to the score there
+
+    def parts(self, scaled: Matrix) -> Matrix:  # (n, p) -> (n, p)
+        """Return what each column adds to the score of these scaled rows."""
+        columns = zip(scaled.T, self.knots, self.values, strict=True)
+        return np.column_stack([np.interp(column, knots, values) for column, knots, values in columns])
+
+    def shift(self, scaled: Matrix) -> Matrix:  # (n, p) -> (n,)
+        """Return what is added to the score of these scaled rows."""
+        return np.asarray(self.parts(scaled).sum(1))
+
+    def slopes(self) -> Matrix:  # (p, k - 1)
+        """Return the slope between one knot and the next; 0 where two are equal."""
+        width = np.diff(self.knots)
+        return np.divide(np.diff(self.values), width, out=np.zeros_like(width), where=width > 0)
+
+    def slope(self, scaled: Matrix) -> Matrix:  # (n, p) -> (n, p)
+        """Return the derivative of the shift by each column of these scaled rows."""
+        flat = np.pad(self.slopes(), ((0, 0), (1, 1)))  # beyond the knots nothing changes
+        columns = zip(scaled.T, self.knots, flat, strict=True)
+        return np.column_stack([slopes[np.searchsorted(knots, column)] for column, knots, slopes in columns])
+
+
+class Scored(NamedTuple):
+    """Hold some rows in scaled units, (n, p), and their scores, (n,)."""
+
+    scaled: Matrix
+    scores: Matrix
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Hold what marks have taught."""
+
+    refinement: Refinement
+    threshold: float  # the moved score at which a row is as likely an outlier as not
+    odds: float  # by how much the log-odds of being one rise as the moved score falls by one
+    unlearned: Matrix  # (m,) the shift of each marked row, had it not been marked itself
+
+    def log_odds(self, scores: Matrix) -> Matrix:
+        """Return the log-odds that rows with these moved scores are outliers."""
+        return self.odds * (self.threshold - scores)
+
+
+def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_]) -> Lesson:
+    """Return what the marks of the rows `marked` teach; `usual` rows tell what is usual, marked or not."""
+    knots, levels = _knots(usual.scaled)
+    places = Refinement(knots, levels).parts(marked.scaled)  # (m, p) ranks
+    middle, low = np.quantile(usual.scores, [0.5, TAIL])
+    spread = max(middle - low, np.finfo(float).tiny)
+    found = _averaged(places, (low - marked.scores) / spread, outlier)
+    near = np.exp(-np.abs(levels[:, :, None] - places.T[:, None]) / REACH)  # (p, k, m)
+    to_score = -spread / found.trust
+    values = to_score * (near @ found.force) / len(knots)
+    # The middle of each column moves by nothing: so typical rows keep their scores.
+    centre = np.median(Refinement(knots, values).parts(usual.scaled), axis=0)
+    return Lesson(
+        Refinement(knots, values - centre[:, None]),
+        threshold=float(low - to_score * found.level - centre.sum()),
+        odds=float(found.trust / spread),
+        unlearned=to_score * (found.unlearned - found.level) - centre.sum(),
+    )
+
+
+def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_]) -> _Posterior:
+    """Return the mean over all trusts and variances, each by its probability given the marks."""
+    alike = np.mean([np.exp(-np.abs(column[:, None] - column) / REACH) for column in places.T], axis=0)  # (m, m)
+    found = [_posterior(alike, trust, low, outlier, variance) for trust, variance in product(TRUSTS, VARIANCES)]
+    evidence = np.array([each.evidence for each in found])
+    chances = np.exp(evidence - evidence.max())
+    means = [np.tensordot(chances / chances.sum(), part, 1) for part in map(np.array, zip(*found, strict=True))]
+    return _Posterior(*means)
+
+
+class _Posterior(NamedTuple):
+    evidence: float  # log of the marks' probability
+    trust: float
+    level: float
+    force: Matrix  # (m,) how far each mark pulls the columns' functions
+    unlearned: Matrix  # (m,) level and functions at each marked row, by the other marks
+
+
+def _posterior(alike: Matrix, trust: float, low: Matrix, outlier: NDArray[np.bool_], variance: float) -> _Posterior:
+    """Return the most likely level and functions, by Newton's method."""
+    prior, covariance = trust * low, LEVEL_VARIANCE + variance * alike
+    log_odds = prior
+    for _ in range(STEPS):
+        chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
+        root = np.sqrt(np.maximum(chance * (1 - chance), FLOOR))
+        pull = root**2 * (log_odds - prior) + outlier - chance
+        factor = np.linalg.cholesky(np.eye(len(low)) + root[:, None] * covariance * root)
+        force = pull - root * _solved(factor, root * (covariance @ pull))
+        before, log_odds = log_odds, prior + covariance @ force
+        if np.abs(log_odds - before).max() < CLOSE:
+            break
+    fit = -np.logaddexp(0, np.where(outlier, -log_odds, log_odds)).sum()
+    evidence = fit - 0.5 * force @ (log_odds - prior) - np.log(np.diag(factor)).sum()
+    inverse = np.diag(root[:, None] * _solved(factor, np.diag(root)))  # of covariance + 1 / root², on its diagonal
+    unlearned = log_odds - prior + force / root**2 - force / inverse
+    return _Posterior(float(evidence), trust, LEVEL_VARIANCE * force.sum(), variance * force, unlearned)
+
+
+def _solved(factor: Matrix, right: Matrix) -> Matrix:
+    """Solve by Cholesky's factor."""
+    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, right)))
+
+
+def _knots(scaled: Matrix) -> tuple[Matrix, Matrix]:  # (p, KNOTS) each
+    """Return knots of each column, and the share of the rows below each, ties counted by half.
+
+    A column of few values has a knot at each; the last is repeated where knots are left over.
+    """
+    found = [_of_column(np.sort(column)) for column in scaled.T]
+    knots, levels = (np.stack(each) for each in zip(*found, strict=True))
+    return knots, levels
+
+
+def _of_column(rising: Matrix) -> tuple[Matrix, Matrix]:
+    knots = np.unique(rising)
+    if len(knots) > KNOTS:
+        knots = np.unique(np.quantile(rising, np.linspace(0, 1, KNOTS), method="nearest"))
+    knots = np.pad(knots, (0, KNOTS - len(knots)), mode="edge")
+    level = np.searchsorted(rising, knots, side="left") + np.searchsorted(rising, knots, side="right")
+    return knots, 0.5 * level / len(rising)

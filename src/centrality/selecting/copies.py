@@ -1,0 +1,191 @@
+"""Find copies: rows that agree in every cell, that differ in one column only, or that are near copies of each other."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality._checks import generator
+from centrality._estimator import ModelRows
+from centrality.model.interface import CentralityModel
+from centrality.representations._base import as_arrow, is_frame
+from centrality.representations._vision import content_of
+from centrality.scores.number_format import number
+from centrality.selecting import likeness
+from centrality.selecting.near import FEWEST, near_copies
+from centrality.selecting.same_cells import CellHashes
+
+SHOWN = 4  # differing columns, and values of each, that are shown
+Vectors: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float32]]  # of the rows of these numbers
+WORDS = {"exact": "exact copies", "one column": "the same but for one column", "near": "near copies"}
+
+
+@dataclass(frozen=True)
+class CopyGroup:
+    """Holds rows that are copies of each other, and the cells in which they differ.
+
+    >>> print(CopyGroup("one column", (3, 7), {"price": [100, 101]}))
+    one column  rows 3, 7: price 100 | 101
+    """
+
+    kind: str  # "exact", "one column" or "near"
+    rows: tuple[int, ...]
+    differs: dict[str, list[object]] = field(default_factory=dict)  # by column, one value for each row
+
+    def __str__(self) -> str:
+        return f"{self.kind}  rows {self.numbers()}" + (f": {self.differences()}" if self.differs else "")
+
+    def numbers(self) -> str:
+        """Show the numbers of the rows in one line, of many the first few."""
+        more = "" if len(self.rows) <= 2 * SHOWN else ", ..."
+        return ", ".join(f"{row:,}" for row in self.rows[: 2 * SHOWN]) + more
+
+    def differences(self) -> str:
+        """Show the differing cells in one line, of many the first few."""
+        cells = [
+            f"{name} {' | '.join(_short(value) for value in values[:SHOWN])}"
+            for name, values in list(self.differs.items())[:SHOWN]
+        ]
+        more = len(self.differs) - len(cells)
+        return "; ".join(cells) + (f" and {more} more columns" if more > 0 else "")
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Holds the groups of copies among so many rows: exact ones first, then those but for one column, then near ones.
+
+    Print it, or take the groups one by one. A row of two kinds is in a group of each.
+    """
+
+    rows: int
+    groups: list[CopyGroup]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[CopyGroup]:
+        return iter(self.groups)
+
+    def __getitem__(self, number: int) -> CopyGroup:
+        return self.groups[number]
+
+    def of(self, row: int) -> list[int]:
+        """Return the other rows that are copies of this one, of whatever kind."""
+        return sorted({other for group in self.groups if row in group.rows for other in group.rows} - {row})
+
+    def to_drop(self, kinds: Sequence[str] = ("exact", "near")) -> NDArray[np.intp]:
+        """Return the rows that may go if the first row of each group of these kinds stays."""
+        later = {row for group in self.groups if group.kind in kinds for row in group.rows[1:]}
+        return np.array(sorted(later), dtype=np.intp)
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), *map(str, self.groups[:20])])
+
+    def summary(self) -> str:
+        """Say in one line how many groups of which kind there are."""
+        counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
+        said = [
+            f"{sum(len(group.rows) for group in groups):,} rows in {len(groups):,} groups are {WORDS[kind]}"
+            for kind, groups in counts.items()
+            if groups
+        ]
+        return f"{self.rows:,} rows: {'; '.join(said) or 'no copies'}."
+
+
+def copies(
+    X: ModelRows,
+    *,
+    model: CentralityModel | None = None,
+    random_state: int | None = 0,
+    progress: bool = False,
+) -> Copies:
+    """Find exact copies, rows that are the same but for one column, and near copies; no threshold is asked for.
+
+    Near copies lie so much closer to each other than to their other neighbours that chance hardly does it: on average
+    at most 1% of the pairs called so are chance.
+
+    Parameters
+    ----------
+    X : a frame or an array, with text, dates, categories and gaps as they come; or a list of texts; or a list of
+        images: paths, PIL images, pixels or the bytes of files.
+    model : a fitted model says how alike rows are; None compares tables column by column, texts by their letters,
+        images by their look when small.
+    random_state : a seed, by which very many rows are divided into cells that are compared apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from centrality import copies
+    >>> X = np.random.default_rng(0).normal(size=(200, 8))
+    >>> X[7], X[9], X[11] = X[3], X[5] + 1e-4, X[6]
+    >>> X[11, 2] = 0.5
+    >>> [(group.kind, group.rows) for group in copies(X)]
+    [('exact', (3, 7)), ('one column', (6, 11)), ('near', (5, 9))]
+    """
+    table, vectors = _comparable(X, model, progress=progress)
+    hashes = CellHashes(table)
+    first = hashes.exact()
+    distinct = np.flatnonzero(first == np.arange(len(first)))
+    groups = [CopyGroup("exact", tuple(rows)) for rows in _alike(first)]
+    one_column: set[tuple[int, ...]] = set()
+    for column, found in hashes.but_one(distinct):
+        for rows in found:
+            one_column.add(tuple(rows.tolist()))
+            groups.append(_with_differences("one column", rows, table, [column]))
+    enough = len(distinct) >= FEWEST
+    for rows in near_copies(vectors(distinct), generator(random_state), progress=progress) if enough else []:
+        if (members := tuple(distinct[rows].tolist())) not in one_column:
+            groups.append(_with_differences("near", np.array(members), table, range(table.num_columns)))
+    return Copies(table.num_rows, groups)
+
+
+def _comparable(X: ModelRows, model: CentralityModel | None, *, progress: bool) -> tuple[pa.Table, Vectors]:
+    """Return rows as a table, whose cells can be compared, and what makes vectors of some of them."""
+    items = [] if is_frame(X) or isinstance(X, np.ndarray) or not isinstance(X, Sequence) else list(X)
+    by_model = None if model is None else partial(likeness.by_model, model)
+    if items and all(item is None or isinstance(item, str) for item in items) and not _are_images(items):
+        texts = by_model or likeness.of_texts
+        return pa.table({"text": pa.array(items, pa.string())}), lambda rows: texts([items[row] for row in rows])
+    if items and _is_image(items[0]):
+        images = by_model or partial(likeness.of_images, progress=progress)
+        return pa.table({"image": [content_of(i)[0] for i in items]}), lambda rows: images([items[row] for row in rows])
+    table, of_table = as_arrow(X), by_model or likeness.of_table
+    return table, lambda rows: of_table(table.take(rows))
+
+
+def _is_image(item: object) -> bool:
+    is_pixels = isinstance(item, np.ndarray) and item.dtype == np.uint8 and item.ndim >= 2
+    return is_pixels or isinstance(item, str | bytes | Path) or hasattr(item, "convert")  # the last is one of PIL
+
+
+def _are_images(items: Sequence[Any]) -> bool:
+    from centrality.tables.images import IMAGE_SUFFIXES
+
+    return all(isinstance(item, str) and item.lower().endswith(IMAGE_SUFFIXES) for item in items)
+
+
+def _alike(first: NDArray[np.intp]) -> list[list[int]]:
+    """Return the groups of rows that have the same first one."""
+    order = np.argsort(first, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(first[order]) != 0))
+    return [group.tolist() for group in np.split(order, starts[1:]) if len(group) > 1]
+
+
+def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, columns: Sequence[int]) -> CopyGroup:
+    """Return a group with the cells of these columns in which its rows differ."""
+    chosen = table.take(rows)
+    cells = {table.column_names[j]: chosen.column(j).to_pylist() for j in columns}
+    differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
+    return CopyGroup(kind, tuple(rows.tolist()), differs)
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "(missing)"
+    text = " ".join(number(value).split())
+    return text if len(text) <= 40 else text[:39] + "…"

@@ -1,0 +1,74 @@
+"""Groups of rows: by the values of a column or by given labels, and how to share a number of rows among them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from centrality import tables
+from centrality._checks import InputError
+from centrality._estimator import in_memory
+
+Labels = str | Sequence[object] | NDArray[Any]
+
+
+def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
+    """Return the number of each row's group, in the order in which the groups' values sort; all 0 without groups.
+
+    `by` names a column of a frame, or holds one value for each of the n rows.
+
+    >>> codes_of(None, ["b", "a", None, "b"], 4)
+    array([1, 0, 2, 1])
+    """
+    if by is None:
+        return np.zeros(n, dtype=np.intp)
+    values = _column(X, by) if isinstance(by, str) else list(by)
+    if len(values) != n:
+        raise InputError(f"by must hold one value for each of the {n:,} rows, got {len(values):,}.")
+    distinct = set(values)
+    if len(distinct) == n > 1:
+        raise InputError("by must tell groups of rows, but its values differ in every row.")
+    in_order = sorted(distinct, key=lambda value: (value is None, str(value)))
+    places = {value: place for place, value in enumerate(in_order)}
+    return np.array([places[value] for value in values], dtype=np.intp)
+
+
+def _column(X: Any, name: str) -> list[object]:
+    X = in_memory(X)
+    if isinstance(X, pa.RecordBatch) or not nw.dependencies.is_into_dataframe(X):
+        raise InputError(f"by={name!r} names a column, but the rows are no frame: give one value for each row instead.")
+    frame = nw.from_native(X, eager_only=True)
+    tables.require(frame.columns, [name])
+    found: list[object] = frame[name].to_list()
+    return found
+
+
+def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Share k among groups of these sizes: as evenly as can be, no group more than it has.
+
+    >>> shares_of(7, np.array([100, 2, 100])).tolist()
+    [3, 2, 2]
+    """
+    shares = np.zeros(len(sizes), dtype=np.intp)
+    for _ in range(len(sizes) + 1):
+        room = np.flatnonzero(shares < sizes)
+        left = k - int(shares.sum())
+        if left <= 0 or not len(room):
+            break
+        each, rest = divmod(left, len(room))
+        shares[room] += each + (np.arange(len(room)) < rest)
+        shares = np.minimum(shares, sizes)
+    return shares
+
+
+def in_turn(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Return the rows of all groups in turns: the first of each group, then the second of each, and so on.
+
+    >>> in_turn([np.array([5, 6, 7]), np.array([1])]).tolist()
+    [5, 1, 6, 7]
+    """
+    place = np.concatenate([np.arange(len(part)) for part in parts])
+    return np.asarray(np.concatenate(parts)[np.argsort(place, kind="stable")])

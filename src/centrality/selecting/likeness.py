@@ -1,0 +1,62 @@
+"""Turn rows of any kind into vectors whose distance says how alike two of them are, without a trained model."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from centrality._estimator import ModelRows
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.network.scaling import Scaling, dense
+from centrality.representations import Table
+from centrality.representations._vision import content_of, decode
+from centrality.selecting.suited import are_finite_numbers
+from centrality.tables.columns import numbers
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+TEXT_WIDTH = 1024  # numbers that stand for a text
+PIXELS = 16  # the side of the small picture that stands for an image
+
+Floats = NDArray[np.float32]
+
+
+def by_model(model: CentralityModel, X: ModelRows) -> Floats:
+    """Return rows as the networks of a fitted model see them."""
+    vectors = np.asarray(dense(reader_of(model).vectors(X)), dtype=np.float64)
+    return model.fitted_.scaling.scaled(vectors).astype(np.float32)
+
+
+def of_table(table: pa.Table) -> Floats:
+    """Return the rows of a table in comparable units: finite numbers scaled column by column, else as `Table` reads."""
+    if not are_finite_numbers(table):
+        return np.asarray(Table(unreadable=1.0).fit_transform(table), dtype=np.float32)
+    matrix = numbers(table).astype(np.float64)
+    return Scaling.fit(matrix, "auto").scaled(matrix).astype(np.float32)
+
+
+def of_texts(texts: Sequence[str | None]) -> Floats:
+    """Return texts by how often they hold which three to five letters in a row; case and spaces do not count."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    # Signed hashing is a random projection: it keeps angles within a few per cent.
+    letters = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 5), n_features=TEXT_WIDTH, dtype=np.float32)
+    plain = [" ".join((text or "").lower().split()) for text in texts]
+    return np.asarray(letters.transform(plain).toarray(), dtype=np.float32)
+
+
+def of_images(images: Sequence[Any], *, progress: bool = False) -> Floats:
+    """Return images as small pictures: what encoding and resizing do to them is lost in these."""
+    return np.stack([_small(decode(content_of(image)[1])) for image in tqdm(images, disable=not progress, leave=False)])
+
+
+def _small(picture: "Image") -> Floats:
+    from PIL.Image import Resampling
+
+    small = picture.resize((PIXELS, PIXELS), Resampling.BOX)
+    return np.asarray(small, dtype=np.float32).ravel() / np.float32(255)

@@ -1,0 +1,86 @@
+"""Tell which rows are near copies: so much nearer to each other than to their other neighbours that it is no chance.
+
+Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenly: the nearest is then as near as
+u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
+distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
+1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from centrality.selecting.nearest import Floats, nearest
+
+NEIGHBOURS = 15
+FALSE_SHARE = 0.01
+FAR_BELOW = 0.25  # of the usual distance to the nearest other row
+FEWEST = 20  # rows: of fewer nobody can say what their spacing is
+
+
+def near_copies(Z: Floats, rng: np.random.Generator, *, progress: bool = False) -> list[NDArray[np.intp]]:
+    """Return groups of rows that are near copies of each other; no row is in two of them."""
+    apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
+    first, second = _pairs(apart, which)
+    return groups_of(first, second, len(Z))
+
+
+def _pairs(apart: Floats, which: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return both rows of each pair that are near copies."""
+    reach = apart[:, -1]
+    chance = _chance(apart, reach, _dimension(apart))
+    spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
+    chance[apart > FAR_BELOW * spacing] = 1.0
+    rows = np.repeat(np.arange(len(apart)), apart.shape[1])
+    seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
+    one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
+    first, second, p = _mutual(one, other, p, len(apart))
+    enough = _at_false_discovery_rate(p, len(apart))
+    return first[enough], second[enough]
+
+
+def _dimension(apart: Floats) -> float:
+    """Return the dimension in which the rows lie, by how distances grow from the second neighbour to the last."""
+    there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
+    if not there.any():
+        return 1.0
+    growth = np.log(apart[there, -1:] / apart[there, 1:-1]).mean(1)
+    return float(1 / max(np.median(growth), 1e-6))
+
+
+def _chance(apart: Floats, reach: Floats, dimension: float) -> NDArray[np.float64]:  # (n, k)
+    """Return the probability that a row by chance has another one so near."""
+    ratio = np.divide(apart, reach[:, None], out=np.ones(apart.shape), where=(reach > 0)[:, None] & np.isfinite(apart))
+    inside = np.clip(ratio, 0, 1) ** dimension
+    return np.asarray(-np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(inside, 1 - 1e-12))))
+
+
+def _mutual(
+    one: NDArray[np.intp], other: NDArray[np.intp], p: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Return each pair that either row sees as close, once, with the larger of both probabilities."""
+    key = np.minimum(one, other) * n + np.maximum(one, other)
+    order = np.argsort(key, kind="stable")
+    key, p = key[order], p[order]
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
+
+
+def _at_false_discovery_rate(p: NDArray[np.float64], tests: int) -> NDArray[np.bool_]:
+    """Say which of so many tests, whose small p-values these are, are discoveries (Benjamini and Hochberg)."""
+    in_order = np.sort(p)
+    passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)
+    return p <= (in_order[passed[-1]] if len(passed) else -1.0)
+
+
+def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:
+    """Return the groups of n rows that these pairs connect, each in order; rows without a partner are in none."""
+    if not len(first):
+        return []
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
+    _, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    sizes = np.bincount(label)
+    groups = np.split(order, np.cumsum(sizes)[:-1])
+    return [groups[g] for g in np.flatnonzero(sizes > 1)]

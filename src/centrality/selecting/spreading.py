@@ -1,0 +1,94 @@
+"""Choose rows that cover all rows: greedily, each next one where it brings the others nearest to a chosen one.
+
+The mean distance of all rows to the nearest chosen one is what is made small (facility location). Each step tries a few
+candidates, drawn as often as their distance says, and keeps the best: greedy k-means++, with distances in place of
+their squares. Many rows are stood for by a sample, whose mean distance is that of all rows within a per cent. What was
+chosen first never changes, so that every prefix is a good choice for its size.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+SAMPLE = 10_000  # rows that stand for all others, or ten for each row to choose, if that is more
+DISTANCES = 1 << 18  # computed in each step: by so many, few rows have more candidates
+CENTRINGS = 3
+FEWEST_TRIED = 16  # candidates of each step
+
+Floats = NDArray[np.float32]
+
+
+def sample_for(k: int, rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the rows from which k are to be chosen: all, or of very many a sample, in order."""
+    size = max(SAMPLE, 10 * k)
+    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
+
+
+def spread(
+    Z: Floats,  # (m, p)
+    k: int,
+    rng: np.random.Generator,
+    weight: Floats | None = None,  # (m,)
+    *,
+    centred: bool = False,
+    progress: bool = False,
+) -> NDArray[np.intp]:  # (k,)
+    """Return the numbers of k rows that cover all rows, each of which counts by its weight; those of weight 0 last.
+
+    With `centred`, each is at last replaced by the middle of the rows that it covers.
+
+    >>> line = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]], dtype=np.float32)
+    >>> sorted(spread(line, 3, np.random.default_rng(0)) // 2)  # one of each pair, and the last
+    [np.int64(0), np.int64(1), np.int64(2)]
+    """
+    weight = np.ones(len(Z), dtype=np.float32) if weight is None else weight
+    tries = max(FEWEST_TRIED, DISTANCES // len(Z))
+    squares = np.einsum("ij,ij->i", Z, Z)
+    apart: Floats | None = None  # (m,) the distance of each row to the nearest chosen one
+    chosen: list[int] = []
+    for _ in tqdm(range(k), disable=not progress, desc="Picking", leave=False):
+        candidates = _drawn(weight if apart is None else weight * apart, tries, rng)
+        if not len(candidates):  # every row that counts lies on a chosen one
+            break
+        tried = squares[candidates, None] + squares - 2 * Z[candidates] @ Z.T
+        tried = np.sqrt(np.maximum(tried, 0, out=tried), out=tried)
+        if apart is not None:
+            np.minimum(tried, apart, out=tried)
+        best = int(np.argmin(tried @ weight))
+        chosen.append(int(candidates[best]))
+        apart = tried[best]
+        apart[chosen[-1]] = 0  # which rounding may have missed: a row is chosen once
+    covering = np.array(chosen, dtype=np.intp)
+    for _ in range(CENTRINGS if centred else 0):
+        covering = _middles(Z, squares, covering, weight)
+    return _filled(covering, k, weight, rng)
+
+
+def _middles(Z: Floats, squares: Floats, chosen: NDArray[np.intp], weight: Floats) -> NDArray[np.intp]:
+    """Replace each chosen row by the row nearest to the mean of those that count and have it as their nearest."""
+    nearest = np.argmin(squares[chosen] - 2 * Z @ Z[chosen].T, axis=1)
+    middles = chosen.copy()
+    for place in range(len(chosen)):
+        members = np.flatnonzero((nearest == place) & (weight > 0))
+        if len(members) > 2:  # the middle of two is no better than either
+            mean = np.average(Z[members], axis=0, weights=weight[members])
+            middles[place] = members[np.argmin(np.square(Z[members] - mean).sum(1))]
+    return middles
+
+
+def _drawn(chance: Floats, tries: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a few different rows, drawn with chances in these proportions; none if all are 0."""
+    sums = np.cumsum(chance, dtype=np.float64)
+    if not sums[-1] > 0:
+        return np.empty(0, dtype=np.intp)
+    return np.unique(np.searchsorted(sums, rng.random(tries) * sums[-1], side="right").clip(max=len(chance) - 1))
+
+
+def _filled(chosen: NDArray[np.intp], k: int, weight: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return k rows: the chosen ones, then any others, those that count before those that do not."""
+    if len(chosen) == k:
+        return chosen
+    others = np.setdiff1d(np.arange(len(weight)), chosen)
+    others = rng.permutation(others)
+    others = others[np.argsort(-(weight[others] > 0).astype(np.int8), kind="stable")]
+    return np.concatenate([chosen, others[: k - len(chosen)]])

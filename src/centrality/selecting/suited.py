@@ -1,0 +1,76 @@
+"""Choose the model that suits rows as they are: FUSE for finite numbers alone, a table before it for anything else."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from centrality._estimator import ModelRows, in_memory
+from centrality.chain import Chain
+from centrality.fuse import FUSE
+from centrality.model.interface import CentralityModel
+from centrality.model.reader import reader_of
+from centrality.representations import Table
+from centrality.representations._base import as_arrow
+from centrality.tables.columns import is_number, numbers
+
+PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+
+
+def suited_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
+    """Return what to fit on these rows: this FUSE itself if they are finite numbers, else a chain that reads a table.
+
+    >>> import pyarrow as pa
+    >>> from centrality.selecting.suited import suited_model
+    >>> type(suited_model([[1.0, 2.0], [3.0, 4.0]])).__name__
+    'FUSE'
+    >>> type(suited_model(pa.table({"a": [1.0, None]}))).__name__
+    'Chain'
+    """
+    fuse = FUSE() if fuse is None else fuse
+    return fuse if are_finite_numbers(X) else Chain(Table(), fuse)
+
+
+def are_finite_numbers(X: ModelRows) -> bool:
+    """Say whether every cell is a number, and none of them is missing or infinite."""
+    X = in_memory(X)
+    if sparse.issparse(X):
+        return bool(np.isfinite(X.data).all())
+    if not (isinstance(X, pa.RecordBatch) or nw.dependencies.is_into_dataframe(X)):
+        array = np.asarray(X)
+        return array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
+    table = as_arrow(X)
+    return all(is_number(field.type) for field in table.schema) and bool(np.isfinite(numbers(table)).all())
+
+
+def how_read(model: CentralityModel) -> str:
+    """Say in one line how a fitted model reads its columns.
+
+    >>> from centrality.selecting.suited import summary_of
+    >>> summary_of({"area": "number, standardised", "sold": "date: year", "id": "left out: an identifier"})
+    'as a table: 1 number, 1 date; left out: id'
+    """
+    about, kind = reader_of(model).about(), reader_of(model).reading().kind
+    if kind == "numbers":
+        return f"as vectors: {model.fitted_.width:,} columns of numbers"
+    if kind == "table":
+        return summary_of(about["reads"])
+    return f"as {kind}: " + "; ".join(f"{name}, {how}" for name, how in about["reads"].items())
+
+
+def summary_of(reads: Mapping[str, str]) -> str:
+    """Count the kinds of columns of a table, and name those that are left out."""
+    kinds = {name: next((kind for kind in PLURALS if how.startswith(kind)), "left out") for name, how in reads.items()}
+    counts = Counter(kind for kind in kinds.values() if kind != "left out")
+    read = ", ".join(f"{n:,} {kind if n == 1 else PLURALS[kind]}" for kind, n in counts.items())
+    left_out = [name for name, kind in kinds.items() if kind == "left out"]
+    return f"as a table: {read}" + (f"; left out: {', '.join(left_out[:5])}" if left_out else "")
+
+
+def fitted_on(X: ModelRows, random_state: int | None = 0, **settings: Any) -> FUSE | Chain:
+    """Return the model that suits these rows, fitted on them with the default settings or with these."""
+    return suited_model(X, FUSE(random_state=random_state, **settings)).fit(X)

@@ -1,0 +1,55 @@
+"""Read which columns are the context, and refuse what cannot be learned given one."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from centrality._checks import InputError
+
+METRICS = ("euclidean", "manhattan")  # that compare rows relative to their kinds
+
+
+def require_possible(settings: dict[str, Any], dissimilarity: object, X: object) -> None:
+    """Raise if a setting of FUSE, or the kind of rows, does not go with `given`."""
+    for wrong, what in (
+        (settings["epochs"] is not None, "epochs, which follow the paper: leave them out"),
+        (settings["metric"] not in METRICS, f"metric={settings['metric']!r}: take euclidean or manhattan"),
+        (dissimilarity is not None, "a dissimilarity, which does not know the context"),
+        (sparse.issparse(X), "sparse rows: give a dense array"),
+    ):
+        if wrong:
+            raise InputError(f"given={settings['given']!r} does not go with {what}.")
+
+
+def places_of(
+    given: Any, names: Sequence[str] | None, owner: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of the columns that are given by name or position, and which of the given each stands for.
+
+    `owner` says which feature each column stands for; a column that stands for itself is its own.
+    """
+    count = int(owner.max()) + 1
+    chosen = [given] if isinstance(given, str | Integral) else list(given)
+    features = sorted({_place(each, names, count) for each in chosen})
+    if not 0 < len(features) < count:
+        raise InputError(
+            f"given must name at least one column and leave one to be judged, got {given!r} of {count} columns."
+        )
+    places = np.flatnonzero(np.isin(owner, features))
+    return places.astype(np.int64), owner[places].astype(np.int64)
+
+
+def _place(each: object, names: Sequence[str] | None, count: int) -> int:
+    if isinstance(each, str):
+        if names is None:
+            raise InputError(f"given names the column {each!r}, but the rows came without names: give its position.")
+        if each not in list(names):
+            raise InputError(f"given names the column {each!r}, which is not there. There are: {', '.join(names)}.")
+        return list(names).index(each)
+    if isinstance(each, bool) or not isinstance(each, Integral) or not -count <= int(each) < count:
+        raise InputError(f"given must hold names, or positions from 0 to {count - 1}, got {each!r}.")
+    return int(each) % count

@@ -1,0 +1,198 @@
+// Written by web/header.py from src/centrality/explorer/header.py: change that, then run make web.
+
+export interface StoredArray {
+  at: number;
+  length: number;
+  type: "uint8" | "uint16" | "uint32" | "float32" | "float64";
+}
+
+export interface Axes {
+  names: [string, string];
+  center: [number, number];
+  half: [number, number];
+  reach: [number, number];
+}
+
+export interface Texts {
+  ends: StoredArray;
+  text: StoredArray;
+}
+
+export interface TextColumn {
+  name: string;
+  kind: "text";
+  ends: StoredArray;
+  text: StoredArray;
+}
+
+export interface CategoryColumn {
+  name: string;
+  kind: "category";
+  levels: string[];
+  values: StoredArray;
+}
+
+export interface NumberColumn {
+  name: string;
+  kind: "number" | "date";
+  values: StoredArray;
+}
+
+export interface EmbeddedPictures {
+  rows: StoredArray;
+  ends: StoredArray;
+  files: StoredArray;
+}
+
+export interface NoItems {
+  kind: "";
+}
+
+export interface TextItems {
+  kind: "text";
+  column: string;
+}
+
+export interface SeriesItems {
+  kind: "series";
+  curves: StoredArray;
+}
+
+export interface PictureItems {
+  kind: "picture";
+  embedded?: EmbeddedPictures;
+}
+
+export interface EmbeddedReasons {
+  rows: StoredArray;
+  features: StoredArray;
+  values: StoredArray;
+  typical: StoredArray;
+}
+
+export interface EmbeddedNeighbours {
+  rows: StoredArray;
+  near: StoredArray;
+}
+
+export interface EmbeddedHeat {
+  rows: StoredArray;
+  typical: StoredArray;
+  width: number;
+  height: number;
+  values: StoredArray;
+}
+
+export interface Mixing {
+  local_weight: number | null;
+  room: number | null;
+}
+
+export interface Inliers {
+  units: StoredArray;
+  contamination: number;
+}
+
+export interface Against {
+  name: string;
+  mixing: Mixing;
+  units: StoredArray;
+}
+
+export interface Header {
+  title: string;
+  n: number;
+  t: number;
+  mixing: Mixing;
+  axes: Axes;
+  points: StoredArray;
+  units: StoredArray;
+  columns: (TextColumn | CategoryColumn | NumberColumn)[];
+  items: NoItems | TextItems | SeriesItems | PictureItems;
+  features: string[];
+  rows?: StoredArray;
+  inliers?: Inliers;
+  reasons?: EmbeddedReasons | "ask";
+  neighbours?: EmbeddedNeighbours | "ask";
+  heat?: EmbeddedHeat;
+  colour?: string;
+  guilty?: string[];
+  what_if?: string[];
+  way?: boolean;
+  words?: boolean;
+  cells?: Record<string, Texts>;
+  keys?: Texts;
+  whole?: boolean;
+  later?: boolean;
+  against?: Against;
+}
+
+export interface Reason {
+  name: string;
+  global: number;
+  local: number;
+}
+
+export interface Heat {
+  width: number;
+  height: number;
+  values: number[];
+}
+
+export interface Why {
+  reasons: Reason[];
+  typical: [number, number];
+  near: number[];
+  heat?: Heat;
+}
+
+export interface WhatIf {
+  units: [number, number];
+  reasons: Reason[];
+  typical: [number, number];
+}
+
+export interface Word {
+  text: string;
+  global: number;
+  local: number;
+}
+
+export interface Words {
+  words: Word[];
+  typical: [number, number];
+}
+
+export interface Mark {
+  key: string;
+  row: number;
+  mark: "" | "outlier" | "fine" | "later";
+  tags: string;
+  note: string;
+  by: string;
+  at: string;
+  version: number;
+}
+
+export interface Change {
+  key: string;
+  row: number;
+  mark?: "" | "outlier" | "fine" | "later";
+  tags?: string;
+  note?: string;
+  by?: string;
+  was?: string;
+}
+
+export interface KeptMarks {
+  marks: Mark[];
+  where: string;
+  trouble: string;
+}
+
+export interface BetterMap {
+  share: number;
+  trouble: string;
+  axes?: Axes;
+  points?: string;
+}

@@ -1,0 +1,143 @@
+// What the reader has chosen: all of it, so that a link can bring it back.
+
+import type { Ranges } from "./ranges";
+
+export interface State {
+  t: number;
+  x: number; // the middle of what is seen, in map units
+  y: number;
+  zoom: number;
+  colour: string; // "f", "move", "mark", "tags", or "=" and a column's name
+  query: string;
+  brush: [number, number] | null; // of scores
+  ranges: Ranges; // of columns
+  rule: "" | "share" | "fdr";
+  level: number; // of the rule
+  panel: "review" | "ranking" | "columns" | "whatif";
+  list: "ends" | "moves";
+  table: "" | "table" | "gallery";
+  theme: "" | "light" | "dark";
+  groups: "on" | "off"; // lines around dense places, and names
+  beside: number; // the t of a second map, or -1
+  pinned: number; // a row, or -1
+  selection: Uint32Array;
+}
+
+const LONGEST = 8000; // characters of selected rows in a link: what mail programs and chats let through
+
+export const beginning = (t: number): State => ({
+  t,
+  x: 0,
+  y: 0,
+  zoom: 1,
+  colour: "f",
+  query: "",
+  brush: null,
+  ranges: {},
+  rule: "",
+  level: 0.05,
+  panel: "review",
+  list: "ends",
+  table: "",
+  theme: "",
+  groups: "on",
+  beside: -1,
+  pinned: -1,
+  selection: new Uint32Array(),
+});
+
+/** The part of a link after #: only what differs from the beginning. */
+export function written(state: State, first: State): string {
+  const out = new URLSearchParams();
+  const round = (v: number) => String(Number(v.toPrecision(6)));
+  if (state.t !== first.t) out.set("t", round(state.t));
+  if (state.zoom !== 1 || state.x || state.y) out.set("at", [state.x, state.y, state.zoom].map(round).join("_"));
+  if (state.brush) out.set("brush", state.brush.map(round).join("_"));
+  if (Object.keys(state.ranges).length) out.set("ranges", JSON.stringify(state.ranges));
+  if (state.rule) out.set("rule", `${state.rule}_${round(state.level)}`);
+  if (state.pinned >= 0) out.set("row", String(state.pinned));
+  if (state.beside >= 0) out.set("beside", round(state.beside));
+  for (const key of ["colour", "query", "panel", "list", "table", "theme", "groups"] as const) {
+    if (state[key] !== first[key]) out.set(key, state[key]);
+  }
+  const rows = runs(state.selection);
+  if (rows && rows.length <= LONGEST) out.set("rows", rows);
+  return out.toString();
+}
+
+/** Are there too many selected rows, too far apart, for a link to hold them? */
+export const tooMany = (selection: Uint32Array) => runs(selection).length > LONGEST;
+
+/** Rising numbers as text: the step to each from the one before, and after a minus how many follow it one by one. */
+function runs(rows: Uint32Array): string {
+  const parts: string[] = [];
+  let end = 0; // of the run before
+  for (let i = 0; i < rows.length; ) {
+    let j = i;
+    while (j + 1 < rows.length && rows[j + 1] === rows[j] + 1) j++;
+    parts.push((rows[i] - end).toString(36) + (j > i ? `-${(j - i).toString(36)}` : ""));
+    end = rows[j];
+    i = j + 1;
+    if (parts.length > LONGEST) break; // too many already
+  }
+  return parts.join(".");
+}
+
+function rowsOf(text: string, n: number): Uint32Array {
+  const rows: number[] = [];
+  let last = 0;
+  for (const part of text.split(".").filter(Boolean)) {
+    const [step, more] = part.split("-").map((digits) => parseInt(digits, 36));
+    last += step;
+    const end = last + (more || 0);
+    if (!(step >= 0 && end < n)) break; // made for other data
+    for (let row = last; row <= end; row++) rows.push(row);
+    last = end;
+  }
+  return Uint32Array.from(rows);
+}
+
+/** The state that a link describes; what makes no sense in it is left at its beginning. */
+export function readBack(text: string, first: State, n: number): State {
+  const given = new URLSearchParams(text);
+  const numbers = (key: string) => (given.get(key) ?? "").split("_").map(Number);
+  const state = { ...first };
+  const within = (v: number, low: number, high: number) => v >= low && v <= high;
+  const t = Number(given.get("t") ?? NaN);
+  if (within(t, 0, 1)) state.t = t;
+  const [x, y, zoom] = numbers("at");
+  if (within(x, -50, 50) && within(y, -50, 50) && within(zoom, 0.01, 1e4)) Object.assign(state, { x, y, zoom });
+  const [low, high] = numbers("brush");
+  if (given.has("brush") && low < high) state.brush = [low, high];
+  const [rule, level] = (given.get("rule") ?? "").split("_");
+  if ((rule === "share" || rule === "fdr") && within(Number(level), 0, 1)) {
+    Object.assign(state, { rule, level: Number(level) });
+  }
+  const row = Number(given.get("row") ?? -1);
+  if (Number.isInteger(row) && within(row, 0, n - 1)) state.pinned = row;
+  state.colour = given.get("colour") ?? first.colour;
+  state.query = given.get("query") ?? "";
+  state.panel = oneOf(given.get("panel"), ["review", "ranking", "columns", "whatif"]);
+  state.groups = oneOf(given.get("groups"), ["on", "off"]);
+  const beside = Number(given.get("beside") ?? -1);
+  if (within(beside, 0, 1)) state.beside = beside;
+  state.list = oneOf(given.get("list"), ["ends", "moves"]);
+  state.table = oneOf(given.get("table"), ["", "table", "gallery"]);
+  state.theme = oneOf(given.get("theme"), ["", "light", "dark"]);
+  state.ranges = rangesOf(given.get("ranges"));
+  state.selection = rowsOf(given.get("rows") ?? "", n);
+  return state;
+}
+
+/** The value if it is one of these, else the first of them. */
+const oneOf = <T extends string>(value: string | null, known: T[]): T => known.find((one) => one === value) ?? known[0];
+
+function rangesOf(text: string | null): Ranges {
+  try {
+    const given = Object.entries(JSON.parse(text ?? "{}") as object) as [string, unknown][];
+    const numbers = (value: unknown): value is number[] => Array.isArray(value) && value.every((v) => typeof v === "number");
+    return Object.fromEntries(given.filter((pair): pair is [string, number[]] => numbers(pair[1])));
+  } catch {
+    return {};
+  }
+}

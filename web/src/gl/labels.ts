@@ -1,0 +1,66 @@
+// Names of groups on the map, where rows are coloured by a category and the reader sees the whole of it.
+
+import type { App } from "../app";
+import { type Camera, type Frame, type Pair, toPixels } from "../core/camera";
+import { OTHER } from "../core/colours";
+import type { Column } from "../core/data";
+
+export const FAR = 2; // zoom beyond which the reader looks at single rows
+const ENOUGH = 20_000; // rows whose middle is taken
+const ROOM = 16; // pixels between two names
+
+export type Named = [string, Pair]; // a name, and where on the map it belongs
+
+/** Write names on the map, each where it does not lie on another. */
+export function writeNames(c: CanvasRenderingContext2D, frame: Frame, camera: Camera, names: Named[], dark: boolean): void {
+  c.font = "600 12px system-ui, sans-serif";
+  c.textAlign = "center";
+  c.lineJoin = "round";
+  const taken: Pair[] = [];
+  for (const [text, place] of names) {
+    const [x, y] = toPixels(camera, frame, place);
+    if (taken.some(([a, b]) => Math.abs(a - x) < 40 && Math.abs(b - y) < ROOM)) continue;
+    taken.push([x, y]);
+    c.lineWidth = 4;
+    c.strokeStyle = dark ? "rgb(14 17 22 / .85)" : "rgb(255 255 255 / .9)";
+    c.strokeText(text, x, y);
+    c.fillStyle = dark ? "#fff" : "#111";
+    c.fillText(text, x, y);
+  }
+}
+
+export class Labels {
+  readonly #known = new Map<Column, Named[]>();
+
+  constructor(private readonly app: App) {}
+
+  get any(): boolean {
+    return this.app.paint?.map === "kinds";
+  }
+
+  draw(c: CanvasRenderingContext2D, frame: Frame, camera: Camera): void {
+    const { paint, dark } = this.app;
+    if (!this.any || camera.zoom > FAR) return;
+    if (!this.#known.has(paint.column!)) this.#known.set(paint.column!, middles(this.app, paint.column!));
+    writeNames(c, frame, camera, this.#known.get(paint.column!)!, dark);
+  }
+}
+
+export const middle = (line: Float32Array, of: number[]) => Float32Array.from(of, (row) => line[row]).sort()[of.length >> 1];
+
+/** The median place of each of the levels that have a colour, if its rows lie together: else a name would mislead. */
+function middles(app: App, { levels, values }: Column): Named[] {
+  const { x, y, n } = app.data;
+  const step = Math.max(1, Math.floor(n / ENOUGH));
+  const rows: number[][] = levels!.map(() => []);
+  for (let row = 0; row < n; row += step) if (values![row]) rows[values![row] - 1].push(row);
+  const spread = (line: Float32Array, of: number[]) => {
+    const sorted = Float32Array.from(of, (row) => line[row]).sort();
+    return sorted[Math.floor(0.75 * (of.length - 1))] - sorted[Math.floor(0.25 * (of.length - 1))];
+  };
+  return levels!.slice(0, OTHER).flatMap((text, k): Named[] => {
+    const of = rows[k];
+    if (of.length < 3 || Math.max(spread(x, of), spread(y, of)) > 0.7) return [];
+    return [[text.length > 24 ? `${text.slice(0, 23)}…` : text, [middle(x, of), middle(y, of)]]];
+  });
+}

@@ -1,0 +1,363 @@
+// The map: when to draw how many points, and what is drawn over them. What is seen of it is the camera's, what is done
+// to it comes from gestures.
+
+import { any, type App, type Changed, type Part } from "../app";
+import { around, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "../core/camera";
+import { h, icon } from "../ui/dom";
+import { Far } from "./far";
+import { type Gestured, Gestures, type Tool } from "./gestures";
+import { Groups } from "./groups";
+import { Labels } from "./labels";
+import { drawOutline, drawRing, drawSign, isNamed, nameAxes } from "./overlay";
+import { Places } from "../core/places";
+import { FILTERED, type Look, Points, SELECTED } from "./points";
+import { plural } from "../core/words";
+
+const REACH = 14; // pixels from the pointer to a point
+const MARGIN = 20; // pixels from the edge within which a row is not well in view
+const CORNERS = 300; // of an outline, at most
+const FEW = 20_000; // points that are drawn at least while things move
+const MOST_SIGNS = 2000; // marked rows whose mark is drawn
+
+export class MapPart implements Part, Gestured {
+  readonly element: HTMLElement;
+  readonly tools: HTMLElement;
+  readonly canvas = h("canvas.points", { tabindex: 0, role: "application" });
+  readonly #over = h("canvas.over", { "aria-hidden": "true" });
+  readonly #lost = h("div.lost", { role: "alert", hidden: true });
+  #far!: Far;
+  #labels!: Labels;
+  #groups!: Groups;
+  #points: Points;
+  readonly #tools: Record<Tool, HTMLButtonElement>;
+  readonly #grouped: HTMLButtonElement;
+  readonly #twin: HTMLButtonElement;
+  readonly #gestures: Gestures;
+  readonly #frame: Frame = { width: 1, height: 1, square: true, reach: 1 };
+  #places?: Places;
+  #hovered = -1;
+  #budget: number; // points drawn while things move
+  #lastDraw = 0;
+  #partly = false; // not every point has been drawn
+  #arranged = -1; // the t whose order the points are in
+  #ratio = 1;
+  #walk = -1; // where the keyboard stands in the ranking
+  #overlaid = "?"; // what is drawn over the points, as far as that is told by few words
+  #named = false; // the axes are columns of the data
+
+  constructor(
+    private readonly app: App,
+    private readonly onHover: (row: number) => void,
+  ) {
+    this.#points = new Points(this.canvas, app.data);
+    this.#survey();
+    this.#budget = Math.min(app.data.n, 5 * FEW);
+    const button = (name: string, label: string, act: () => void) =>
+      h("button", { title: label, label, onclick: act }, icon(name));
+    this.#tools = {
+      pan: button("pan", "Move the map", () => this.#use("pan")),
+      box: button("box", "Select a box (or Shift and drag)", () => this.#use("box")),
+      lasso: button("lasso", "Select with a lasso (or Alt and drag)", () => this.#use("lasso")),
+    };
+    this.#grouped = button("groups", "Lines around groups, and their names", () => app.set({ groups: app.state.groups === "on" ? "off" : "on" }));
+    this.#twin = button("twin", "A second map at another t", () => app.set({ beside: app.state.beside < 0 ? (app.state.t < 0.5 ? 1 : 0) : -1 }));
+    const zooms = [
+      button("in", "Zoom in", () => this.zoomBy(1.5)),
+      button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
+      button("fit", "Fit to view: show the whole map", () => this.fit()),
+      button("near", "Zoom to what is selected or found", () => this.near()),
+      this.#grouped,
+      this.#twin,
+    ];
+    this.element = h("div.stage", this.canvas, this.#over, this.#lost);
+    this.tools = h("div.tools", { role: "toolbar", label: "Map" }, ...Object.values(this.#tools), ...zooms);
+    // In a notebook the page must still scroll: there the map zooms once it has been clicked.
+    this.#gestures = new Gestures(this, () => app.host.linked || document.activeElement === this.canvas);
+    this.#use("pan");
+    const watch = new ResizeObserver(() => {
+      if (!this.#resize() || !app.paint) return;
+      this.#draw();
+      this.outlined();
+    });
+    watch.observe(this.element);
+    app.gone.addEventListener("abort", () => {
+      watch.disconnect();
+      this.#points.end();
+    });
+    app.resting.push(() => this.#partly && this.#drawAll());
+    this.#mendIfLost();
+  }
+
+  /** What follows from where rows lie. */
+  #survey(): void {
+    const { app } = this;
+    const { half, reach } = app.data.axes;
+    Object.assign(this.#frame, { square: half[0] === half[1], reach: Math.max(...reach) });
+    this.#far = new Far(app);
+    this.#labels = new Labels(app);
+    this.#groups = new Groups(app);
+    this.#named = isNamed(app);
+    this.#places = undefined;
+    this.#overlaid = "?";
+  }
+
+  /** The graphics card may be taken away (it slept, another page wanted it); when it comes back, all is drawn anew. */
+  #mendIfLost(): void {
+    const { app, canvas } = this;
+    const options = { signal: app.gone };
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault(); // or it never comes back
+      this.#lost.hidden = false;
+      this.#lost.replaceChildren(h("p", "The browser has taken the graphics card away from this map. It comes back by itself; if not, "
+        + (app.host.linked ? "load the page again: the address holds the view." : "run the cell again.")));
+    }, options);
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.#points = new Points(canvas, app.data);
+      this.#arranged = -1;
+      if (app.values) this.#points.paint(app.values);
+      this.#mark();
+      this.#drawAll();
+      this.#lost.hidden = true;
+    }, options);
+  }
+
+  update(changed: Changed): void {
+    if (this.#frame.width === 1) this.#resize(); // the first time
+    if (changed.has("map")) {
+      this.#survey();
+      this.#points.move();
+    }
+    this.#grouped.ariaPressed = String(this.app.state.groups === "on");
+    this.#twin.ariaPressed = String(this.app.state.beside >= 0);
+    if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
+    if (any(changed, "query", "ranges", "selection")) this.#mark();
+    if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
+    this.outlined();
+  }
+
+  /** A ring around the row, brought into view if it is not. */
+  show(row: number, bring = false): void {
+    this.#hovered = row;
+    if (bring && row >= 0) {
+      const [px, py] = this.toPixels(row);
+      const { width, height } = this.#frame;
+      if (px < MARGIN || py < MARGIN || px > width - MARGIN || py > height - MARGIN) {
+        this.app.set({ x: this.app.data.x[row], y: this.app.data.y[row] });
+      }
+    }
+    this.outlined();
+  }
+
+  /** The map as it is now, in its layers, for a picture of it. */
+  readonly layers = (): HTMLCanvasElement[] => {
+    this.#drawAll(); // the browser keeps the drawing only until it has shown it
+    return [this.canvas, this.#over];
+  };
+
+  toPixels(row: number): Pair {
+    const { x, y } = this.app.data;
+    return toPixels(this.app.state, this.#frame, [x[row], y[row]]);
+  }
+
+  // What gestures ask for
+
+  zoomBy(factor: number, at: Pair = [this.#frame.width / 2, this.#frame.height / 2]): void {
+    this.app.set(zoomed(this.app.state, this.#frame, factor, at));
+  }
+
+  moveBy(by: Pair): void {
+    this.app.set(moved(this.app.state, this.#frame, by));
+  }
+
+  pinch(before: Pair, now: Pair, other: Pair): void {
+    this.app.set(pinched(this.app.state, this.#frame, before, now, other));
+  }
+
+  fit(): void {
+    this.app.set(WHOLE);
+  }
+
+  near(): void {
+    const { selection } = this.app.state;
+    const { x, y, n } = this.app.data;
+    const { shown } = this.app;
+    const places = function* (): Iterable<Pair> {
+      if (selection.length) for (const row of selection) yield [x[row], y[row]];
+      else for (let row = 0; row < n; row++) if (shown(row)) yield [x[row], y[row]];
+    };
+    this.app.set(around(this.#frame, places()));
+  }
+
+  hold(held: boolean): void {
+    this.app.hold(held);
+  }
+
+  keys(): boolean {
+    return this.app.root.dataset.keys !== "off";
+  }
+
+  toggle(): void {
+    const { pinned, selection } = this.app.state;
+    if (pinned < 0) return;
+    const out = selection.includes(pinned);
+    const rows = out ? selection.filter((row) => row !== pinned) : Uint32Array.from([...selection, pinned]).sort();
+    this.app.set({ selection: rows });
+    this.app.announce(`row ${this.app.data.id(pinned)} ${out ? "taken out, " : "selected, "}${plural(rows.length, "row")} in all`);
+  }
+
+  hover(at?: Pair): void {
+    const row = at ? this.#under(at) : -1;
+    if (row === this.#hovered) return;
+    this.#hovered = row;
+    this.onHover(row);
+    this.app.host.hovered?.(row < 0 ? -1 : this.app.data.id(row));
+    this.outlined();
+  }
+
+  pick(at: Pair): void {
+    this.app.set({ pinned: this.#under(at) });
+  }
+
+  select(corners: Pair[], more: boolean): void {
+    const thin = Math.ceil(corners.length / CORNERS);
+    const outline = corners.filter((_, i) => i % thin === 0).map((corner) => this.#toMap(corner));
+    this.#places ??= new Places(this.app.data);
+    let rows = this.#places.inside(outline, this.app.shown);
+    if (more) rows = Uint32Array.from(new Set([...this.app.state.selection, ...rows])).sort();
+    this.app.set({ selection: rows });
+    this.app.announce(`${plural(rows.length, "row")} selected`);
+  }
+
+  /** To the next row from the most peripheral one on, without a mouse. */
+  step(by: 1 | -1): boolean {
+    if (this.app.state.panel === "review") return false; // there they are the queue's
+    const { order } = this.app.scores;
+    const { pinned } = this.app.state;
+    let k = pinned >= 0 && order[this.#walk] === pinned ? this.#walk : pinned >= 0 ? order.indexOf(pinned) : -1;
+    do k += by;
+    while (k >= 0 && k < order.length && !this.app.shown(order[k]));
+    if (k < 0 || k >= order.length) return true;
+    this.#walk = k;
+    this.app.set({ pinned: order[k] });
+    this.show(order[k], true);
+    return true;
+  }
+
+  #toMap(at: Pair): Pair {
+    return toMap(this.app.state, this.#frame, at);
+  }
+
+  #under(at: Pair): number {
+    const outside = this.#far.under(at, REACH);
+    if (outside >= 0) return outside;
+    this.#places ??= new Places(this.app.data);
+    const { state, shown } = this.app;
+    const [sx, sy] = scale(state, this.#frame);
+    return this.#places.nearest(...this.#toMap(at), [REACH / sx, REACH / sy], shown);
+  }
+
+  #use(tool: Tool): void {
+    this.#gestures.tool = tool;
+    for (const [name, button] of Object.entries(this.#tools)) button.ariaPressed = String(name === tool);
+    this.canvas.style.cursor = tool === "pan" ? "grab" : "crosshair";
+  }
+
+  // How it is drawn
+
+  /** Take the size of the element; false if nothing has changed. */
+  #resize(): boolean {
+    const { width, height } = this.element.getBoundingClientRect();
+    const frame = this.#frame;
+    if (width === frame.width && height === frame.height) return false;
+    Object.assign(frame, { width: Math.max(1, width), height: Math.max(1, height) });
+    this.#ratio = Math.min(2, devicePixelRatio || 1);
+    for (const canvas of [this.canvas, this.#over]) {
+      canvas.width = Math.round(frame.width * this.#ratio);
+      canvas.height = Math.round(frame.height * this.#ratio);
+    }
+    this.#overlaid = "?";
+    return true;
+  }
+
+  #mark(): void {
+    const { filter, data, state } = this.app;
+    const states = new Uint8Array(data.n);
+    if (filter) for (let row = 0; row < data.n; row++) states[row] = filter[row] ? 0 : FILTERED;
+    for (const row of state.selection) states[row] |= SELECTED;
+    this.#points.mark(states);
+  }
+
+  /** As many points as can be drawn in time now, and all of them when things have come to rest. */
+  #draw(): void {
+    const { n } = this.app.data;
+    const now = performance.now();
+    const gap = now - this.#lastDraw;
+    if (gap < 1000 && gap > 60) this.#budget = Math.min(n, Math.max(FEW, Math.floor(this.#budget / 2)));
+    else if (gap < 24 && this.#budget < n) this.#budget = Math.min(n, Math.ceil(this.#budget * 1.4));
+    this.#lastDraw = now;
+    if (this.#budget >= n) return this.#drawAll();
+    this.#points.draw(this.#look(), this.#budget);
+    this.#partly = true;
+    this.canvas.dataset.drawn = String(this.#budget);
+  }
+
+  #drawAll(): void {
+    const { app } = this;
+    this.#partly = false;
+    if (this.#arranged !== app.state.t) this.#points.arrange(app.scores.order);
+    this.#arranged = app.state.t;
+    this.#points.draw(this.#look());
+    this.canvas.dataset.drawn = String(app.data.n);
+    this.canvas.dataset.t = String(app.state.t);
+  }
+
+  #look(): Look {
+    const { state, data, paint, limit, dark } = this.app;
+    const { width, height } = this.#frame;
+    const [sx, sy] = scale(state, this.#frame);
+    const spread = Math.sqrt((width * height) / data.n);
+    const size = Math.min(14, Math.max(1.6, Math.min(8, 0.58 * spread)) * state.zoom ** 0.3) * this.#ratio;
+    return {
+      ...paint,
+      t: state.t,
+      center: [state.x, state.y],
+      scale: [(2 * sx) / width, (2 * sy) / height],
+      size,
+      brush: state.brush ?? [-1, 2],
+      limit,
+      chosen: state.selection.length > 0,
+      dark,
+    };
+  }
+
+  /** Draw what lies over the points: rings, the outline in progress, the names of axes. */
+  outlined(): void {
+    const rows = [...new Set([this.app.state.pinned, this.#hovered])].filter((row) => row >= 0);
+    const corners = this.#gestures.corners();
+    const signs = this.#signs();
+    const { dark, state, paint } = this.app;
+    const resting = !corners.length && !signs.length && !this.#far.any;
+    const empty = resting && !rows.length && !this.#named && !this.#groups.any && !this.#labels.any;
+    const { x, y, zoom } = state;
+    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any].join() : "?";
+    if (overlaid !== "?" && overlaid === this.#overlaid) return; // the browser would put together the whole page again
+    this.#overlaid = overlaid;
+    this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
+    const c = this.#over.getContext("2d")!;
+    c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
+    c.clearRect(0, 0, this.#frame.width, this.#frame.height);
+    this.#far.draw(c, this.#frame, state);
+    this.#groups.draw(c, this.#frame, state);
+    this.#labels.draw(c, this.#frame, state);
+    for (const row of signs) drawSign(c, this.toPixels(row), this.app.marks.of(row).mark, dark);
+    for (const row of rows) drawRing(c, this.toPixels(row), dark);
+    drawOutline(c, corners, dark);
+    if (this.#named) nameAxes(c, this.app, state, this.#frame);
+  }
+
+  /** Rows that the reader has marked, while there are few enough of them to be seen. */
+  #signs(): number[] {
+    const marks = this.app.marks.size && this.app.marks.size <= MOST_SIGNS ? this.app.marks.all() : [];
+    return marks.filter(({ mark }) => mark).map(({ row }) => this.app.data.row(row)).filter((row) => row >= 0);
+  }
+}

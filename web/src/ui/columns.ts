@@ -1,0 +1,56 @@
+// The panel of columns: what each holds, with what is visible and what is selected laid over, and a brush that filters
+// everything. Columns that set the selection apart, or make rows odd, come first.
+
+import { any, type App, type Changed, type Part } from "../app";
+import { ColumnChart } from "./chart";
+import type { Column } from "../core/data";
+import { differences } from "../core/differences";
+import { guiltyFirst } from "./compare";
+import { h } from "./dom";
+
+const AT_ONCE = 6; // columns that are drawn before the browser may do something else
+
+export class ColumnsPanel implements Part {
+  readonly element: HTMLElement;
+  readonly #list = h("ol.columns");
+  readonly #said = h("span.said");
+  readonly #charts = new Map<Column, ColumnChart>();
+  #turn = 0;
+
+  constructor(private readonly app: App) {
+    this.element = h("section.columns-panel", { label: "Columns" }, h("h2", "Columns", this.#said), this.#list);
+    for (const column of app.data.columns) if (column.values) this.#charts.set(column, new ColumnChart(app, column));
+    if (!this.#charts.size) this.#said.textContent = "none of numbers, dates or categories";
+  }
+
+  update(changed: Changed): void {
+    const { app } = this;
+    if (any(changed, "selection", "panel")) this.#order();
+    if (!any(changed, "selection", "query", "ranges", "brush", "theme", "panel") && !(changed.has("t") && app.state.brush)) return;
+    this.#draw([...this.#list.children].map((item) => (item as HTMLElement & { chart: ColumnChart }).chart), ++this.#turn);
+  }
+
+  /** The columns in order, each with what it says of the selection. */
+  #order(): void {
+    const { data, state } = this.app;
+    if (!this.#charts.size) return;
+    const apart = state.selection.length ? differences(data, state.selection) : [];
+    const texts = new Map(apart.map(({ column, text }) => [column, text]));
+    const names = state.selection.length ? apart.map(({ column }) => column.name) : data.guilty;
+    const order = guiltyFirst([...this.#charts.keys()], names);
+    this.#said.textContent = state.selection.length ? "those that set the selection apart first" : data.guilty.length ? "those that make rows odd first" : "";
+    this.#list.replaceChildren(...order.map((column) => {
+      const chart = this.#charts.get(column)!;
+      chart.say(texts.get(column) ?? "");
+      return chart.element;
+    }));
+  }
+
+  /** A few at a time, so that the map is not kept waiting; a newer change ends it. */
+  #draw(charts: ColumnChart[], turn: number): void {
+    if (turn !== this.#turn || this.app.gone.aborted) return;
+    for (const chart of charts.slice(0, AT_ONCE)) chart.draw();
+    if (charts.length > AT_ONCE) setTimeout(() => this.#draw(charts.slice(AT_ONCE), turn));
+    else this.element.dataset.drawn = String(turn);
+  }
+}

@@ -1,0 +1,184 @@
+// The review: the odd rows one after another, each beside the nearest typical one, with one key for each verdict.
+
+import { any, type App, type Changed, type Part } from "../app";
+import { comparison } from "./compare";
+import { h, icon, on } from "./dom";
+import type { Words } from "../core/header";
+import type { Said } from "../host/marks";
+import { Handover } from "./handover";
+import { closed, hint } from "./hint";
+import { Tags } from "./tags";
+import { type Answers, NO_WORDS, sentences, unitsAt, weighed } from "./why";
+import { exact, many, plural, score, short, signed } from "../core/words";
+
+const FIRST = 100; // rows to review while no threshold says how many
+const MOST = 20_000; // rows of a queue
+const VERDICTS: [Exclude<Said, "">, string, string][] = [["outlier", "o", "Outlier"], ["fine", "f", "Fine"], ["later", "l", "Later"]];
+
+export class Queue implements Part {
+  readonly element: HTMLElement;
+  readonly #progress = h("span.said", { role: "status" });
+  readonly #bar = h("progress", { max: 1, value: 0, label: "Reviewed" });
+  readonly #row = h("div.reviewed");
+  readonly #note = h("input", { type: "text", placeholder: "A note", label: "A note on this row" });
+  readonly #verdicts: HTMLButtonElement[];
+  readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
+  readonly #handover: Handover;
+  readonly #tags: Tags;
+  readonly #hint: HTMLElement | "";
+  #begun = false; // the panel has been shown: who opens it again wants to go on
+  #rows: number[] = []; // to be reviewed, from the oddest on
+  #places = new Map<number, number>();
+  #shown = -1;
+  #words: Words = NO_WORDS; // of the row that is shown, once they are known
+
+  constructor(
+    private readonly app: App,
+    private readonly answers: Answers,
+    private readonly point: (row: number) => void,
+  ) {
+    this.#verdicts = VERDICTS.map(([said, key, name]) =>
+      h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
+    on(this.#note, { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
+    this.#handover = new Handover(app);
+    this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
+    this.#hint = hint(app.host.marks.where);
+    const step = (by: 1 | -1, text: string, key: string) => h("button", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
+    this.element = h("section.review", { label: "Review" },
+      h("h2", "Review", this.#progress), this.#hint, this.#bar,
+      h("div.verdicts", ...this.#verdicts),
+      h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
+      this.#tags.element, this.#note, this.#row, this.#handover.element);
+    app.onKey((event) => this.#key(event));
+  }
+
+  update(changed: Changed): void {
+    const { app } = this;
+    if (any(changed, "t", "query", "ranges", "brush", "rule", "level", "panel")) this.#line();
+    if (changed.has("panel") && app.state.pinned < 0 && this.#begun) this.#go(this.#open(-1));
+    this.#begun = true;
+    if (any(changed, "pinned", "t", "marks", "panel", "theme")) this.#show(app.state.pinned);
+    this.#count();
+  }
+
+  /** The rows called outliers, or else the oddest ones: of those that are visible. */
+  #line(): void {
+    const { app } = this;
+    const wanted = app.limit ? Math.min(MOST, app.scores.count(app.limit)) : Math.min(FIRST, app.data.n);
+    this.#rows = app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
+    this.#places = new Map(this.#rows.map((row, k) => [row, k]));
+  }
+
+  #count(): void {
+    const { marks } = this.app;
+    let done = 0;
+    for (const row of this.#rows) if (["outlier", "fine"].includes(marks.of(row).mark)) done++;
+    const place = this.#places.get(this.app.state.pinned);
+    const said = VERDICTS.map(([verdict, , name]) => `${many(marks.count(verdict))} ${name.toLowerCase()}`).join(", ");
+    const all = this.#rows.length;
+    this.#progress.textContent = all ? `${place === undefined ? "" : `row ${many(place + 1)}, `}${many(done)} of ${many(all)} done: ${said}` : "no row to review";
+    this.#bar.value = all ? done / all : 0;
+    this.#undo.disabled = !marks.canUndo;
+    this.#handover.show();
+  }
+
+  #show(row: number): void {
+    const { app } = this;
+    const { mark, note } = row < 0 ? { mark: "", note: "" } : app.marks.of(row);
+    this.#verdicts.forEach((button, k) => {
+      button.ariaPressed = String(VERDICTS[k][0] === mark);
+      button.disabled = row < 0;
+    });
+    this.#note.disabled = row < 0;
+    if (document.activeElement !== this.#note || row !== this.#shown) this.#note.value = note;
+    if (row !== this.#shown) this.#words = NO_WORDS;
+    this.#shown = row;
+    this.#tags.show();
+    this.element.classList.toggle("reading", row >= 0);
+    if (row < 0) {
+      const which = app.limit ? plural(this.#rows.length, "outlier") : `the ${plural(this.#rows.length, "oddest row", "oddest rows")}`;
+      this.#row.replaceChildren(this.#rows.length ? h("button.start", { onclick: () => this.#go(this.#open(-1)) }, `Review ${which}`) : h("p.none", "No rows left by the filter."));
+      return;
+    }
+    this.#fill(row);
+    const again = () => row === this.#shown && this.#fill(row);
+    void this.answers.ask(row).then((why) => why && again());
+    void this.answers.words(row).then((words) => {
+      this.#words = words;
+      if (words.words.length) again();
+    });
+  }
+
+  #fill(row: number): void {
+    const { app } = this;
+    const { scores, data } = app;
+    const why = this.answers.now(row);
+    const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
+    const p = scores.pValue(row);
+    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, `${data.about ? "about " : ""}rank ${many(scores.rank(row))} of ${many(data.n)}`,
+      ...(p === undefined ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
+    // Of pixels and moments nothing is told: they are painted on the row itself.
+    const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
+    this.#row.replaceChildren(
+      h("p.facts", facts.join(" · ")),
+      told.length > 0 && h("h3", "Why it is odd") || "",
+      h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
+      comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
+      why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
+        h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "");
+  }
+
+  /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */
+  #open(after: number): number {
+    const { marks } = this.app;
+    const turned = [...this.#rows.slice(after + 1), ...this.#rows.slice(0, after + 1)];
+    for (const said of ["", "later"]) {
+      const row = turned.find((one) => marks.of(one).mark === said && (after < 0 || one !== this.#shown));
+      if (row !== undefined) return row;
+    }
+    return -1;
+  }
+
+  #go(row: number): void {
+    if (row < 0) return;
+    this.app.set({ pinned: row });
+    this.point(row);
+  }
+
+  #step(by: 1 | -1): void {
+    const place = this.#places.get(this.app.state.pinned) ?? (by > 0 ? -1 : 0);
+    this.#go(this.#rows[(place + by + this.#rows.length) % this.#rows.length] ?? -1);
+  }
+
+  #say(said: Said): void {
+    const { app } = this;
+    const row = app.state.pinned;
+    if (row < 0) return;
+    if (document.activeElement === this.#note) this.#note.blur(); // what is being typed belongs to this row
+    app.marks.set([row], { mark: app.marks.of(row).mark === said ? "" : said });
+    closed(this.#hint);
+    const next = app.marks.of(row).mark ? this.#open(this.#places.get(row) ?? -1) : -1;
+    app.announce(`row ${app.data.id(row)}: ${said}${next < 0 ? ", all rows are reviewed" : ""}`);
+    this.#go(next);
+  }
+
+  #takeBack(): void {
+    const [id, ...more] = this.app.marks.undo();
+    const row = id === undefined ? -1 : this.app.data.row(id);
+    if (row >= 0) this.#go(row);
+    this.app.announce(more.length ? `${plural(more.length + 1, "mark")} taken back` : row >= 0 ? `row ${id}: taken back` : "nothing to take back");
+  }
+
+  #key(event: KeyboardEvent): void {
+    const { app } = this;
+    const target = event.target as HTMLElement;
+    if (app.state.panel !== "review" || app.root.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (target.matches("input:not([type=range]), select, textarea") || target.closest("dialog")) return;
+    const said = VERDICTS.find(([, key]) => key === event.key)?.[0];
+    if (said) this.#say(said);
+    else if (event.key === "u") this.#takeBack();
+    else if (event.key === "n" || event.key === "p") this.#step(event.key === "n" ? 1 : -1);
+    else return;
+    event.preventDefault();
+  }
+}

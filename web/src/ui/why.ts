@@ -1,0 +1,107 @@
+// Why a row scores as it does, and what lies near it: from the page's own bytes, or asked of the host and remembered.
+
+import type { App } from "../app";
+import type { Heat, Reason, Why, Words } from "../core/header";
+import { type Pair, weigher } from "../core/mixing";
+import { day, percent, rounded } from "../core/words";
+
+const REMEMBERED = 500; // answers
+export const NO_WORDS: Words = { words: [], typical: [0, 0] };
+
+export class Answers {
+  readonly #known = new Map<number, Why>();
+  readonly #words = new Map<number, Promise<Words>>();
+  readonly #asked = new Map<number, Promise<Why | undefined>>();
+
+  constructor(private readonly app: App) {}
+
+  /** What is known now, without asking. */
+  now(row: number): Why | undefined {
+    const { data } = this.app;
+    const known = this.#known.get(row);
+    if (known || data.asks) return known;
+    const [reasons, near, heat] = [data.reasons?.(row), data.near?.(row), data.heat?.(row)];
+    if (!reasons && !near && !heat) return undefined;
+    return { reasons: [], typical: [0, 0], near: near ?? [], ...heat, ...reasons };
+  }
+
+  async ask(row: number): Promise<Why | undefined> {
+    const known = this.now(row);
+    const { host, data } = this.app;
+    if (known || !data.asks || !host.why) return known;
+    if (!this.#asked.has(row)) {
+      const answer = host.why(row).then((why) => this.#keep(row, why), () => undefined);
+      this.#asked.set(row, answer.finally(() => this.#asked.delete(row)));
+    }
+    return this.#asked.get(row);
+  }
+
+  /** What each word of a row's text adds; nothing where nobody can tell. */
+  async words(row: number): Promise<Words> {
+    const { host, data } = this.app;
+    if (!data.words || !host.ask) return NO_WORDS;
+    if (!this.#words.has(row)) {
+      this.#words.set(row, host.ask<Words>("words", row).catch(() => NO_WORDS));
+      if (this.#words.size > REMEMBERED) this.#words.delete(this.#words.keys().next().value!);
+    }
+    return this.#words.get(row)!;
+  }
+
+  #keep(row: number, why: Why): Why {
+    this.#known.set(row, why);
+    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
+    return why;
+  }
+}
+
+export interface Weighed {
+  name: string;
+  value: number; // what the feature adds to the score at this t, or takes from it
+}
+
+/** What things that contribute to the units of a row add to its score at this t. */
+export const adding = ({ data, state }: App, units: Pair, typical: Pair) => weigher(data.mixing, state.t, units, typical);
+
+export const unitsAt = ({ data }: App, row: number): Pair => [data.g[row], data.l[row]];
+
+/** Reasons at this t, the strongest first; those that hardly count are left out. */
+export function weighed(app: App, reasons: Reason[], units: Pair, typical: Pair): Weighed[] {
+  const at = adding(app, units, typical);
+  const values = reasons.map(({ name, global, local }) => ({ name, value: at(global, local) }));
+  values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const most = Math.abs(values[0]?.value ?? 0);
+  return values.filter(({ value }) => Math.abs(value) > 0.02 * most);
+}
+
+/** What each pixel or moment adds at this t, as a share of the most that one of them does. */
+export function warmth(app: App, { width, height, values }: Heat, units: Pair, typical: Pair): Float64Array {
+  const size = width * height;
+  const at = adding(app, units, typical);
+  const added = Float64Array.from({ length: size }, (_, k) => at(values[k], values[size + k]));
+  const most = added.reduce((a, v) => Math.max(a, Math.abs(v)), 0) || 1;
+  return added.map((v) => v / most);
+}
+
+/** A value of a column and what is usual there, in the data's own terms; "" where that cannot be said. */
+export function inItsTerms(app: App, name: string, row: number): string {
+  const column = app.data.columns.find((c) => c.name === name);
+  if (!column?.values) return "";
+  if (column.levels) {
+    const code = column.values[row];
+    let count = 0;
+    for (let i = 0; i < column.values.length; i++) if (column.values[i] === code) count++;
+    return `${column.text(row) || "missing"}, as are ${percent(count / app.data.n)} of the rows`;
+  }
+  const value = column.values[row];
+  if (isNaN(value)) return "missing";
+  const { quarter, threeQuarters, low, high } = column.summary!();
+  const text = column.kind === "date" ? day : (v: number) => rounded(v, 6);
+  const half = `half of the rows lie from ${text(quarter)} to ${text(threeQuarters)}`;
+  if (value > high || value < low) return `${column.text(row)}, ${value > high ? "above" : "below"} 99% of the rows; ${half}`;
+  return `${column.text(row)}; ${half}`;
+}
+
+/** The strongest reasons as sentences. */
+export function sentences(app: App, row: number, reasons: Weighed[], most: number): [string, string, number][] {
+  return reasons.slice(0, most).map(({ name, value }) => [name, inItsTerms(app, name, row), value]);
+}
