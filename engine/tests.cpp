@@ -178,7 +178,7 @@ void test_learner() {
     for (Size i = 0; i < Size(positions.size()); ++i) positions[i] = i % n;
     auto values = numbers(count, 0.8f);
     const std::vector<Real> before(values.begin(), values.end());
-    std::vector<float> mean(count), square(count), weight(noised), losses(2), rates{0.01f};
+    std::vector<float> mean(count), square(count), weight(noised), losses(2), rates{0.01f}, learned(net.p, 1.0f);
     for (Size i = 0; i < noised; ++i) weight[i] = eta[i] * eta[i];
     Training job{};
     job.width = net.p, job.potentials = net.k, job.hidden = net.hidden, job.trunks = 1;
@@ -187,7 +187,8 @@ void test_learner() {
     job.steps = 1, job.candidates = b, job.opponents = opponents, job.noised = noised;
     job.positions = positions.data(), job.position_stride = Size(positions.size()), job.noise = noise.data(), job.noise_stride = noised * net.p;
     job.preferred = preferred.data(), job.preferred_stride = opponents * b;
-    job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
+    learned[1] = 0.0f;  // a column that is given: neither noised nor taught
+    job.learned = learned.data(), job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
     job.mean_decay = 0, job.square_decay = 0.999;  // the mean is then the gradient itself
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
     TARGET::Learner(job).run();
@@ -205,10 +206,11 @@ void test_learner() {
             }
         for (Size i = 0; i < noised; ++i) {
             std::vector<Real> noisy = row(2 * b + i);
-            for (Size j = 0; j < net.p; ++j) noisy[j] += Real(eta[i]) * noise[i * net.p + j];
+            for (Size j = 0; j < net.p; ++j) noisy[j] += Real(eta[i]) * learned[j] * noise[i * net.p + j];
             for (Size j = 0; j < net.p; ++j) {
+                if (learned[j] == 0) continue;
                 const Real residual = net.slope(by, noisy, i % net.k, j) + noise[i * net.p + j] / Real(eta[i]);
-                local += weight[i] * residual * residual / (2 * noised * net.p);
+                local += weight[i] * residual * residual / (2 * noised * (net.p - 1));
             }
         }
         return std::pair<Real, Real>{global, local};
