@@ -6,9 +6,9 @@ ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
 SOURCES := src tests benchmarks docs paper web/header.py engine/hatch_build.py
-ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.py)
+ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.map engine/hatch_build.py)
 
-.PHONY: demo quick test test-cpus test-versions faults fuzz sanitize test-arm mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
+.PHONY: demo quick test test-engine test-cpus test-versions faults fuzz sanitize test-arm mutation coverage lint format web lint-web test-web chromium java docs release pictures house tables benchmarks detection clean
 
 demo: .venv/.demo
 	$(BIN)/centrality demo
@@ -43,11 +43,19 @@ faults: .venv/.test
 fuzz: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --record $(ARGS)
 
+# The kernels against long double, and the engine's sources without a warning, by each compiler that is here.
+test-engine: .venv/.test
+	for compiler in $$(command -v g++ clang++ clang++-14); do \
+	  made=build/strict/$$(basename $$compiler); \
+	  PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $$made -G Ninja -DSTRICT=ON -DUNIT_TESTS=ON -DCMAKE_CXX_COMPILER=$$compiler -DPython_EXECUTABLE=$(abspath $(BIN))/python >/dev/null && \
+	  PATH=$(abspath $(BIN)):$$PATH cmake --build $$made && $(BIN)/python engine/run_tests.py $$made || exit 1; done
+
 # The engine's tests with every access to memory and every piece of arithmetic watched.
 SANITIZED := build/sanitized
 sanitize: .venv/.test
-	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/made -G Ninja -DSANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $(SANITIZED)/made -G Ninja -DSANITIZE=ON -DSTRICT=ON -DUNIT_TESTS=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	PATH=$(abspath $(BIN)):$$PATH cmake --build $(SANITIZED)/made
+	$(BIN)/python engine/run_tests.py $(SANITIZED)/made
 	rm -rf $(SANITIZED)/src && cp -r src $(SANITIZED)/src && cp $(SANITIZED)/made/*.so $(SANITIZED)/src/centrality/engine/
 	rm -f $(SANITIZED)/report.*
 	for build in avx2 avx512 portable; do \

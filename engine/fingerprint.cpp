@@ -52,7 +52,9 @@ int main() {
     std::vector<double> pair(2 * n), by_output(outputs.size());
     raw(calibration, n, outputs.data(), pair.data());
     raw_back(calibration, n, outputs.data(), by_raw.data(), by_output.data());
-    add(outputs), add(pair), add(by_output);
+    std::vector<double> of_each(2 * 2 * n);
+    of_members(calibration, n, outputs.data(), of_each.data());
+    add(outputs), add(pair), add(by_output), add(of_each);
     const auto at = numbers(10 * 7), by = numbers(2 * 10 * 7 * (1 + k));
     std::vector<double> along(2 * 10 * 7 * (1 + k));
     std::vector<float> back(10 * p);
@@ -64,7 +66,7 @@ int main() {
         for (const int trunks : {1, 2}) {
             const Size size = trunks * (hidden * (p + 1) + 2 * hidden * (hidden + 1)) + (1 + k) * (hidden + 1), steps = 5;
             auto values = numbers(size, 0.2f), noise = numbers(steps * 20 * p);
-            std::vector<float> moments(size), squares(size), losses(2 * steps), rates(steps, 0.004f), eta(20, 0.5f), share(20, 1.0f);
+            std::vector<float> moments(size), squares(size), losses(2 * steps), rates(steps, 0.004f), eta(20, 0.5f), share(20, 1.0f), learned(p, 1.0f);
             std::vector<std::int64_t> positions(steps * (16 + 20 + 30));
             for (auto& each : positions) each = std::int64_t(state = state * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
             Training job{};
@@ -73,7 +75,7 @@ int main() {
             job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = metric, job.tie = 1e-5f;
             job.steps = steps, job.candidates = 8, job.opponents = 4, job.noised = 20, job.anchors = 30;
             job.positions = positions.data(), job.position_stride = 66, job.noise = noise.data(), job.noise_stride = 20 * p;
-            job.eta = eta.data(), job.weight = share.data(), job.balance = 0.3f, job.weight_decay = 0.01f;
+            job.learned = learned.data(), job.eta = eta.data(), job.weight = share.data(), job.balance = 0.3f, job.weight_decay = 0.01f;
             job.mean_decay = 0.9, job.square_decay = 0.999, job.smallest_root = 1e-8;
             job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2, job.prior = mixture;
             Learner(job).run();

@@ -18,7 +18,7 @@ INLINE Floats exponential(Floats x) {
     p = fma(p, r, all(0.5f));
     p = fma(p, r, all(1.0f));
     p = fma(p, r, all(1.0f));
-    const Floats clear = power_of_two(higher(lower(n, all(127.0f)), all(-126.0f)));
+    const Floats clear = power_of_two(max(min(n, all(127.0f)), all(-126.0f)));
     return if_less(x, all(-87.0f), all(0.0f), p * clear);
 }
 
@@ -28,7 +28,7 @@ struct Normal { Floats below, density; };  // the standard normal distribution f
 // by less than 2e-8 of the tail. What is left is rounding: 1.8e-7.
 INLINE Normal normal(Floats h) {
     const Floats density = exponential(h * h * all(-0.5f));
-    const Floats t = all(1.0f) / fma(size(h), all(0.28284271247461901f), all(1.0f));
+    const Floats t = all(1.0f) / fma(abs(h), all(0.28284271247461901f), all(1.0f));
     Floats p = all(-0.00800362813642433f);
     p = fma(p, t, all(0.0634314247805247f));
     p = fma(p, t, all(-0.1691752420779064f));
@@ -54,7 +54,7 @@ INLINE Gelu gelu_and_slopes(Floats h) {
 
 // 1 / (1 + e^-x), without overflow at either end.
 INLINE Floats sigmoid(Floats x) {
-    const Floats e = exponential(all(0.0f) - size(x)), s = all(1.0f) / (all(1.0f) + e);
+    const Floats e = exponential(all(0.0f) - abs(x)), s = all(1.0f) / (all(1.0f) + e);
     return if_less(x, all(0.0f), e * s, s);
 }
 

@@ -38,10 +38,10 @@ INLINE Floats operator+(Floats a, Floats b) { return {_mm512_add_ps(a.v, b.v)}; 
 INLINE Floats operator-(Floats a, Floats b) { return {_mm512_sub_ps(a.v, b.v)}; }
 INLINE Floats operator*(Floats a, Floats b) { return {_mm512_mul_ps(a.v, b.v)}; }
 INLINE Floats operator/(Floats a, Floats b) { return {_mm512_div_ps(a.v, b.v)}; }
-INLINE Floats root(Floats a) { return {_mm512_sqrt_ps(a.v)}; }
-INLINE Floats lower(Floats a, Floats b) { return {_mm512_min_ps(a.v, b.v)}; }
-INLINE Floats higher(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
-INLINE Floats size(Floats a) { return {_mm512_abs_ps(a.v)}; }
+INLINE Floats sqrt(Floats a) { return {_mm512_sqrt_ps(a.v)}; }
+INLINE Floats min(Floats a, Floats b) { return {_mm512_min_ps(a.v, b.v)}; }
+INLINE Floats max(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
+INLINE Floats abs(Floats a) { return {_mm512_abs_ps(a.v)}; }
 INLINE Floats rounded(Floats a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
 // Where a < b, x; elsewhere y.
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
@@ -69,10 +69,10 @@ INLINE Floats operator+(Floats x, Floats y) { return {_mm256_add_ps(x.a, y.a), _
 INLINE Floats operator-(Floats x, Floats y) { return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
 INLINE Floats operator*(Floats x, Floats y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
 INLINE Floats operator/(Floats x, Floats y) { return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
-INLINE Floats root(Floats x) { return {_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)}; }
-INLINE Floats lower(Floats x, Floats y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
-INLINE Floats higher(Floats x, Floats y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
-INLINE Floats size(Floats x) {
+INLINE Floats sqrt(Floats x) { return {_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)}; }
+INLINE Floats min(Floats x, Floats y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+INLINE Floats max(Floats x, Floats y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
+INLINE Floats abs(Floats x) {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
 }
@@ -109,9 +109,9 @@ INLINE Part part_add(Part a, Part b) { return vaddq_f32(a, b); }
 INLINE Part part_sub(Part a, Part b) { return vsubq_f32(a, b); }
 INLINE Part part_mul(Part a, Part b) { return vmulq_f32(a, b); }
 INLINE Part part_div(Part a, Part b) { return vdivq_f32(a, b); }
-INLINE Part part_root(Part a) { return vsqrtq_f32(a); }
+INLINE Part part_sqrt(Part a) { return vsqrtq_f32(a); }
 INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return vbslq_f32(vcltq_f32(a, b), x, y); }
-INLINE Part part_size(Part a) { return vabsq_f32(a); }
+INLINE Part part_abs(Part a) { return vabsq_f32(a); }
 INLINE Part part_rounded(Part a) { return vrndnq_f32(a); }
 INLINE Part part_power(Part n) { return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23)); }
 INLINE bool part_any_less(Part a, Part b) { return vmaxvq_u32(vcltq_f32(a, b)) != 0; }
@@ -130,9 +130,9 @@ INLINE Part part_add(Part a, Part b) { return a + b; }
 INLINE Part part_sub(Part a, Part b) { return a - b; }
 INLINE Part part_mul(Part a, Part b) { return a * b; }
 INLINE Part part_div(Part a, Part b) { return a / b; }
-INLINE Part part_root(Part a) { return std::sqrt(a); }
+INLINE Part part_sqrt(Part a) { return std::sqrt(a); }
 INLINE Part part_if_less(Part a, Part b, Part x, Part y) { return a < b ? x : y; }
-INLINE Part part_size(Part a) { return std::fabs(a); }
+INLINE Part part_abs(Part a) { return std::fabs(a); }
 INLINE Part part_rounded(Part a) { return std::nearbyint(a); }
 INLINE Part part_power(Part n) { return std::ldexp(1.0f, static_cast<int>(n)); }
 INLINE bool part_any_less(Part a, Part b) { return a < b; }
@@ -158,12 +158,12 @@ INLINE Floats operator+(Floats a, Floats b) { OVER_PARTS(part_add(a.p[i], b.p[i]
 INLINE Floats operator-(Floats a, Floats b) { OVER_PARTS(part_sub(a.p[i], b.p[i])); }
 INLINE Floats operator*(Floats a, Floats b) { OVER_PARTS(part_mul(a.p[i], b.p[i])); }
 INLINE Floats operator/(Floats a, Floats b) { OVER_PARTS(part_div(a.p[i], b.p[i])); }
-INLINE Floats root(Floats a) { OVER_PARTS(part_root(a.p[i])); }
-INLINE Floats size(Floats a) { OVER_PARTS(part_size(a.p[i])); }
+INLINE Floats sqrt(Floats a) { OVER_PARTS(part_sqrt(a.p[i])); }
+INLINE Floats abs(Floats a) { OVER_PARTS(part_abs(a.p[i])); }
 INLINE Floats rounded(Floats a) { OVER_PARTS(part_rounded(a.p[i])); }
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
-INLINE Floats lower(Floats a, Floats b) { return if_less(a, b, a, b); }  // as x86 does it: the second where one is no number
-INLINE Floats higher(Floats a, Floats b) { return if_less(b, a, a, b); }
+INLINE Floats min(Floats a, Floats b) { return if_less(a, b, a, b); }  // as x86 does it: the second where one is no number
+INLINE Floats max(Floats a, Floats b) { return if_less(b, a, a, b); }
 INLINE Floats power_of_two(Floats n) { OVER_PARTS(part_power(n.p[i])); }
 INLINE bool any_less(Floats a, Floats b) {
     bool found = false;

@@ -12,7 +12,11 @@ class Buffer {
   public:
     Buffer() = default;
     explicit Buffer(std::ptrdiff_t count) : size_(count) {
+#if defined(ENGINE_EXACT_BUFFERS)  // so that a sanitizer sees the first byte read or written too far
+        const std::size_t bytes = count * sizeof(Number);
+#else
         const std::size_t bytes = (count * sizeof(Number) + 127) / 64 * 64;
+#endif
         at_.reset(static_cast<Number*>(::operator new(bytes, std::align_val_t(64))));
         std::memset(static_cast<void*>(at_.get()), 0, bytes);
     }

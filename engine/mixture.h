@@ -26,7 +26,7 @@ INLINE void gaps_tile(Size depth, View a, const float* rest, const float* b, Siz
             const Floats more = FINE ? all(rest[i * a.row + k * a.column]) : all(0.0f);
             for (int j = 0; j < 2; ++j) {
                 const Floats gap = FINE ? left - right[j] + more : left - right[j];
-                sums[i][j] = SQUARED ? fma(gap, gap, sums[i][j]) : sums[i][j] + size(gap);
+                sums[i][j] = SQUARED ? fma(gap, gap, sums[i][j]) : sums[i][j] + abs(gap);
             }
         }
     }
@@ -82,7 +82,7 @@ class Gaussians {
             const Floats own = all(dot(off + i * padded_, off + i * padded_, padded_));
             for (Size c = 0; c < columns_; c += WIDTH) {
                 const Floats square = own + load(squares_.data() + c);
-                store(found + i * columns_ + c, higher(fma(load(found + i * columns_ + c), all(-2.0f), square), all(0.0f)));
+                store(found + i * columns_ + c, max(fma(load(found + i * columns_ + c), all(-2.0f), square), all(0.0f)));
             }
         }
     }
@@ -153,9 +153,9 @@ class Gaussians {
         const float *precision = precision_.data() + scale * columns_, *level = level_.data() + scale * columns_;
         Floats top = all(lowest_);
         for (Size c = 0; c < columns_; c += WIDTH) {
-            const Floats e = higher(fma(load(distances + c) * all(-0.5f), load(precision + c), load(level + c)), all(lowest_));
+            const Floats e = max(fma(load(distances + c) * all(-0.5f), load(precision + c), load(level + c)), all(lowest_));
             store(found + c, e);
-            top = higher(top, e);
+            top = max(top, e);
         }
         return highest(top);
     }

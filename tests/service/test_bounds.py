@@ -55,7 +55,7 @@ def test_large_bodies_wait_until_there_is_room_and_the_smallest_comes_first():
             one.set()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [found[0], *found[2:]] == 4 * [[PART["body"], LAST["body"]]]
-        assert bodies.room == 20 * MIB
+        assert bodies.free_bytes == 20 * MIB
 
     asyncio.run(several())
 
@@ -70,7 +70,7 @@ def test_who_gives_up_while_waiting_takes_no_room():
         hasty.cancel()
         done.set()
         await asyncio.gather(*held, hasty, return_exceptions=True)
-        assert (order, bodies.room) == ([10, 10], 20 * MIB)
+        assert (order, bodies.free_bytes) == ([10, 10], 20 * MIB)
 
     asyncio.run(two())
 

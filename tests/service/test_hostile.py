@@ -27,8 +27,8 @@ LARGE = ROW + " " * 100_000  # the same, and too large to be answered beside sma
 HANG = """
 # The real program, with requests that never end (and let nothing else of Python's run), and that want all memory.
 import re
-from centrality.service import _back_room, _requests
-right, _back_room.GRACE = _requests.parse, 0.5
+from centrality.service import _worker, _requests
+right, _worker.GRACE = _requests.parse, 0.5
 def parse(served, kind, query, *rest):
     if query == b"hang":
         re.match("(a+)+$", 64 * "a" + "b")

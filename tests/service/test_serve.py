@@ -54,7 +54,7 @@ def test_several_t_are_several_columns(server, model):
     assert_same_scores(np.column_stack(list(found.values())), model.centrality(X, t=[0, 0.25, 1]))
 
 
-def test_an_arrow_stream_is_answered_by_one_and_no_row_is_lost_between_turns(server, model):
+def test_an_arrow_stream_is_answered_by_one_and_no_row_is_lost_between_batches(server, model):
     many = RNG.normal(size=(100_000, 3))
     table = pa.table({"id": np.arange(len(many)), **{name: many[:, j] for j, name in enumerate("abc")}})
     status, headers, content = server.ask("POST", "/score?t=0,1", arrow(table), ARROW)

@@ -20,7 +20,7 @@ from centrality.service._file import ModelFile
 from centrality.service._limits import RequestError
 from centrality.service._metrics import Metrics
 from centrality.service._openapi import document
-from centrality.service._queue import AT_ONCE, QUICK, TURN, Queue, Scoring
+from centrality.service._queue import AT_ONCE, BATCH_ROWS, QUICK, Queue, Scoring
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -83,12 +83,12 @@ class Recorder:
     """Doubles rows, and remembers which came together."""
 
     def __init__(self) -> None:
-        self.turns: list[list[float]] = []
+        self.batches: list[list[float]] = []
         self.told: list[tuple[int, int]] = []
-        self.queue = Queue(10 * TURN, lambda requests, rows: self.told.append((requests, rows)))
+        self.queue = Queue(10 * BATCH_ROWS, lambda requests, rows: self.told.append((requests, rows)))
 
     def double(self, rows: np.ndarray) -> np.ndarray:
-        self.turns.append(rows[:, 0].tolist())
+        self.batches.append(rows[:, 0].tolist())
         if (rows < 0).any():
             raise ValueError(f"{rows.min():g} is negative")
         return rows * 2
@@ -109,7 +109,7 @@ def test_requests_that_wait_together_are_scored_together(quick_enough):
     recorder = Recorder()
     answers = recorder.ask([1], [2, 3], [4], quick=quick_enough)
     assert [answer[:, 0].tolist() for answer in answers] == [[2], [4, 6], [8]]
-    assert recorder.turns == [[1, 2, 3, 4]]
+    assert recorder.batches == [[1, 2, 3, 4]]
     assert recorder.told == [(3, 4)]
     assert recorder.queue.waiting == 0
 
@@ -122,7 +122,7 @@ def test_only_small_batches_are_scored_by_the_event_loop_itself():
         return rows
 
     async def two():
-        queue = Queue(10 * TURN, lambda *_: None)
+        queue = Queue(10 * BATCH_ROWS, lambda *_: None)
         scoring = Scoring(note, "note", quick=True)
         await queue.score(scoring, np.zeros((QUICK, 1)))
         await queue.score(scoring, np.zeros((QUICK + 1, 1)))
@@ -136,32 +136,32 @@ def test_one_wrong_request_is_an_error_of_its_own():
     first, wrong, last = recorder.ask([1], [-5], [3])
     assert (first.tolist(), last.tolist()) == ([[2]], [[6]])
     assert str(wrong) == "-5 is negative"
-    assert recorder.turns == [[1, -5, 3], [1], [-5], [3]]
+    assert recorder.batches == [[1, -5, 3], [1], [-5], [3]]
 
 
 def test_a_large_request_lets_a_small_one_go_between_its_parts():
     recorder = Recorder()
-    large, small = recorder.ask(np.arange(3 * TURN), [7])
-    np.testing.assert_array_equal(large[:, 0], 2 * np.arange(3 * TURN))
+    large, small = recorder.ask(np.arange(3 * BATCH_ROWS), [7])
+    np.testing.assert_array_equal(large[:, 0], 2 * np.arange(3 * BATCH_ROWS))
     assert small.tolist() == [[14]]
-    assert [len(turn) for turn in recorder.turns] == [AT_ONCE + 1, TURN, TURN, TURN - AT_ONCE]
-    assert recorder.turns[0][-1] == 7
+    assert [len(batch) for batch in recorder.batches] == [AT_ONCE + 1, BATCH_ROWS, BATCH_ROWS, BATCH_ROWS - AT_ONCE]
+    assert recorder.batches[0][-1] == 7
 
 
 def test_what_must_stay_whole_is_neither_cut_nor_joined():
     recorder = Recorder()
-    recorder.ask(np.arange(2 * TURN), [7], undivided=True)
-    assert [len(turn) for turn in recorder.turns] == [2 * TURN, 1]
+    recorder.ask(np.arange(2 * BATCH_ROWS), [7], undivided=True)
+    assert [len(batch) for batch in recorder.batches] == [2 * BATCH_ROWS, 1]
 
 
 def test_more_rows_than_may_wait_are_refused_but_never_a_lone_request():
     recorder = Recorder()
-    accepted, refused = recorder.ask(np.zeros(10 * TURN), [1])
-    assert len(accepted) == 10 * TURN
+    accepted, refused = recorder.ask(np.zeros(10 * BATCH_ROWS), [1])
+    assert len(accepted) == 10 * BATCH_ROWS
     assert isinstance(refused, RequestError)
     assert refused.status == 503
     assert "Busy: 327,680 rows are waiting" in str(refused)
-    assert len(recorder.ask(np.zeros(11 * TURN))[0]) == 11 * TURN
+    assert len(recorder.ask(np.zeros(11 * BATCH_ROWS))[0]) == 11 * BATCH_ROWS
 
 
 def test_a_request_that_gave_up_is_not_scored():
@@ -176,7 +176,7 @@ def test_a_request_that_gave_up_is_not_scored():
         return await patient
 
     assert asyncio.run(give_up()).tolist() == [[2]]
-    assert recorder.turns == [[1]]
+    assert recorder.batches == [[1]]
     assert recorder.queue.waiting == 0
 
 

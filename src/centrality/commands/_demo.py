@@ -15,7 +15,7 @@ from centrality.datasets import four_clusters
 from centrality.explorer import page
 from centrality.explorer.view import view_of
 from centrality.fuse import FUSE
-from centrality.scores.people import share
+from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

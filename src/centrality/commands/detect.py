@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import data_with_or_without_model, load_model, one_number, require_output
 from centrality.commands._display import aligned, paint, shows_progress
-from centrality.scores.people import number, share
+from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
     import numpy as np

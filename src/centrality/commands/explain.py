@@ -8,7 +8,7 @@ from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint
 from centrality.commands._rows import row_names, rows_called
-from centrality.scores.people import number, share
+from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
     from centrality.scores.corrections import Correction

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number, require_output
 from centrality.commands._display import aligned, paint, shows_progress
-from centrality.scores.people import share
+from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
     import pyarrow as pa

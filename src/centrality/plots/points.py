@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from centrality._checks import InputError
 from centrality.plots._style import FIRST, INK, OUTLIER, SECOND, Array, new_figure, new_square_figure
-from centrality.scores.people import share
+from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

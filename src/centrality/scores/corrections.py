@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from centrality.scores.people import number
+from centrality.scores.number_format import number
 
 
 @dataclass(frozen=True)

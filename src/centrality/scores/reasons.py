@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.scores.people import number
+from centrality.scores.number_format import number
 
 LEAST = 0.005  # contributions of less than this are no reason
 BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels

@@ -13,7 +13,7 @@ from centrality import tables
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.scores.mixing import Mixing, checked_t
-from centrality.scores.people import number
+from centrality.scores.number_format import number
 from centrality.scores.reasons import Reason, Reasons
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead

@@ -15,7 +15,7 @@ from centrality._estimator import ModelRows
 from centrality.model.interface import CentralityModel
 from centrality.representations._base import as_arrow, is_frame
 from centrality.representations._vision import content_of
-from centrality.scores.people import number
+from centrality.scores.number_format import number
 from centrality.selecting import likeness
 from centrality.selecting.near import FEWEST, near_copies
 from centrality.selecting.same_cells import CellHashes

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from centrality.service import _openapi, _requests
 from centrality.service._answers import CLOSE, Answer, answer_of, json_answer, refusal
-from centrality.service._back_room import BackRoom
 from centrality.service._bodies import Bodies
 from centrality.service._file import ModelFile
 from centrality.service._hosts import is_own
@@ -17,6 +16,7 @@ from centrality.service._metrics import CONTENT_TYPE, Metrics
 from centrality.service._queue import QUICK
 from centrality.service._rows import count
 from centrality.service._scorer import LARGE_BODY, Scorer
+from centrality.service._worker import Worker
 
 Message: TypeAlias = MutableMapping[str, Any]  # as ASGI has it
 Scope: TypeAlias = Message
@@ -29,7 +29,7 @@ class App:
     """Scores over HTTP, without a framework: a few paths need none, and every request would pay for its time.
 
     Without a token, only requests to this machine's addresses or to one of the `hosts` are answered. Where there is a
-    back room, it does what may take longer than a millisecond.
+    worker, it does what may take longer than a millisecond.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class App:
         token: str | None,
         *,
         hosts: Collection[str] = (),
-        back_room: BackRoom | None = None,
+        worker: Worker | None = None,
     ) -> None:
         self.file, self.metrics, self.limits = file, metrics, limits
         self.secret = None if token is None else f"Bearer {token}".encode()
         self._hosts = frozenset(host.lower() for host in hosts)
         self.scorer = Scorer(limits, metrics.scored_together)
-        self.back_room = back_room
+        self.worker = worker
         self.bodies = Bodies(limits)
         self.running = 0  # requests for scores
         # For each path its method, who answers, and whether that needs no token.
@@ -68,8 +68,8 @@ class App:
             try:
                 await self._send(answer, send, with_body=scope["method"] != "HEAD")
             finally:
-                if self.back_room is not None and not isinstance(answer.body, bytes):
-                    self.back_room.shelf.taken(answer)
+                if self.worker is not None and not isinstance(answer.body, bytes):
+                    self.worker.outgoing.taken(answer)
 
     async def _send(self, answer: Answer, send: Send, *, with_body: bool) -> None:
         *pieces, last = answer.pieces
@@ -97,16 +97,16 @@ class App:
             else:
                 if watching is not None:
                     watching.cancel()
-                if self.back_room is not None:
-                    await self.back_room.close()
+                if self.worker is not None:
+                    await self.worker.close()
                 self.scorer.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
     async def _prepare(self) -> None:
         """Start the process for large requests with the present model: that takes seconds."""
-        if self.back_room is not None:
-            await self.back_room.open(self.file.current)
+        if self.worker is not None:
+            await self.worker.open(self.file.current)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]
@@ -158,13 +158,13 @@ class App:
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         query = scope["query_string"]
         served = self.file.current  # this one to the end, whatever is loaded meanwhile
-        if self.back_room is None:
+        if self.worker is None:
             return await self.scorer.answer(served, kind, query, b"".join(pieces))
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
             request = _requests.parse(served, kind, query, b"".join(pieces), self.limits)
             if not request.explain and count(request.given) * served.width <= QUICK:
                 return await self.scorer.scores(served, request, request.rows())
-        return await self.back_room.answer(served, kind, query, pieces)
+        return await self.worker.answer(served, kind, query, pieces)
 
     async def model(self, scope: Scope, receive: Receive) -> Answer:
         return json_answer(self.file.current.describe() | {"trouble": self.file.trouble})
@@ -173,7 +173,7 @@ class App:
         return json_answer({"status": "ok"})
 
     async def numbers(self, scope: Scope, receive: Receive) -> Answer:
-        elsewhere = 0 if self.back_room is None else self.back_room.waiting
+        elsewhere = 0 if self.worker is None else self.worker.waiting
         self.metrics.waiting.set(self.scorer.queue.waiting + elsewhere)
         self.metrics.running.set(self.running)
         return Answer(200, CONTENT_TYPE, self.metrics.page())

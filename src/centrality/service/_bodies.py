@@ -19,7 +19,7 @@ class Bodies:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.room = limits.bodies_bytes
+        self.free_bytes = limits.bodies_bytes
         self._order = itertools.count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # a heap: size, order of coming
 
@@ -34,30 +34,30 @@ class Bodies:
         try:
             yield await self._pieces(first, receive)
         finally:
-            self.room += size
+            self.free_bytes += size
             self._admit()
 
     async def _enter(self, size: int) -> None:
         """Wait until there is room for so many bytes, and take it."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (size, next(self._order), turn))
+        admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (size, next(self._order), admitted))
         self._admit()
         try:
-            await turn
+            await admitted
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was let in just before it gave up
-                self.room += size
-            turn.cancel()
+            if admitted.done() and not admitted.cancelled():  # it was let in just before it gave up
+                self.free_bytes += size
+            admitted.cancel()
             self._admit()
             raise
 
     def _admit(self) -> None:
         """Let in those for whom there is room."""
-        while self._waiting and (self._waiting[0][2].done() or self._waiting[0][0] <= self.room):
-            size, _, turn = heapq.heappop(self._waiting)
-            if not turn.done():
-                self.room -= size
-                turn.set_result(None)
+        while self._waiting and (self._waiting[0][2].done() or self._waiting[0][0] <= self.free_bytes):
+            size, _, admitted = heapq.heappop(self._waiting)
+            if not admitted.done():
+                self.free_bytes -= size
+                admitted.set_result(None)
 
     async def _pieces(self, first: Message, receive: Receive) -> list[bytes]:
         """Read all of a body; raise if it is larger than allowed, but only when all of it has come."""

@@ -27,9 +27,9 @@ LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\nco
 class Connection(HttpToolsProtocol):
     """Speaks HTTP with one client as uvicorn does, and knows what the client is doing."""
 
-    def __init__(self, door: "Door", **settings: Any) -> None:
+    def __init__(self, limiter: "ConnectionLimiter", **settings: Any) -> None:
         super().__init__(**settings)
-        self.door = door
+        self.limiter = limiter
         self.peer = ""
         self.known = False  # a request has come that may be answered
         self.waiting_since: float | None = None  # for the rest of a request's head
@@ -40,10 +40,10 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.peer = self.client[0] if self.client else ""
         self.waiting_since = self.loop.time()
-        self.door.let_in(self)
+        self.limiter.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.door.open.pop(self, None)
+        self.limiter.open.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -57,7 +57,7 @@ class Connection(HttpToolsProtocol):
         """Take in a part of what came, of which no more than a bounded part may be anything else than a body."""
         self._beside_body = max(0, self._beside_body) + len(data)
         super().data_received(data)
-        if self._beside_body > self.door.limits.head_bytes:
+        if self._beside_body > self.limiter.limits.head_bytes:
             self.refuse(LONG)
         elif self.waiting_since is None and self.cycle.response_complete:
             self.waiting_since = self.loop.time()  # for a next request, or the end of a body that nobody reads
@@ -70,8 +70,8 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self.waiting_since, self._beside_body = None, 0
         if not self.known:
-            self.known = self.door.knows(self.headers)
-        if self.door.draining:
+            self.known = self.limiter.knows(self.headers)
+        if self.limiter.draining:
             self.cycle.keep_alive = False
 
     def resume_writing(self) -> None:
@@ -101,12 +101,12 @@ class Connection(HttpToolsProtocol):
         elif unsent == self._unsent:
             self._idle_sweeps += 1
         self._unsent = unsent
-        if self._idle_sweeps >= self.door.limits.unread_seconds:
+        if self._idle_sweeps >= self.limiter.limits.unread_seconds:
             self.transport.abort()
 
 
-class Door:
-    """Counts the connections: lets in as many as there may be, and shows those out that only take up room."""
+class ConnectionLimiter:
+    """Limits the number of open connections, and closes those that send nothing, read nothing or are too many."""
 
     def __init__(self, limits: Limits, secret: bytes | None) -> None:
         self.limits, self._secret = limits, secret
@@ -115,13 +115,13 @@ class Door:
         self.draining = False  # every answer is the last of its connection
 
     def knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Tell whether a request comes from one of those the service is there for."""
+        """Say whether the headers hold the token, where the service wants one."""
         if self._secret is None:
             return True
         return any(name == b"authorization" and hmac.compare_digest(value, self._secret) for name, value in headers)
 
-    def let_in(self, new: Connection) -> None:
-        """Take a connection; if there are too many, end one that waits for nothing but a request."""
+    def admit(self, new: Connection) -> None:
+        """Add a connection; if there are too many, close one that is idle."""
         self.open[new] = None
         if len(self.open) > self.most:
             idle = [one for one in itertools.islice(self.open, OLDEST) if one is not new and one.is_idle]
@@ -130,7 +130,7 @@ class Door:
             victim.refuse(BUSY)
 
     async def sweep(self) -> None:
-        """End what has waited too long, and of a peer's connections without a request the oldest."""
+        """Close connections that have waited too long, and the oldest of a peer that has many without a request."""
         now, strangers = asyncio.get_running_loop().time(), Counter[str]()
         for place, one in enumerate(reversed(list(self.open))):
             waited = 0.0 if one.waiting_since is None else now - one.waiting_since

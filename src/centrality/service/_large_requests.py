@@ -1,4 +1,4 @@
-"""Be the process for large requests: `python -m centrality.service._large_requests HANDLE`, started by `_back_room`."""
+"""Be the process for large requests: `python -m centrality.service._large_requests HANDLE`, started by `_worker`."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from centrality.service import _post
+from centrality.service import _messages
 from centrality.service._answers import Answer, answer_of
 from centrality.service._limits import Limits
 from centrality.service._scorer import Scorer
@@ -19,43 +19,43 @@ NICENESS = 5  # small requests go first where there are too few cores
 
 
 class LargeRequests:
-    """Answers what comes by post."""
+    """Answers the requests that come over the channel."""
 
-    def __init__(self, post: _post.Post, served: ServedModel, limits: Limits) -> None:
-        self._post, self._served = post, served
+    def __init__(self, channel: _messages.Channel, served: ServedModel, limits: Limits) -> None:
+        self._channel, self._served = channel, served
         self._scorer = Scorer(limits, self._scored_together)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._cancelling: set[asyncio.Task[None]] = set()
 
     def _scored_together(self, requests: int, rows: int) -> None:
-        self._post.send(_post.TURN, 0, [requests, rows, self._scorer.queue.waiting])
+        self._channel.send(_messages.BATCH, 0, [requests, rows, self._scorer.queue.waiting])
 
     async def serve(self) -> bool:
         """Answer requests until there will be no more; return whether nothing is left undone."""
-        while (letter := await self._post.receive()) is not None:
-            if letter.what == _post.ASK:
-                self._tasks[letter.number] = asyncio.create_task(self._answer(letter))
+        while (message := await self._channel.receive()) is not None:
+            if message.what == _messages.ASK:
+                self._tasks[message.number] = asyncio.create_task(self._answer(message))
             else:
-                task = asyncio.create_task(self._cancel(letter.number))
+                task = asyncio.create_task(self._cancel(message.number))
                 self._cancelling.add(task)
                 task.add_done_callback(self._cancelling.discard)
         return not self._tasks and not self._cancelling
 
-    async def _answer(self, letter: _post.Letter) -> None:
+    async def _answer(self, message: _messages.Message) -> None:
         try:
-            kind, query = letter.facts
-            body = b"".join(letter.pieces)
-            letter.pieces.clear()
+            kind, query = message.facts
+            body = b"".join(message.pieces)
+            message.pieces.clear()
             work = self._scorer.answer(self._served, kind, query.encode("latin-1"), body)
-            self._send(letter.number, await answer_of(work, "/score"))
+            self._send(message.number, await answer_of(work, "/score"))
         finally:
-            del self._tasks[letter.number]
+            del self._tasks[message.number]
 
     def _send(self, number: int, answer: Answer) -> None:
         assert isinstance(answer.body, bytes)
         headers = [(name.decode(), value.decode()) for name, value in answer.headers]
         facts = [answer.status, answer.content_type, headers, self._scorer.queue.waiting]
-        self._post.send(_post.ANSWER, number, facts, [answer.body])
+        self._channel.send(_messages.ANSWER, number, facts, [answer.body])
 
     async def _cancel(self, number: int) -> None:
         """Give a request up, and say when the threads have done with what they were at."""
@@ -63,23 +63,23 @@ class LargeRequests:
         if task is not None:
             task.cancel()
         await self._scorer.freed()
-        self._post.send(_post.FREED, number, [self._scorer.queue.waiting])
+        self._channel.send(_messages.FREED, number, [self._scorer.queue.waiting])
 
 
 async def main(handle: int) -> bool:
-    """Load the model that the first letter brings, and answer all others."""
-    post = await _post.Post.over(socket.socket(fileno=handle))
-    letter = await post.receive()
-    if letter is None:
+    """Load the model that the first message brings, and answer all others."""
+    channel = await _messages.Channel.over(socket.socket(fileno=handle))
+    message = await channel.receive()
+    if message is None:
         return True
-    load, limits, version, content = pickle.loads(b"".join(letter.pieces))
+    load, limits, version, content = pickle.loads(b"".join(message.pieces))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.safetensors")
         path.write_bytes(content)
         served = served_model(load(path), version)
     bound_memory(limits.memory_bytes)
-    post.send(_post.READY)
-    return await LargeRequests(post, served, limits).serve()
+    channel.send(_messages.READY)
+    return await LargeRequests(channel, served, limits).serve()
 
 
 def bound_memory(more: int) -> None:

@@ -26,7 +26,7 @@ class Metrics:
         )
         self.rows = Counter("centrality_rows", "Rows scored", registry=registry)
         self.together = Histogram(
-            "centrality_requests_together", "Requests scored in one turn", buckets=REQUESTS_BUCKETS, registry=registry
+            "centrality_requests_together", "Requests scored in one batch", buckets=REQUESTS_BUCKETS, registry=registry
         )
         self.waiting = Gauge("centrality_rows_waiting", "Rows accepted and not yet answered", registry=registry)
         self.loaded = Gauge(
@@ -47,7 +47,7 @@ class Metrics:
         counter.inc()
 
     def scored_together(self, requests: int, rows: int) -> None:
-        """Count a turn, in which so many requests with so many rows were scored."""
+        """Count a batch, in which so many requests with so many rows were scored."""
         self.together.observe(requests)
         self.rows.inc(rows)
 

@@ -1,6 +1,6 @@
 """Score the rows of many requests together: those that wait when the scorer becomes free.
 
-No request is delayed to fill a batch. A turn takes a bounded number of rows, and of one request only a part if it has
+No request is delayed to fill a batch. A batch has a bounded number of rows, and of one request only a part if it has
 more, so that a large request does not keep small ones waiting.
 """
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from centrality.service._limits import RequestError
 from centrality.service._rows import Rows, count, cut, joined
 
-TURN = 32_768  # rows scored together: some 30 ms
-AT_ONCE = 16_384  # rows of one request in a turn, when others are waiting
+BATCH_ROWS = 32_768  # rows scored together: some 30 ms
+AT_ONCE = 16_384  # rows of one request in a batch, when others are waiting
 QUICK = 1 << 14  # values that are scored within a millisecond: handing them to a thread would take as long
 
 Scores: TypeAlias = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Scoring:
     function: Callable[[Rows], Scores]
     key: Hashable
     undivided: bool = False  # the rows of a request are one series: scored all at once, without those of others
-    turn: int = TURN
+    batch_rows: int = BATCH_ROWS
     quick: bool = False  # small batches need no thread
 
 
@@ -67,9 +67,9 @@ class Work:
 
 
 class Queue:
-    """Lets work wait for its turn. One thread scores; the event loop itself does what takes less than a millisecond.
+    """Lets work wait to be scored. One thread scores; the event loop itself does what takes less than a millisecond.
 
-    `scored_together` is told after each turn how many requests and rows were in it.
+    `scored_together` is told after each batch how many requests and rows were in it.
     """
 
     def __init__(self, most_waiting: int, scored_together: Callable[[int, int], None]) -> None:
@@ -80,7 +80,7 @@ class Queue:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="scorer")
 
     async def score(self, scoring: Scoring, rows: Rows) -> Scores:
-        """Return what `scoring` makes of the rows, when their turn has come."""
+        """Return what `scoring` makes of the rows."""
         n = count(rows)
         if self.waiting and self.waiting + n > self.most_waiting:
             raise RequestError(503, f"Busy: {self.waiting:,} rows are waiting to be scored. Try again in a second.")
@@ -97,38 +97,38 @@ class Queue:
 
     async def _run(self) -> None:
         try:
-            while turn := self._turn():
-                await self._score(turn)
+            while batch := self._next_batch():
+                await self._score(batch)
         finally:
             self._running = None
 
-    def _turn(self) -> list[tuple[Work, Rows]]:
+    def _next_batch(self) -> list[tuple[Work, Rows]]:
         """Choose whose rows are scored next, and which; those with more rows go to the end of the queue."""
-        turn: list[tuple[Work, Rows]] = []
+        batch: list[tuple[Work, Rows]] = []
         others: deque[Work] = deque()
-        room = 0
-        while self._works and (not turn or room > 0):
+        space = 0
+        while self._works and (not batch or space > 0):
             work = self._works.popleft()
             scoring = work.scoring
             if work.answer.done():  # the request took too long and was given up
                 continue
-            if not turn:
-                room = work.rows_left if scoring.undivided else scoring.turn
-            elif scoring.key != turn[0][0].scoring.key or scoring.undivided:
+            if not batch:
+                space = work.rows_left if scoring.undivided else scoring.batch_rows
+            elif scoring.key != batch[0][0].scoring.key or scoring.undivided:
                 others.append(work)
                 continue
-            part = work.next(room if scoring.undivided else min(room, AT_ONCE if self._works else room))
-            room -= count(part)
-            turn.append((work, part))
+            part = work.next(space if scoring.undivided else min(space, AT_ONCE if self._works else space))
+            space -= count(part)
+            batch.append((work, part))
             if work.rows_left:
                 others.append(work)
         self._works.extend(others)
-        return turn
+        return batch
 
-    async def _score(self, turn: list[tuple[Work, Rows]]) -> None:
-        """Score the rows of a turn together; if that fails, those of each request by themselves."""
-        scoring = turn[0][0].scoring
-        parts = [part for _, part in turn]
+    async def _score(self, batch: list[tuple[Work, Rows]]) -> None:
+        """Score the rows of a batch together; if that fails, those of each request by themselves."""
+        scoring = batch[0][0].scoring
+        parts = [part for _, part in batch]
         try:
             rows = joined(parts)
             if scoring.quick and rows.size <= QUICK:
@@ -136,15 +136,15 @@ class Queue:
             else:
                 scores = await asyncio.get_running_loop().run_in_executor(self.thread, scoring.function, rows)
         except Exception as error:  # noqa: BLE001  (whatever a model raises is the answer to the request it belongs to)
-            if len(turn) == 1:
-                turn[0][0].fail(error)
+            if len(batch) == 1:
+                batch[0][0].fail(error)
                 return
-            for work_and_part in turn:  # each gets its scores, or an error of its own
+            for work_and_part in batch:  # each gets its scores, or an error of its own
                 await self._score([work_and_part])
             return
-        self._scored_together(len(turn), len(scores))
+        self._scored_together(len(batch), len(scores))
         start = 0
-        for (work, _), part in zip(turn, parts, strict=True):
+        for (work, _), part in zip(batch, parts, strict=True):
             n = count(part)
             work.add(scores[start : start + n])
             start += n

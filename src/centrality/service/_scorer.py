@@ -1,4 +1,4 @@
-"""Score the rows of requests in this process: read them, let them wait for their turn, write the answer."""
+"""Score the rows of requests in this process: read them, let them wait to be scored, write the answer."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Arguments = TypeVarTuple("Arguments")
 class Scorer:
     """Answers requests for scores. One thread reads large bodies one after the other, so that one is decoded at a time.
 
-    `scored_together` is told after each turn how many requests and rows were in it.
+    `scored_together` is told after each batch how many requests and rows were in it.
     """
 
     def __init__(self, limits: Limits, scored_together: Callable[[int, int], None]) -> None:

@@ -69,7 +69,7 @@ class ServedModel:
         """Say how rows become the contributions of their features at t."""
         if self.reading.one_series:
             raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
-        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), turn=EXPLAINED_TOGETHER)
+        return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), batch_rows=EXPLAINED_TOGETHER)
 
     def _contributions(self, rows: Rows, *, t: float) -> NDArray[np.float64]:
         return self.reader.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
@@ -165,7 +165,7 @@ class ModelWithRepresentation(ServedModel):
         super().__init__(model, version, content)
         reading = self.reading
         self._units = Scoring(
-            self._units_of, ("units", id(self.model)), undivided=reading.one_series, turn=reading.rows_at_once
+            self._units_of, ("units", id(self.model)), undivided=reading.one_series, batch_rows=reading.rows_at_once
         )
 
     def units(self) -> Scoring:

@@ -16,29 +16,29 @@ import uvicorn
 
 from centrality._checks import InputError
 from centrality.service._app import App
-from centrality.service._back_room import BackRoom, Load
-from centrality.service._connections import Connection, Door
+from centrality.service._connections import Connection, ConnectionLimiter
 from centrality.service._file import ModelFile
 from centrality.service._hosts import is_loopback
 from centrality.service._limits import Limits
 from centrality.service._metrics import Metrics
+from centrality.service._worker import Load, Worker
 
 
 class Server(uvicorn.Server):
     """Serves as uvicorn does, except that a signal ends it in order: it is no error to be told to stop."""
 
-    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, limiter: ConnectionLimiter) -> None:
         super().__init__(config)
-        self._door = door
+        self._limiter = limiter
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take the signal to stop: from now on every answer is the last of its connection."""
-        self._door.draining = True
+        self._limiter.draining = True
         super().handle_exit(sig, frame)
 
     async def main_loop(self) -> None:
         """Serve until a signal comes, and look after the connections meanwhile and until the end."""
-        self._watching = asyncio.create_task(self._door.watch())
+        self._watching = asyncio.create_task(self._limiter.watch())
         await super().main_loop()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -48,7 +48,7 @@ class Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        await self._door.drain()
+        await self._limiter.drain()
         await super().shutdown(sockets)
         self._watching.cancel()
 
@@ -77,18 +77,18 @@ def run(
     require_token(host, token)
     with _listen(host, port) as listener:
         metrics = Metrics()
-        room = BackRoom(load, limits, metrics.scored_together) if hasattr(socket, "AF_UNIX") else None
-        app = App(ModelFile(path, load, metrics), metrics, limits, token, hosts=[host, *hosts], back_room=room)
+        worker = Worker(load, limits, metrics.scored_together) if hasattr(socket, "AF_UNIX") else None
+        app = App(ModelFile(path, load, metrics), metrics, limits, token, hosts=[host, *hosts], worker=worker)
         name, port = listener.getsockname()[:2]
         shown = f"[{name}]" if ":" in name else name
         print(f"centrality: serving {path} at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr, flush=True)
-        door = Door(limits, app.secret)
-        Server(_config(app, door, limits), door).run(sockets=[listener])
+        limiter = ConnectionLimiter(limits, app.secret)
+        Server(_config(app, limiter, limits), limiter).run(sockets=[listener])
     return {"requests": metrics.total("centrality_requests_total"), "rows": metrics.total("centrality_rows_total")}
 
 
-def _config(app: App, door: Door, limits: Limits) -> uvicorn.Config:
-    protocol: Any = partial(Connection, door)
+def _config(app: App, limiter: ConnectionLimiter, limits: Limits) -> uvicorn.Config:
+    protocol: Any = partial(Connection, limiter)
     return uvicorn.Config(
         app,
         http=protocol,

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from centrality.model.interface import CentralityModel
-from centrality.service import _post
+from centrality.service import _messages
 from centrality.service._answers import Answer
 from centrality.service._limits import Limits, RequestError
 from centrality.service._served import ServedModel
 
 Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
 
-GRACE = 30.0  # seconds without a word from a process that was told to let go of a request; turns take tens of ms
+GRACE = 30.0  # seconds without a word from a process that was told to let go of a request; batches take tens of ms
 START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do
 END_SECONDS = 5.0
 ENVIRONMENT = {  # memory that is freed goes back to the machine
@@ -35,71 +35,71 @@ ENVIRONMENT = {  # memory that is freed goes back to the machine
 LOST = "The process for large requests ended before this one was answered. Try again."
 
 
-class Shelf:
-    """Counts the bytes of answers that their clients have not taken yet: while there are too many, no more come."""
+class OutgoingBuffer:
+    """Counts the bytes of answers that clients have not read yet; `wait_for_space` waits while there are too many."""
 
     def __init__(self, most: int) -> None:
         self._most, self._bytes = most, 0
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+        self._has_space = asyncio.Event()
+        self._has_space.set()
 
     def put(self, answer: Answer) -> None:
-        """Note an answer that is there."""
-        self._move(sum(map(len, answer.pieces)))
+        """Add an answer that waits to be sent."""
+        self._add(sum(map(len, answer.pieces)))
 
     def taken(self, answer: Answer) -> None:
-        """Note that an answer has been sent, or will never be."""
-        self._move(-sum(map(len, answer.pieces)))
+        """Remove an answer that was sent, or never will be."""
+        self._add(-sum(map(len, answer.pieces)))
 
-    def _move(self, size: int) -> None:
+    def _add(self, size: int) -> None:
         self._bytes += size
-        (self._has_room.set if self._bytes <= self._most else self._has_room.clear)()
+        (self._has_space.set if self._bytes <= self._most else self._has_space.clear)()
 
-    async def has_room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Wait until there is room for one more answer."""
-        await self._has_room.wait()
+        await self._has_space.wait()
 
 
-class BackRoom:
-    """Answers requests in the process for large ones, which is started with the service, and anew when it has ended."""
+class Worker:
+    """Answers large requests in a process of its own, which starts with the service, and anew when it has ended."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
         self._load, self._limits, self._scored_together = load, limits, scored_together
-        self.shelf = Shelf(limits.bodies_bytes)
-        self._room: Room | None = None
+        self.outgoing = OutgoingBuffer(limits.bodies_bytes)
+        self._process: WorkerProcess | None = None
         self._opening = asyncio.Lock()
 
     async def answer(self, served: ServedModel, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
         """Return the answer to a request whose body is in pieces."""
-        room = await self.open(served)
-        return await room.answer(kind, query, pieces)
+        process = await self.open(served)
+        return await process.answer(kind, query, pieces)
 
     @property
     def waiting(self) -> int:
         """Return how many rows wait to be scored there."""
-        return 0 if self._room is None else self._room.waiting
+        return 0 if self._process is None else self._process.waiting
 
-    async def open(self, served: ServedModel) -> "Room":
-        """Return the room in which this version of the model works; one with an older version finishes and ends."""
+    async def open(self, served: ServedModel) -> "WorkerProcess":
+        """Return the process that has this version of the model; one with an older version finishes and ends."""
         async with self._opening:
-            if self._room is None or self._room.ended or self._room.version != served.version:
-                if self._room is not None:
-                    self._room.retire()
-                self._room = await Room.start(served, self._load, self._limits)
-                self._room.listen(self._scored_together, self.shelf)
-            return self._room
+            if self._process is None or self._process.ended or self._process.version != served.version:
+                if self._process is not None:
+                    self._process.retire()
+                self._process = await WorkerProcess.start(served, self._load, self._limits)
+                self._process.listen(self._scored_together, self.outgoing)
+            return self._process
 
     async def close(self) -> None:
         """End the process, if there is one."""
-        if self._room is not None:
-            await self._room.end()
+        if self._process is not None:
+            await self._process.end()
 
 
-class Room:
+class WorkerProcess:
     """Talks to one process, which has one version of the model."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", version: str, post: _post.Post) -> None:
-        self.process, self.version, self._post = process, version, post
+    def __init__(self, process: "subprocess.Popen[bytes]", version: str, channel: _messages.Channel) -> None:
+        self.process, self.version, self._channel = process, version, channel
         self.ended = False
         self.waiting = 0  # rows
         self._retired = False
@@ -110,7 +110,7 @@ class Room:
         self._doom: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "Room":
+    async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "WorkerProcess":
         """Start a process, and let it load the model."""
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
@@ -122,30 +122,30 @@ class Room:
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
         theirs.close()
-        room = cls(process, served.version, await _post.Post.over(ours))
-        room._post.send(_post.SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
-        return room
+        started = cls(process, served.version, await _messages.Channel.over(ours))
+        started._channel.send(_messages.SETUP, pieces=[pickle.dumps((load, limits, served.version, served.content))])
+        return started
 
     async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
         """Return the process's answer; if that is not waited for any more, see that the process lets go of it."""
         number = next(self._numbers)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
-        self._post.send(_post.ASK, number, [kind, query.decode("latin-1")], pieces)
+        self._channel.send(_messages.ASK, number, [kind, query.decode("latin-1")], pieces)
         try:
             return await answer
         except asyncio.CancelledError:
             if answer.cancelled():
                 self._give_up(number)
             elif answer.exception() is None:  # it came in the same moment
-                self._shelf.taken(answer.result())
+                self._outgoing.taken(answer.result())
             raise
         finally:
             del self._answers[number]
             self._end_if_retired()
 
     def _give_up(self, number: int) -> None:
-        self._post.send(_post.CANCEL, number)
+        self._channel.send(_messages.CANCEL, number)
         self._given_up.add(number)
         self._heard()
 
@@ -158,23 +158,23 @@ class Room:
             loop = asyncio.get_running_loop()
             self._doom = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
-    def listen(self, scored_together: Callable[[int, int], None], shelf: Shelf) -> None:
+    def listen(self, scored_together: Callable[[int, int], None], outgoing: OutgoingBuffer) -> None:
         """Begin to take in what the process says."""
-        self._shelf = shelf
+        self._outgoing = outgoing
         self._listening = asyncio.create_task(self._listen(scored_together))
 
     async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
         """Take in what the process says, until it has ended; what is not answered then never will be."""
-        while (letter := await self._post.receive()) is not None:
-            if letter.what == _post.ANSWER:
-                self._deliver(letter)
-                await self._shelf.has_room()
-            elif letter.what == _post.TURN:
-                requests, rows, self.waiting = letter.facts
+        while (message := await self._channel.receive()) is not None:
+            if message.what == _messages.ANSWER:
+                self._deliver(message)
+                await self._outgoing.wait_for_space()
+            elif message.what == _messages.BATCH:
+                requests, rows, self.waiting = message.facts
                 scored_together(requests, rows)
-            elif letter.what == _post.FREED:
-                (self.waiting,) = letter.facts
-                self._given_up.remove(letter.number)
+            elif message.what == _messages.FREED:
+                (self.waiting,) = message.facts
+                self._given_up.remove(message.number)
                 self._end_if_retired()
             else:
                 self._ready_by = 0.0
@@ -186,14 +186,14 @@ class Room:
                 waiting.set_exception(RequestError(503, LOST))
         await self.end()
 
-    def _deliver(self, letter: _post.Letter) -> None:
+    def _deliver(self, message: _messages.Message) -> None:
         """Give an answer to whoever waits for it."""
-        waiting = self._answers.get(letter.number)
+        waiting = self._answers.get(message.number)
         if waiting is not None and not waiting.done():
-            status, kind, headers, self.waiting = letter.facts
+            status, kind, headers, self.waiting = message.facts
             pairs = tuple((name.encode(), value.encode()) for name, value in headers)
-            answer = Answer(status, kind, letter.pieces, pairs)
-            self._shelf.put(answer)
+            answer = Answer(status, kind, message.pieces, pairs)
+            self._outgoing.put(answer)
             waiting.set_result(answer)
 
     def retire(self) -> None:
@@ -203,11 +203,11 @@ class Room:
 
     def _end_if_retired(self) -> None:
         if self._retired and not self._answers and not self._given_up:
-            self._post.close()
+            self._channel.close()
 
     async def end(self) -> None:
         """Hang up, and see that the process is gone."""
-        self._post.close()
+        self._channel.close()
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(self.process.wait, END_SECONDS)
         self.process.kill()

@@ -1,4 +1,4 @@
-"""Carry requests and answers between the two processes of the service, over a pair of sockets."""
+"""Send requests and answers between the two processes of the service, over a pair of sockets."""
 
 import asyncio
 import socket
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-# What a letter is: to the process for large requests, and back from it.
+# What a message is: to the process for large requests, and back from it.
 SETUP, ASK, CANCEL = 1, 2, 3
-READY, ANSWER, TURN, FREED = 4, 5, 6, 7
+READY, ANSWER, BATCH, FREED = 4, 5, 6, 7
 HEAD = struct.Struct("<BIIQ")  # what it is, about which request, bytes of its facts, bytes of its body
 PIECE = 1 << 18  # bytes of a body that are taken from the socket together
 
 
-class Letter(NamedTuple):
-    """Holds what one process tells the other."""
+class Message(NamedTuple):
+    """Holds one message: its kind, the number of its request, its fields and its body."""
 
     what: int
     number: int  # of the request
@@ -24,19 +24,19 @@ class Letter(NamedTuple):
     pieces: list[bytes]
 
 
-class Post:
-    """Sends and receives letters."""
+class Channel:
+    """Sends and receives messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
     @classmethod
-    async def over(cls, end: socket.socket) -> "Post":
-        """Return the post that goes over this end of a pair of sockets."""
+    async def over(cls, end: socket.socket) -> "Channel":
+        """Return the channel that goes over this end of a pair of sockets."""
         return cls(*await asyncio.open_unix_connection(sock=end, limit=PIECE))
 
     def send(self, what: int, number: int = 0, facts: Sequence[object] = (), pieces: Sequence[bytes] = ()) -> None:
-        """Send a letter, whole, whatever becomes of the sender; a process that is not there any more gets none."""
+        """Send a message, whole, whatever becomes of the sender; a process that is not there any more gets none."""
         if self._writer.is_closing():
             return
         about = orjson.dumps(facts)
@@ -44,8 +44,8 @@ class Post:
         for piece in pieces:
             self._writer.write(piece)
 
-    async def receive(self) -> Letter | None:
-        """Return the next letter, None when there will be no more."""
+    async def receive(self) -> Message | None:
+        """Return the next message, None when there will be no more."""
         try:
             what, number, of_facts, of_body = HEAD.unpack(await self._reader.readexactly(HEAD.size))
             facts = orjson.loads(await self._reader.readexactly(of_facts))
@@ -58,7 +58,7 @@ class Post:
                 of_body -= len(piece)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        return Letter(what, number, facts, pieces)
+        return Message(what, number, facts, pieces)
 
     def close(self) -> None:
         """Hang up: the other process ends."""

@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from centrality.scores.people import number, share
+from centrality.scores.number_format import number, share
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,102 @@
+// All parameters of one network in training, one after another in rows padded to whole vectors, and Adam's update of them.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "interface.h"
+#include "memory.h"
+#include "products.h"
+
+namespace TARGET {
+
+// One linear layer inside the flat memory of all parameters.
+struct LayerAt {
+    Size in, out, row, weight, bias;  // row: in, padded; weight, bias: where they begin
+};
+
+class Parameters {
+  public:
+    explicit Parameters(const Training& asked) : job_(asked) {
+        for (int t = 0; t < job_.trunks; ++t) {
+            trunks.emplace_back();
+            Size in = job_.width;
+            for (Size out : job_.hidden) {
+                trunks.back().push_back(add(in, out));
+                in = out;
+            }
+            trunks.back().push_back(add(in, in));  // the projection
+        }
+        const Size top = job_.hidden.back();
+        global = add(top, 1), local = add(top, job_.potentials);
+        for (auto* each : {&values, &means_, &squares_, &gradient}) *each = Buffer<float>(count_);
+        for (const LayerAt& layer : layers_) transposed_.emplace_back(layer.in * padded(layer.out));
+        copy(true);
+    }
+
+    // Write what was learned to where the caller wants it.
+    void save() { copy(false); }
+
+    // Begin a step: no gradient yet, and the weights of now, transposed, for the way up.
+    void begin_step() {
+        gradient.clear();
+        for (std::size_t i = 0; i < layers_.size(); ++i) {
+            const LayerAt& layer = layers_[i];
+            const Size to = padded(layer.out);
+            const float* from = values.data() + layer.weight;
+            for (Size o = 0; o < layer.out; o += 16)  // squares that stay in the cache
+                for (Size k = 0; k < layer.in; ++k)
+                    for (Size each = o; each < std::min(o + 16, layer.out); ++each) transposed_[i].data()[k * to + each] = from[each * layer.row + k];
+        }
+    }
+
+    // The weights of this layer of a trunk as (in, out padded).
+    const float* transposed(int trunk, Size layer) const { return transposed_[trunk * trunks[0].size() + layer].data(); }
+
+    // Adam's update (Kingma and Ba, 2015); the rate is corrected for moments that begin at zero.
+    void update(float rate) {
+        const Floats decay = all(job_.weight_decay), step = all(-rate), smallest = all(float(job_.smallest_root));
+        const Floats new_mean = all(float(1 - job_.mean_decay)), old_square = all(float(job_.square_decay));
+        const Floats new_square = all(float(1 - job_.square_decay));
+        for (Size i = 0; i < values.size(); i += WIDTH) {
+            const Floats g = fma(decay, load(values.data() + i), load(gradient.data() + i));
+            const Floats mean = fma(g - load(means_.data() + i), new_mean, load(means_.data() + i));
+            const Floats square = fma(g * new_square, g, load(squares_.data() + i) * old_square);
+            store(means_.data() + i, mean);
+            store(squares_.data() + i, square);
+            store(values.data() + i, fma(mean * step, all(1.0f) / (sqrt(square) + smallest), load(values.data() + i)));
+        }
+    }
+
+    std::vector<std::vector<LayerAt>> trunks;  // the last layer of each is its projection
+    LayerAt global{}, local{};
+    Buffer<float> values, gradient;
+
+  private:
+    LayerAt add(Size in, Size out) {
+        const LayerAt layer{in, out, padded(in), count_, count_ + out * padded(in)};
+        count_ = layer.bias + padded(out);
+        layers_.push_back(layer);
+        return layer;
+    }
+
+    // Between the layout of a model file, one parameter after another, and the padded one.
+    void copy(bool in) {
+        const std::pair<float*, Buffer<float>*> pairs[] = {{job_.values, &values}, {job_.mean, &means_}, {job_.square, &squares_}};
+        for (auto [file, own] : pairs)
+            for (const LayerAt& layer : layers_) {
+                for (Size o = 0; o < layer.out; ++o, file += layer.in) move(file, own->data() + layer.weight + o * layer.row, layer.in, in);
+                move(file, own->data() + layer.bias, layer.out, in);
+                file += layer.out;
+            }
+    }
+    static void move(float* file, float* own, Size count, bool in) { std::memcpy(in ? own : file, in ? file : own, count * sizeof(float)); }
+
+    const Training& job_;
+    Size count_ = 0;
+    std::vector<LayerAt> layers_;
+    Buffer<float> means_, squares_;
+    std::vector<Buffer<float>> transposed_;
+};
+
+}  // namespace TARGET

@@ -1,0 +1,309 @@
+// The kernels against the same formulas in long double, without Python: `make test-engine` runs it for every build.
+#include <cstdio>
+#include <limits>
+
+#include "calibration.h"
+#include "scoring.h"
+#include "training.h"
+
+namespace {
+
+using Real = long double;
+
+int failures = 0;
+
+void check(bool holds, const char* what, double at, Real found, Real wanted) {
+    if (holds) return;
+    ++failures;
+    std::printf("%s at %.9g: %.12Lg was wanted, got %.12Lg\n", what, at, wanted, found);
+}
+
+void close(const char* what, double at, Real found, Real wanted, Real tolerance) {
+    check(std::fabs(found - wanted) <= tolerance, what, at, found, wanted);
+}
+
+// Within so many units in the last place of a number of this type.
+template <class Number>
+void close_in_units(const char* what, double at, Number found, Real wanted, int units) {
+    close(what, at, found, wanted, units * std::numeric_limits<Number>::epsilon() * std::fabs(wanted));
+}
+
+std::uint64_t state = 1;
+float next_number() {  // in (-1, 1), the same everywhere
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return float(std::int32_t(state >> 32)) * 0x1p-31f;
+}
+std::vector<float> numbers(Size count, float size = 1.0f) {
+    std::vector<float> found(count);
+    for (float& each : found) each = size * next_number();
+    return found;
+}
+
+Real normal_below(Real h) { return std::erfc(-h / std::sqrt(Real(2))) / 2; }
+Real gelu_of(Real h) { return h * normal_below(h); }
+Real density(Real h) { return std::exp(-h * h / 2) / std::sqrt(2 * std::acos(Real(-1))); }
+
+float lane(TARGET::Floats x) {
+    float found[TARGET::WIDTH];
+    TARGET::store(found, x);
+    return found[0];
+}
+
+void test_functions() {
+    using namespace TARGET;
+    for (double x = -87; x <= 88; x += 0.0137) close_in_units("exponential", x, lane(exponential(all(float(x)))), std::exp(Real(float(x))), 2);
+    for (double x = -30; x <= 30; x += 0.0071) {
+        const float h = float(x);
+        const Gelu g = gelu_and_slopes(all(h));
+        const Real below = normal_below(h), tail = 1 + std::fabs(Real(h));
+        close("normal", x, lane(normal(all(h)).below), below, 1.8e-7L);
+        close("gelu", x, lane(gelu(all(h))), gelu_of(h), 1.8e-7L * tail);
+        close("slope of gelu", x, lane(g.slope), below + h * density(h), 4e-7L);
+        close("curve of gelu", x, lane(g.curve), (2 - Real(h) * h) * density(h), 4e-7L);
+        close("sigmoid", x, lane(sigmoid(all(h))), 1 / (1 + std::exp(-Real(h))), 1.2e-7L);
+    }
+    for (double x = 1e-12; x < 1e12; x *= 1.01) {
+        close_in_units("log(1 + x)", x, log_1_plus(x), std::log1p(Real(x)), 4);
+        close_in_units("asinh", x, inverse_sinh(x), std::asinh(Real(x)), 8);
+        close_in_units("asinh", -x, inverse_sinh(-x), std::asinh(-Real(x)), 8);
+    }
+    for (double x = -699; x <= 0; x += 0.173) close_in_units("exponential of doubles", x, exponential_of_double(x), std::exp(Real(x)), 4);
+    check(exponential_of_double(-701) == 0 && exponential_of_double(std::nan("")) == 0, "exponential of doubles", -701, 0, 0);
+}
+
+void test_products() {
+    using namespace TARGET;
+    const Size rows = 13, columns = 5 * WIDTH, depth = 37;  // tiles of all sizes
+    const auto a = numbers(rows * depth, 3.0f), b = numbers(depth * columns), start = numbers(columns);
+    std::vector<float> c(rows * columns), squares(rows * columns), sums(rows * columns);
+    product(rows, columns, depth, {a.data(), depth, 1}, b.data(), columns, c.data(), columns, start.data(), 0);
+    gaps<true>(rows, 4 * WIDTH, depth, {a.data(), depth, 1}, b.data(), columns, squares.data(), columns);
+    gaps<false>(rows, 4 * WIDTH, depth, {a.data(), depth, 1}, b.data(), columns, sums.data(), columns);
+    for (Size i = 0; i < rows; ++i)
+        for (Size j = 0; j < columns; ++j) {
+            Real sum = start[j], size = std::fabs(start[j]), square = 0, gap = 0;
+            for (Size k = 0; k < depth; ++k) {
+                const Real left = a[i * depth + k], right = b[k * columns + j];
+                sum += left * right, size += std::fabs(left * right);
+                square += (left - right) * (left - right), gap += std::fabs(left - right);
+            }
+            const Real each = (depth + 2) * Real(0x1p-24);  // one rounding for each term
+            close("product", double(i * columns + j), c[i * columns + j], sum, each * size);
+            if (j >= 4 * WIDTH) continue;
+            close("squared distance", double(i * columns + j), squares[i * columns + j], square, 3 * each * square);
+            close("sum of gaps", double(i * columns + j), sums[i * columns + j], gap, 2 * each * gap);
+        }
+}
+
+void test_mixture() {
+    using namespace TARGET;
+    const Size p = 7, centres = 40, scales = 3;
+    const auto mean = numbers(p), at = numbers(centres * p, 2.0f), z = numbers(padded(p), 3.0f);
+    auto precision = numbers(scales * centres), level = numbers(scales * centres);
+    for (float& each : precision) each = 1.5f + each;
+    const Gaussians gaussians({centres, mean.data(), at.data(), precision.data(), level.data(), -1e30f}, p, scales);
+    Buffer<float> off(padded(p)), rest(padded(p)), found(2 * gaussians.columns());
+    gaussians.fine_distances(1, z.data(), padded(p), off.data(), rest.data(), found.data());
+    std::vector<double> potentials(scales, 0.0);
+    gaussians.add_potentials(found.data(), potentials.data(), 1, found.data() + gaussians.columns());
+    for (Size s = 0; s < scales; ++s) {
+        Real total = 0;
+        for (Size c = 0; c < centres; ++c) {
+            Real square = 0;
+            for (Size k = 0; k < p; ++k) square += std::pow(Real(z[k]) - mean[k] - at[c * p + k], 2);
+            total += std::exp(level[s * centres + c] - square * precision[s * centres + c] / 2);
+        }
+        const Real wanted = std::log(total);
+        close("potential of the mixture", double(s), potentials[s], wanted, 1e-5L * (1 + std::fabs(wanted)));
+    }
+}
+
+// A network of one trunk in the layout of a model file, and both losses of one step.
+struct Reference {
+    Size p, k;
+    std::vector<Size> hidden;
+
+    Size count() const {
+        Size found = 0, in = p;
+        for (Size out : hidden) found += out * (in + 1), in = out;
+        return found + in * (in + 1) + (1 + k) * (in + 1);
+    }
+
+    // The logit, then the potentials.
+    std::vector<Real> outputs(const std::vector<Real>& values, const std::vector<Real>& row) const {
+        std::vector<Real> at = row;
+        Size place = 0;
+        auto linear = [&](Size out) {
+            const Size in = Size(at.size());
+            std::vector<Real> next(out);
+            for (Size o = 0; o < out; ++o) {
+                next[o] = values[place + out * in + o];
+                for (Size i = 0; i < in; ++i) next[o] += values[place + o * in + i] * at[i];
+            }
+            place += out * (in + 1);
+            return next;
+        };
+        for (Size out : hidden) {
+            at = linear(out);
+            for (Real& each : at) each = gelu_of(each);
+        }
+        at = linear(Size(at.size()));
+        const std::vector<Real> logit = linear(1), potentials = linear(k);
+        std::vector<Real> found{logit[0]};
+        found.insert(found.end(), potentials.begin(), potentials.end());
+        return found;
+    }
+
+    Real slope(const std::vector<Real>& values, std::vector<Real> row, Size scale, Size column) const {
+        const Real step = 1e-4L, here = row[column];
+        auto potential = [&](Real moved) {
+            row[column] = here + moved;
+            return outputs(values, row)[1 + scale];
+        };
+        return (8 * (potential(step) - potential(-step)) - potential(2 * step) + potential(-2 * step)) / (12 * step);
+    }
+};
+
+void test_learner() {
+    const Reference net{3, 2, {5, 4}};
+    const Size b = 4, opponents = 2, noised = 6, n = 12, count = net.count();
+    const auto rows = numbers(n * net.p), noise = numbers(noised * net.p), eta = [&] {
+        std::vector<float> each(noised, 0.5f);
+        for (Size i = 1; i < noised; i += 2) each[i] = 1.25f;
+        return each;
+    }();
+    auto preferred = numbers(opponents * b);
+    for (float& each : preferred) each = 0.5f + each / 2;
+    std::vector<std::int64_t> positions(2 * b + noised);
+    for (Size i = 0; i < Size(positions.size()); ++i) positions[i] = i % n;
+    auto values = numbers(count, 0.8f);
+    const std::vector<Real> before(values.begin(), values.end());
+    std::vector<float> mean(count), square(count), weight(noised), losses(2), rates{0.01f}, learned(net.p, 1.0f);
+    for (Size i = 0; i < noised; ++i) weight[i] = eta[i] * eta[i];
+    Training job{};
+    job.width = net.p, job.potentials = net.k, job.hidden = net.hidden, job.trunks = 1;
+    job.values = values.data(), job.mean = mean.data(), job.square = square.data();
+    job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = Metric::given;
+    job.steps = 1, job.candidates = b, job.opponents = opponents, job.noised = noised;
+    job.positions = positions.data(), job.position_stride = Size(positions.size()), job.noise = noise.data(), job.noise_stride = noised * net.p;
+    job.preferred = preferred.data(), job.preferred_stride = opponents * b;
+    learned[1] = 0.0f;  // a column that is given: neither noised nor taught
+    job.learned = learned.data(), job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
+    job.mean_decay = 0, job.square_decay = 0.999;  // the mean is then the gradient itself
+    job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
+    TARGET::Learner(job).run();
+
+    auto row = [&](Size i) {
+        const float* at = rows.data() + positions[i] * net.p;
+        return std::vector<Real>(at, at + net.p);
+    };
+    auto both = [&](const std::vector<Real>& by) {
+        Real global = 0, local = 0;
+        for (Size s = 0; s < opponents; ++s)
+            for (Size i = 0; i < b; ++i) {
+                const Real d = net.outputs(by, row(i))[0] - net.outputs(by, row(b + (i + s) % b))[0];
+                global += (std::log1p(std::exp(d)) - preferred[s * b + i] * d) / (opponents * b);
+            }
+        for (Size i = 0; i < noised; ++i) {
+            std::vector<Real> noisy = row(2 * b + i);
+            for (Size j = 0; j < net.p; ++j) noisy[j] += Real(eta[i]) * learned[j] * noise[i * net.p + j];
+            for (Size j = 0; j < net.p; ++j) {
+                if (learned[j] == 0) continue;
+                const Real residual = net.slope(by, noisy, i % net.k, j) + noise[i * net.p + j] / Real(eta[i]);
+                local += weight[i] * residual * residual / (2 * noised * (net.p - 1));
+            }
+        }
+        return std::pair<Real, Real>{global, local};
+    };
+    const auto [global, local] = both(before);
+    close("global loss", 0, losses[0], global, 1e-6L * (1 + global));
+    close("local loss", 0, losses[1], local, 1e-6L * (1 + local));
+    for (Size i = 0; i < count; ++i) {
+        const Real step = 1e-4L;
+        auto loss = [&](Real moved) {
+            std::vector<Real> by = before;
+            by[i] += moved;
+            const auto [g, l] = both(by);
+            return job.balance * g + l;
+        };
+        const Real wanted = (8 * (loss(step) - loss(-step)) - loss(2 * step) + loss(-2 * step)) / (12 * step);
+        close("gradient", double(i), mean[i], wanted, 2e-6L * (1 + std::fabs(wanted)));
+        if (std::fabs(wanted) < 1e-4L) continue;
+        const Real moved = -Real(rates[0]) * mean[i] / (std::sqrt(Real(square[i])) + 1e-8L);
+        close("Adam's step", double(i), Real(values[i]) - before[i], moved, 1e-6L * (1 + std::fabs(moved)));
+    }
+}
+
+void test_scorer() {
+    using namespace TARGET;
+    const Reference net{5, 3, {17, 9}};
+    const auto rough = numbers(net.count(), 0.4f);
+    std::vector<Real> values(rough.begin(), rough.end());
+    const Size top = net.hidden.back(), first = net.hidden[0] * (net.p + 1), below = first + top * (net.hidden[0] + 1);
+    // The projection folded into both heads, in double, as scoring has it.
+    std::vector<double> head((1 + net.k) * top), bias(1 + net.k);
+    for (Size o = 0; o <= net.k; ++o) {
+        const Size at = below + top * (top + 1) + (o ? top + 1 + (o - 1) * top : 0);
+        bias[o] = o ? rough[below + top * (top + 1) + top + 1 + net.k * top + o - 1] : rough[at + top];
+        for (Size j = 0; j < top; ++j) {
+            bias[o] += double(rough[at + j]) * rough[below + top * top + j];
+            for (Size i = 0; i < top; ++i) head[o * top + i] += double(rough[at + j]) * rough[below + j * top + i];
+        }
+    }
+    const Trunk trunk{{{net.p, net.hidden[0], rough.data(), rough.data() + net.hidden[0] * net.p},
+                       {net.hidden[0], top, rough.data() + first, rough.data() + first + top * net.hidden[0]}},
+                      {top, 1 + net.k, head.data(), bias.data()}};
+    const PackedNetwork network(net.p, 1 + net.k, {{trunk}}, Mixture{});
+    const Size n = 61;  // more rows than climb together
+    const auto rows = numbers(n * net.p, 2.0f);
+    std::vector<double> found(n * (1 + net.k));
+    Rows given;
+    given.floats = rows.data(), given.count = n;
+    network.outputs(given, nullptr, found.data());
+    for (Size i = 0; i < n; ++i) {
+        const auto wanted = net.outputs(values, std::vector<Real>(rows.begin() + i * net.p, rows.begin() + (i + 1) * net.p));
+        for (Size o = 0; o <= net.k; ++o)
+            close("output", double(i), found[i * (1 + net.k) + o], wanted[o], 3e-6L * (1 + std::fabs(wanted[o])));
+    }
+}
+
+void test_calibration() {
+    using namespace TARGET;
+    const Size members = 3, n = 9, k = 4, all_outputs = members * n * (1 + k);
+    const auto rough = numbers(all_outputs, 2.0f), by = numbers(2 * n);
+    std::vector<double> outputs(rough.begin(), rough.end()), by_raw(by.begin(), by.end()), back(all_outputs), pair(2 * n);
+    const std::vector<double> low(members * k, -1.0), per_unit(members * k, 0.3), center(2 * members, 0.2), per_spread(2 * members, 1.5);
+    const Calibration calibration{members, k, low.data(), per_unit.data(), center.data(), per_spread.data(), 0.02, 3.0, 0.75};
+    raw_back(calibration, n, outputs.data(), by_raw.data(), back.data());
+    for (Size i = 0; i < all_outputs; ++i) {
+        const double step = 1e-6, here = outputs[i];
+        auto weighed = [&](double moved) {
+            outputs[i] = here + moved;
+            raw(calibration, n, outputs.data(), pair.data());
+            Real total = 0;
+            for (Size j = 0; j < 2 * n; ++j) total += Real(by_raw[j]) * pair[j];
+            return total;
+        };
+        const Real wanted = (weighed(step) - weighed(-step)) / (2 * Real(step));
+        outputs[i] = here;
+        close("derivative of the raw scores", double(i), back[i], wanted, 1e-7L * (1 + std::fabs(wanted)));
+    }
+    std::vector<double> apart(2 * members * n);
+    of_members(calibration, n, outputs.data(), apart.data());
+    for (Size m = 0; m < members; ++m)
+        for (Size i = 0; i < n; ++i)
+            close_in_units("a member's logit", double(i), apart[2 * (m * n + i)], (Real(outputs[(m * n + i) * (1 + k)]) - 0.2) * 1.5, 4);
+}
+
+}  // namespace
+
+int main() {
+    test_functions();
+    test_products();
+    test_mixture();
+    test_scorer();
+    test_learner();
+    test_calibration();
+    if (failures) std::printf("%d checks failed\n", failures);
+    return failures != 0;
+}
