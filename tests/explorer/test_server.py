@@ -278,7 +278,11 @@ def test_the_committed_bundle_is_made_from_the_committed_sources():
     first, script = (STATIC / "explorer.js").read_text(encoding="utf-8").split("\n", 1)
     style = (STATIC / "explorer.css").read_text(encoding="utf-8")
     web = ROOT / "web"
-    sources = [web / "build.mjs", web / "package-lock.json", *sorted(path for path in (web / "src").rglob("*") if path.is_file())]
+    sources = [
+        web / "build.mjs",
+        web / "package-lock.json",
+        *sorted(path for path in (web / "src").rglob("*") if path.is_file()),
+    ]
     each = "".join(hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in sources)
     sha = {"sources": each, "bundle": script + style}
     for what, text in sha.items():

@@ -26,7 +26,6 @@ export class Queue implements Part {
   readonly #handover: Handover;
   readonly #tags: Tags;
   readonly #hint: HTMLElement | "";
-  #begun = false; // the panel has been shown: who opens it again wants to go on
   #rows: number[] = []; // to be reviewed, from the oddest on
   #places = new Map<number, number>();
   #shown = -1;
@@ -55,8 +54,7 @@ export class Queue implements Part {
   update(changed: Changed): void {
     const { app } = this;
     if (any(changed, "t", "query", "ranges", "brush", "rule", "level", "panel")) this.#line();
-    if (changed.has("panel") && app.state.pinned < 0 && this.#begun) this.#go(this.#open(-1));
-    this.#begun = true;
+    if (changed.has("panel") && app.state.pinned < 0 && app.begun) this.#go(this.#open(-1));
     if (any(changed, "pinned", "t", "marks", "panel", "theme")) this.#show(app.state.pinned);
     this.#count();
   }
