@@ -5,6 +5,7 @@ import { comparison } from "./compare";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
+import { moreButton } from "./full";
 import { Handover } from "./handover";
 import { closed, hint } from "./hint";
 import { Tags } from "./tags";
@@ -118,7 +119,7 @@ export class Queue implements Part {
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
     this.#row.replaceChildren(
-      h("p.facts", facts.join(" · ")),
+      h("p.facts", facts.join(" · "), data.kind ? "" : moreButton(app, row)),
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
