@@ -97,7 +97,7 @@ def test_a_cut_text_and_a_small_picture_are_shown_in_full(open_page, serve, stor
     photo = np.zeros((9, 40, 500), dtype=np.uint8)
     view = grid(items=items_of(photo, 9))
     tab = open_page(serve(view))
-    tab.evaluate("location.hash = '#row=3'")
+    tab.evaluate("location.hash = '#row=3&panel=ranking'")
     tab.wait_for_function("() => document.querySelector('.detail img')?.naturalWidth === 96")
     tab.keyboard.press("v")
     tab.wait_for_function("() => document.querySelector('.whole img')?.naturalWidth === 500")
