@@ -89,7 +89,7 @@ def map_of_digits() -> None:
 
 
 def explorer() -> None:
-    """The explorer page on digits, as a browser shows it: an odd row's card is open."""
+    """The explorer page on digits, as a browser shows it: the first of the odd rows is under review."""
     sys.path.append(str(FOLDER.parent.parent))
     from tests.browser import opened
 
@@ -102,8 +102,8 @@ def explorer() -> None:
         tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
         tab.goto((Path(folder) / "page.html").as_uri())
         tab.wait_for_selector("[data-ready]")
-        tab.locator("ol.cards button").nth(1).click()
-        tab.locator(".reasons li").first.wait_for()
+        tab.get_by_role("button", name="Review the 100 oddest rows").click()
+        tab.locator(".facts").wait_for()
         tab.mouse.move(640, 20)
         tab.wait_for_timeout(300)
         tab.screenshot(path=FOLDER / "explorer.png")

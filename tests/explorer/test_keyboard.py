@@ -50,7 +50,7 @@ def test_a_whole_review_by_keyboard_alone(keys, tmp_path):
     assert "row 1, 0 of 100 done" in keys.text(".review h2")
     keys.press("o")
     assert "row 2, 1 of 100 done: 1 outlier" in keys.text(".review h2")
-    keys.go_to(".review input[type=text]")
+    keys.go_to(".review input[placeholder='A note']")
     keys.tab.keyboard.type("mind the gap")
     keys.press("Tab", "f")
     assert "row 3, 2 of 100 done: 1 outlier, 1 fine" in keys.text(".review h2")
@@ -65,7 +65,7 @@ def test_a_whole_review_by_keyboard_alone(keys, tmp_path):
 
     # The dial.
     keys.press("t", "End")
-    assert keys.text(".dial output") == "1.00"
+    assert keys.text(".dial output") == "t = 1.00"
 
     # The search.
     keys.press("/")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 from centrality._checks import InputError
-from centrality.explorer import marks
+from centrality.explorer import marks, page
 from centrality.explorer.marks import MarksFile
+from tests.explorer.pages import some_view
 
 
 def said(key, row=0, **what):
@@ -29,8 +31,10 @@ def test_a_change_says_only_what_is_new_and_the_rest_stays(tmp_path):
     (now,) = file.take(said("a", 3, note="big"))
     assert now.pop("at") != ""
     assert now == {"key": "a", "row": 3, "mark": "fine", "tags": "", "note": "big", "by": "", "version": 3}
-    lines = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
-    assert lines == ["key,row,mark,note,version", "a,3,fine,big,3", "b,4,,why?,2"]
+    head, *lines = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "key,row,mark,tags,note,by,at,version"
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    assert [re.sub(moment, "AT", line) for line in lines] == ["a,3,fine,,big,,AT,3", "b,4,,,why?,,AT,2"]
 
 
 def test_a_mark_that_is_taken_back_is_gone_for_readers_and_the_counter_goes_on(tmp_path):
@@ -188,3 +192,50 @@ def test_a_request_that_holds_no_mark_is_refused(body):
 def test_a_request_may_hold_a_long_note():
     note = "long " * 10_000
     assert marks.decoded(json.dumps([said("a", 1, note=note)]).encode())[0]["note"] == note
+
+
+def test_many_marks_are_merged_in_one_go_with_name_and_time(tmp_path):
+    file = MarksFile(tmp_path / "m.csv")
+    kept = file.take(*[said(f"k{row}", row, mark="fine", by="Ann") for row in range(900)])
+    assert [mark["version"] for mark in kept] == list(range(1, 901))
+    assert {(mark["by"], mark["mark"]) for mark in marks.read(tmp_path / "m.csv")} == {("Ann", "fine")}
+    (later,) = file.take(said("k3", 3, note="no", by="Bob"))
+    assert (later["mark"], later["by"], later["version"]) == ("fine", "Bob", 901)
+
+
+def test_tags_are_tidied_and_are_enough_to_be_kept(tmp_path):
+    file = MarksFile(tmp_path / "m.csv")
+    (now,) = file.take(said("a", tags=" unit; typo ;unit;"))
+    assert now["tags"] == "typo; unit"
+    assert [mark["tags"] for mark in file.marks()] == ["typo; unit"]
+    file.take(said("a", tags=""))
+    assert file.marks() == []
+
+
+def test_marks_in_a_page_are_read_like_those_of_a_file(tmp_path):
+    file = MarksFile()
+    file.take(said("a", 3, mark="outlier", note="</script><b>", tags="typo", by="Ann"), said("b", 4, mark="later"))
+    page.export(some_view(), tmp_path / "page.html", file.marks())
+    found = marks.read(tmp_path / "page.html")
+    assert [{**mark, "version": 0} for mark in file.marks()] == found
+    page.export(some_view(), tmp_path / "none.html")
+    assert marks.read(tmp_path / "none.html") == []
+
+
+@pytest.mark.parametrize("held", ["[3]", "{", '[{"row": -1, "mark": "fine"}]', '[{"row": 1, "mark": "nice"}]', "3"])
+def test_a_page_with_strange_marks_is_refused_in_a_sentence(tmp_path, held):
+    text = page.single_file_page(some_view()).replace("[]</script>", f"{held}</script>")
+    assert held in text
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"page\.html"):
+        marks.read(tmp_path / "page.html")
+
+
+def test_what_is_taken_over_takes_nothing_back_and_keeps_both_notes(tmp_path):
+    file = MarksFile(tmp_path / "m.csv")
+    file.take(said("a", mark="fine", note="mine"), said("b", mark="outlier"))
+    others = MarksFile()
+    others.take(said("a", note="theirs", by="Bob"), said("b", tags="typo"), said("c", mark="later"))
+    file.take(*marks.as_changes(others.marks()))
+    found = {mark["key"]: (mark["mark"], mark["tags"], mark["note"]) for mark in file.marks()}
+    assert found == {"a": ("fine", "", "mine | theirs"), "b": ("outlier", "typo", ""), "c": ("later", "", "")}

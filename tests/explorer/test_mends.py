@@ -196,7 +196,7 @@ def test_single_letters_can_be_switched_off(open_page, cloud_page):
     assert tab.locator("#centrality-page").get_attribute("data-keys") == "off"  # it is remembered
 
 
-def test_a_card_stays_inside_the_map_and_off_its_own_point_on_a_phone(open_page, tmp_path):
+def test_the_card_of_a_chosen_row_covers_nothing_of_the_map_on_a_phone_neither(open_page, tmp_path):
     table = pa.table({f"column {k}": np.arange(9.0) for k in range(8)})
     address = exported(grid(columns=tuple(columns_of(table, 8))), tmp_path)
     for viewport in ({"width": 400, "height": 860}, {"width": 1200, "height": 500}):
@@ -206,11 +206,9 @@ def test_a_card_stays_inside_the_map_and_off_its_own_point_on_a_phone(open_page,
             tab.mouse.click(*on_page(tab, x, y))
             settle(tab)
             card = tab.locator(".detail").bounding_box()
-            px, py = on_page(tab, x, y)
-            assert card["y"] >= stage["y"]
-            assert card["y"] + card["height"] <= stage["y"] + stage["height"] + 1
-            inside = card["x"] <= px <= card["x"] + card["width"] and card["y"] <= py <= card["y"] + card["height"]
-            assert not inside, (viewport, x, y)
+            beside = card["x"] >= stage["x"] + stage["width"] - 1
+            below = card["y"] >= stage["y"] + stage["height"] - 1
+            assert beside or below, (viewport, x, y)
             tab.keyboard.press("Escape")
             settle(tab)
 

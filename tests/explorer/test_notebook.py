@@ -79,7 +79,10 @@ def notebook(open_page, tmp_path):
     for name, part in parts.items():
         text = text.replace(f"[{name}]", part)
     (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
-    return open_page((tmp_path / "notebook.html").as_uri())
+    tab = open_page((tmp_path / "notebook.html").as_uri(), panel="")
+    tab.get_by_role("tab", name="Ranking").click()
+    settle(tab)
+    return tab
 
 
 def test_a_notebook_gets_the_same_page_and_what_is_done_there_reaches_python(notebook):

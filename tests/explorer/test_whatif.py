@@ -78,8 +78,8 @@ def test_what_cannot_be_scored_is_said(open_page, serve, mixed):
 
 def test_an_exported_page_has_no_such_panel_and_a_link_to_it_shows_another(open_page, stories, tmp_path):
     tab = open_page(exported(stories, tmp_path) + "#row=7&panel=whatif")
-    assert tab.get_by_role("tab").all_inner_texts() == ["Ranking", "Review", "Columns"]
-    assert tab.locator(".ranking").is_visible()
+    assert tab.get_by_role("tab").all_inner_texts() == ["Review", "Ranking", "Columns"]
+    assert tab.locator(".review").is_visible()
 
 
 # In full
@@ -93,11 +93,11 @@ def test_a_cut_text_and_a_small_picture_are_shown_in_full(open_page, serve, stor
     tab.wait_for_function("(n) => document.querySelector('.whole p')?.textContent.length === n", arg=len(whole))
     tab.keyboard.press("Escape")
     tab.locator("dialog.full").wait_for(state="detached")
-    assert tab.locator(".detail").is_visible()  # the key closed the dialog and nothing else
+    assert tab.locator(".facts").is_visible()  # the key closed the dialog and nothing else
     photo = np.zeros((9, 40, 500), dtype=np.uint8)
     view = grid(items=items_of(photo, 9))
     tab = open_page(serve(view))
-    tab.evaluate("location.hash = '#row=3'")
+    tab.evaluate("location.hash = '#row=3&panel=ranking'")
     tab.wait_for_function("() => document.querySelector('.detail img')?.naturalWidth === 96")
     tab.keyboard.press("v")
     tab.wait_for_function("() => document.querySelector('.whole img')?.naturalWidth === 500")
@@ -208,7 +208,7 @@ def test_groups_have_lines_and_names_from_afar_and_none_from_near(open_page, tmp
     [drawn] = rings(tab)
     assert drawn > 1000  # lines around two groups, and two words
     tab.locator("canvas.points").focus()
-    assert sorted(names(tab)) == ["elm", "oak"]
+    assert sorted(names(tab)) == ["kind: elm", "kind: oak"]
     tab.keyboard.press("+")
     tab.keyboard.press("+")
     settle(tab)

@@ -49,6 +49,7 @@ export class App {
   complaint = ""; // about the query
   limit = 0; // the score below which rows are flagged
   dark = false;
+  begun: boolean; // the reader has done something: what opens now was asked for
   held = false; // something is being dragged: what is dear waits until it is let go
   readonly parts: Part[] = []; // brought up to date before the frame is drawn
   readonly panels: Part[] = []; // and right after it, so that the map does not wait for them
@@ -70,6 +71,7 @@ export class App {
     private readonly live: HTMLElement,
   ) {
     this.scores = new Scores(data);
+    this.begun = host.linked && location.hash.includes("panel=review");
     this.count = data.n;
     this.first = { ...beginning(data.t), colour: data.colour };
     this.state = host.linked ? readBack(location.hash.slice(1), this.first, data.n) : { ...this.first, ...host.wanted?.(data) };
@@ -180,6 +182,7 @@ export class App {
     const changed = this.#owed;
     this.#owed = new Set();
     for (const panel of this.panels) panel.update(changed);
+    this.begun = true;
   }
 
   #save(): void {

@@ -5,11 +5,14 @@ is made in another process meanwhile, and kept in a file, so that it is there at
 """
 
 import hashlib
+import io
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import threading
+import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,6 +34,15 @@ from centrality.model.interface import CentralityModel
 UMAP_ROWS = 200_000  # beyond, UMAP takes minutes: it is drawn when asked for by name
 FEWEST = 15  # rows: of fewer there are no neighbourhoods to keep
 IN_COMPONENTS = 50  # of sparse vectors
+DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    zipfile.BadZipFile,
+)  # of a file that is no map
 
 Vectors = NDArray[np.float32 | np.float64]
 Points = NDArray[np.float64]  # (n, 2)
@@ -50,7 +62,7 @@ class Later:
 
     def start(self) -> None:
         """Begin; it goes on while the page is open."""
-        threading.Thread(target=self._make, daemon=True).start()
+        threading.Thread(target=self._make, name="better map", daemon=True).start()
 
     def end(self) -> None:
         """Stop what is not done yet."""
@@ -169,7 +181,7 @@ def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points
     """Return the map in this file if it is one of these rows."""
     if path is None or not path.exists():
         return None
-    with suppress(OSError, ValueError, KeyError), np.load(path, allow_pickle=False) as held:
+    with suppress(*DAMAGED), np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as held:
         points, of = np.asarray(held["points"], dtype=np.float64), str(held["of"])
         if of == _digest(vectors, seed) and points.shape == (len(vectors), 2) and np.isfinite(points).all():
             return points
@@ -192,6 +204,8 @@ def _digest(vectors: Vectors, seed: int | None) -> str:
 
 
 if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        os.nice(10)  # the reader's page comes first
     given, to, seed_text = sys.argv[1:]
     made_points = maps.embed(
         np.load(given), method="umap", random_state=None if seed_text == "None" else int(seed_text), progress=True

@@ -221,9 +221,15 @@ def _column(column: Column, buffers: Buffers) -> TextColumn | CategoryColumn | N
 
 def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
-    ends = np.cumsum([len(text.encode("utf-16-le", "replace")) // 2 for text in texts]).astype(np.uint32)
-    joined = np.frombuffer("".join(texts).encode("utf-8", "replace"), dtype=np.uint8)
+    whole = "".join(texts)
+    counted = len if whole.isascii() else _length_in_javascript
+    ends = np.cumsum([counted(text) for text in texts]).astype(np.uint32)
+    joined = np.frombuffer(whole.encode("utf-8", "replace"), dtype=np.uint8)
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
+
+
+def _length_in_javascript(text: str) -> int:
+    return len(text.encode("utf-16-le", "replace")) // 2
 
 
 def _items(view: View, buffers: Buffers, *, pictures: bool) -> NoItems | TextItems | SeriesItems | PictureItems:

@@ -53,7 +53,7 @@ def _checked(view: View, wanted: Any) -> tuple[NDArray[np.intp], float]:
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:
     """Return, as texts, the cells that the columns of a view do not tell.
 
-    These are very long whole numbers, decimals, moments finer than a millisecond, and texts that were cut, if all of
+    These are very long whole numbers, moments finer than a millisecond, and texts that were cut, if all of
     them are not too long. A page in a file writes CSV by itself, and has all moments and texts so.
     """
     cells = []
@@ -81,7 +81,7 @@ def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
     """Tell whether a page can write these cells from what the column holds, without a look at their texts."""
     if column.kind == "number":
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
-        return not pa.types.is_decimal(held.type) and (whole or not pa.types.is_integer(held.type))
+        return whole or not pa.types.is_integer(held.type)
     if column.kind == "date":
         fine = pa.types.is_timestamp(held.type) and held.type.unit in ("us", "ns")
         return not in_file and not (fine and _is_finer(held))

@@ -28,7 +28,7 @@ function byMean(column: Column, rows: Uint32Array): Found | undefined {
   const here = moments(values, rows.length, (i) => rows[i]);
   if (!all.deviation || !here.count) return undefined;
   const by = Math.abs(here.mean - all.mean) / all.deviation;
-  const text = (v: number) => (column.kind === "date" ? day(v, 10) : rounded(v));
+  const text = (v: number) => (column.kind === "date" ? day(v, 10) : rounded(v, 6));
   return by > 0.2 ? [by, `${text(here.mean)} on average, ${text(all.mean)} overall`, `${column.name}: about ${text(here.mean)}`] : undefined;
 }
 

@@ -5,6 +5,7 @@ import { comparison } from "./compare";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
+import { moreButton } from "./full";
 import { Handover } from "./handover";
 import { closed, hint } from "./hint";
 import { Tags } from "./tags";
@@ -26,7 +27,6 @@ export class Queue implements Part {
   readonly #handover: Handover;
   readonly #tags: Tags;
   readonly #hint: HTMLElement | "";
-  #begun = false; // the panel has been shown: who opens it again wants to go on
   #rows: number[] = []; // to be reviewed, from the oddest on
   #places = new Map<number, number>();
   #shown = -1;
@@ -55,8 +55,7 @@ export class Queue implements Part {
   update(changed: Changed): void {
     const { app } = this;
     if (any(changed, "t", "query", "ranges", "brush", "rule", "level", "panel")) this.#line();
-    if (changed.has("panel") && app.state.pinned < 0 && this.#begun) this.#go(this.#open(-1));
-    this.#begun = true;
+    if (changed.has("panel") && app.state.pinned < 0 && app.begun) this.#go(this.#open(-1));
     if (any(changed, "pinned", "t", "marks", "panel", "theme")) this.#show(app.state.pinned);
     this.#count();
   }
@@ -120,7 +119,7 @@ export class Queue implements Part {
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
     this.#row.replaceChildren(
-      h("p.facts", facts.join(" · ")),
+      h("p.facts", facts.join(" · "), data.kind ? "" : moreButton(app, row)),
       told.length > 0 && h("h3", "Why it is odd") || "",
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
