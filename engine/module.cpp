@@ -236,6 +236,8 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.noise = noise.data(), job.noise_stride = job.noised * job.width;
     job.preferred = preferred ? preferred->data() : nullptr, job.preferred_stride = opponents * candidates;
     require(Size(learned.shape(0)) == job.width, "each column must say whether its slope is learned");
+    require(job.noised == 0 || std::any_of(learned.data(), learned.data() + job.width, [](float is) { return is != 0.0f; }),
+            "noised rows must have a column whose slope is learned");
     job.learned = learned.data();
     job.eta = eta.data(), job.weight = weight.data(), job.balance = float(balance), job.weight_decay = float(weight_decay);
     job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;

@@ -210,13 +210,13 @@ class FUSE(CentralityModel):
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            context = None
+            context, fresh = None, None
             if self.given is not None:
                 require_possible(self._settings(), dissimilarity, X)
-                context, X = self._context(X, seed)
+                context, X, fresh = self._context(X, seed)
                 held = None if held is None else context.relative(held)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint, context=context)
-            self.fitted_ = self._settled(trained, X, held, rng)
+            self.fitted_ = self._settled(trained, X, held, rng, fresh)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -257,8 +257,8 @@ class FUSE(CentralityModel):
         seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
-    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
-        """Return the model of what is usual given the context, and the rows relative to it."""
+    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the model of what is usual given the context, the rows relative to it, and which it has not seen."""
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
@@ -290,9 +290,20 @@ class FUSE(CentralityModel):
         n, width = X.shape
         return split(n, members, rng, alike=self.novelty or held_at_once(n, width, room) < n)
 
-    def _settled(self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator) -> Fitted:
-        """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
+    def _settled(
+        self,
+        trained: Trained,
+        X: CheckedRows,
+        held: CheckedRows | None,
+        rng: np.random.Generator,
+        fresh: NDArray[np.bool_] | None = None,
+    ) -> Fitted:
+        """Set all quantiles, by a sample of the rows where they are many, and examine the fit.
+
+        Given a context, `fresh` says which rows are as if its model had not seen them: they alone tell.
+        """
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
+        judged = judged if fresh is None or not fresh[judged].any() else judged[fresh[judged]]
         if len(judged) > CALIBRATION_ROWS:
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])

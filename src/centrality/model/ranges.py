@@ -54,10 +54,11 @@ def _require_weights(arrays: Arrays) -> None:
 
 
 def _require_columns(arrays: Arrays) -> None:
-    heavy = arrays["scaling.heavy"]
+    mark = "context." if "context.given" in arrays else ""
+    heavy = arrays[f"{mark}scaling.heavy"]
     if len(np.unique(heavy)) < heavy.size:
         raise InputError("scaling.heavy must name each column once, one comes twice.")
-    for name in ("scaling.weight", "scaling.gain", "scaling.shrink"):
+    for name in (f"{mark}scaling.{part}" for part in ("weight", "gain", "shrink")):
         if name in arrays and (arrays[name] < 0).any():
             raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality.model import saving_context
 from centrality.model.fitted import OFFSET_STEPS, Fitted
 from centrality.model.ranges import require_ranges
 from centrality.model.replay import Memory
@@ -32,7 +33,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     assert columns is not None  # a fit always knows its rows
     arrays |= {
         **{f"columns.{name}": getattr(columns, name) for name in COLUMNS},
-        **{f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None},
+        **_scaling_parts(fitted),
         **{f"calibration.{name}": getattr(fitted.calibration, name) for name in QUANTILES},
         "typical": fitted.typical,
         "training.quantiles": fitted.training_scores.quantiles,
@@ -65,6 +66,13 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
     return header, arrays
 
 
+def _scaling_parts(fitted: Fitted) -> Arrays:
+    """Return the arrays of the scaling, or of the context that takes its place: a reader that knows none must fail."""
+    if fitted.context is not None:
+        return saving_context.parts_of(fitted.context)
+    return {f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None}
+
+
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:
     """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
     require_ranges(header, arrays, calibration)
@@ -72,12 +80,15 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
     if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
         raise InputError(f"feature_names must name {p} columns.")
     network = _network(arrays, layout)
+    in_context = f"{saving_context.MARK}given" in arrays
+    scaling = _scaling(arrays, p, saving_context.MARK if in_context else "")
     return Fitted(
         network=network,
         scorer=scorer_for(network, device),
         device=device,
         halves=bool(header["halves"]),
-        scaling=_scaling(arrays, p),
+        scaling=Scaling.none(p) if in_context else scaling,
+        context=saving_context.from_parts(arrays, scaling, p) if in_context else None,
         calibration=_calibration(header, arrays, calibration, layout),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
@@ -143,13 +154,13 @@ def _refinement(arrays: Arrays, p: int) -> Refinement | None:
     return Refinement(knots, values)
 
 
-def _scaling(arrays: Arrays, p: int) -> Scaling:
-    heavy = arrays["scaling.heavy"]
+def _scaling(arrays: Arrays, p: int, mark: str) -> Scaling:
+    heavy = arrays[f"{mark}scaling.heavy"]
     if heavy.ndim != 1 or heavy.dtype != np.int64 or (heavy < 0).any() or (heavy >= p).any():
         raise InputError(f"scaling.heavy must hold numbers of the {p} columns, got {heavy.dtype} {heavy.shape}.")
-    center, weight = (_shaped(arrays, f"scaling.{name}", (p,)) for name in ("center", "weight"))
-    shift, gain = (_shaped(arrays, f"scaling.{name}", heavy.shape) for name in ("shift", "gain"))
-    shrink = _shaped(arrays, "scaling.shrink", (p,)) if "scaling.shrink" in arrays else None
+    center, weight = (_shaped(arrays, f"{mark}scaling.{name}", (p,)) for name in ("center", "weight"))
+    shift, gain = (_shaped(arrays, f"{mark}scaling.{name}", heavy.shape) for name in ("shift", "gain"))
+    shrink = _shaped(arrays, f"{mark}scaling.shrink", (p,)) if f"{mark}scaling.shrink" in arrays else None
     return Scaling(center, weight, heavy, shift, gain, shrink)
 
 

@@ -14,15 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._values import Value
-from centrality.network.forest import Forest
+from centrality.network.forest import Forest, medians
 from centrality.network.scaling import Scaling, dense
 
-CLEAN = 0.1  # how large contexts are before the network, in scaled units: small, so that it changes little with them
+CLEAN = 0.125  # how large contexts are before the network, in scaled units: small, so that it changes little with them;
+# a power of two, so that they can be had back to the bit
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
-LEVEL = 5  # rows that a level has on average, at least, for a column to have levels
-TREES, LEAF = 60, 5  # of the forest that tells what is usual
-TREES_OF_SPREAD, LEAF_OF_SPREAD = 30, 20
+LEVEL = 15  # rows that a level has on average, at least, for a column to have levels
+TREES, LEAF = 40, 5  # of the forest that tells what is usual
+TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
+FARTHEST = 4.0  # times the median deviation of its kind, from where a row says nothing about the spread
+KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
 NARROWEST = 0.1  # of the overall spread, that of a kind
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
 OUTSIDE = 0.1  # of a column's range, how far beyond it a context may lie
@@ -59,7 +62,8 @@ class Context(Value):
     given: Whole  # (q,) places of the context columns
     scaling: Scaling
     line: Matrix  # (1 + q, d) the constant, then a slope for each context column
-    levels: tuple[Levels, ...]
+    levels: tuple[Levels, ...]  # that shift the middle
+    widths: tuple[Levels, ...]  # that stretch the spread
     usual: Forest
     spread: Forest
     narrowest: Matrix  # (d,)
@@ -72,31 +76,43 @@ class Context(Value):
         return np.setdiff1d(np.arange(len(self.scaling.center)), self.given)
 
     @classmethod
-    def fit(cls, X: Any, scaling: Scaling, given: Whole, owner: Whole, seed: int) -> "tuple[Context, Matrix]":
-        """Return the context model of these rows, and what the rows become as if it had not seen them.
+    def fit(
+        cls, X: Any, scaling: Scaling, given: Whole, owner: Whole, seed: int
+    ) -> "tuple[Context, Matrix, NDArray[np.bool_]]":
+        """Return the context model of these rows, what the rows become, and which of them as if it had not seen them.
 
-        `owner` (q,) says which context columns stand for one thing, such as a category.
+        One row in so many is as the model knows it, so that networks meet such rows too: where the context tells nearly
+        all, those lie closer to their kinds than new ones. `owner` (q,) says which context columns stand for one thing,
+        such as a category.
         """
         z = scaling.scaled(dense(X).astype(np.float64))
         c, x = z[:, given], np.delete(z, given, axis=1)
         line, rest = _line(c, x)
-        levels = []
-        for name in np.unique(owner):
-            found = _levels(c, rest, np.flatnonzero(owner == name))
-            if found is not None:
+        blocks = [np.flatnonzero(owner == name) for name in np.unique(owner)]
+        levels, widths = [], []
+        for columns in blocks:
+            if (found := _levels(c, rest, columns)) is not None:
                 levels.append(found[0])
                 rest = rest - found[1]
         usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
-        rest = rest - unseen
-        size = np.abs(rest)
-        size = np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0)))
-        spread, of_kind = Forest.fit(c, size, trees=TREES_OF_SPREAD, leaf=LEAF_OF_SPREAD, seed=seed + 1)
-        narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
-        relative = _bent(rest / (STRETCH * np.maximum(of_kind, narrowest)))
+        share = _share_explained(rest, unseen)
+        usual, rest = usual.times(share), rest - share * unseen
+        size = _without_outliers(c, np.abs(rest), seed + 2)
+        narrowest, factor = np.maximum(NARROWEST * size.mean(0), 1e-9), np.ones_like(size)
+        for columns in blocks:
+            if (found := _levels(c, size / (factor * np.maximum(size.mean(0), 1e-9)) - 1, columns)) is not None:
+                widths.append(found[0])
+                factor = factor * _factor(found[1])
+        leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
+        spread, of_kind = Forest.fit(c, size / factor, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
+        relative = _bent(rest / (STRETCH * np.maximum(of_kind * factor, narrowest)))
         made = np.empty_like(z)
         made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
-        return cls(given, scaling, line, tuple(levels), usual, spread, narrowest, ends, seen), made
+        model = cls(given, scaling, line, tuple(levels), tuple(widths), usual, spread, narrowest, ends, seen)
+        fresh = np.random.default_rng(seed).random(len(z)) >= 1 / KNOWN
+        made[~fresh] = model.relative(X[~fresh])
+        return model, made, fresh
 
     def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
         """Return relative behaviours, and contexts made small, of rows in the user's units."""
@@ -123,7 +139,10 @@ class Context(Value):
     def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
         """Return the middle and the spread of the scaled behaviours given the scaled contexts."""
         middle = self.line[0] + c @ self.line[1:] + sum(level(c) for level in self.levels) + self.usual(c)
-        return middle, STRETCH * np.maximum(self.spread(c), self.narrowest)
+        spread = self.spread(c)
+        for level in self.widths:
+            spread = spread * _factor(level(c))
+        return middle, STRETCH * np.maximum(spread, self.narrowest)
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
         """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""
@@ -133,6 +152,28 @@ class Context(Value):
         for level in self.levels:
             new |= ~level.find(c)[1]
         return np.asarray(new)
+
+
+def _without_outliers(c: Matrix, size: Matrix, seed: int) -> Matrix:
+    """Return sizes cut where they are some times as large as the median of their kind: means feel outliers."""
+    _, median = Forest.fit(c, size, trees=TREES_OF_SPREAD // 2, leaf=LEAF_OF_SPREAD, seed=seed)
+    least = NARROWEST * np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0))).mean(0)
+    return np.asarray(np.minimum(size, FARTHEST * np.maximum(median, np.maximum(least, 1e-9))))
+
+
+def _share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)
+    """Return by how much the forest's word on rows it has not seen is to be multiplied to be nearest to the rest.
+
+    Where the context says nothing of a behaviour, its middle is left alone: noise in it would blur the behaviour.
+    """
+    most = 8 * np.median(np.abs(rest), axis=0)
+    pulled, square = (np.clip(rest, -most, most) * said).sum(0), np.square(said).sum(0)
+    return np.asarray(np.clip(np.divide(pulled, square, out=np.zeros_like(square), where=square > 0), 0.0, 1.0))
+
+
+def _factor(effect: Matrix) -> Matrix:
+    """Return by how much a level stretches the spread, from by how much more it is than usual."""
+    return np.asarray(np.maximum(1 + effect, NARROWEST))
 
 
 def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
@@ -161,8 +202,9 @@ def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | 
     )
     if len(counts) < 3 or len(c) < LEVEL * len(counts):
         return None
-    most = 8 * np.median(np.abs(rest), axis=0) + 1e-12
-    kept = np.clip(rest, -most, most)
+    middle = medians(rest, level, len(counts))[level]
+    most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if it were there
+    kept = middle + np.clip(rest - middle, -most, most)
     sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)
     means = sums / counts[:, None]
     within = np.square(kept - means[level]).sum(0) / max(len(c) - len(counts), 1)

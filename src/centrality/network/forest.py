@@ -1,10 +1,10 @@
 """Predict columns from a context by a random forest, held as plain arrays: a file can hold them, and no code with them.
 
-scikit-learn grows the trees. A leaf's value is the median of the rows that grew it, so that one outlier among them does
-not draw its own prediction to itself.
+scikit-learn grows the trees. A leaf's value is the median of the rows in it, so that an outlier among them hardly draws
+its own prediction to itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,75 +12,69 @@ from numpy.typing import NDArray
 from centrality._values import Value
 
 MOST_ROWS = 2000  # rows that each tree is grown from
+MOST_MEASURED = 20_000  # rows whose medians the leaves hold
 DEEPEST = 12  # levels of a tree
 STEPS_AT_ONCE = 1 << 20  # places in trees, rows times trees
 
 Matrix = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Forest(Value):
     """Hold trees of nodes: a row goes left where its feature is at most the threshold; a leaf leads to itself."""
 
-    feature: Whole  # (trees, nodes)
+    feature: NDArray[np.int32]  # (trees, nodes)
     threshold: Matrix  # (trees, nodes)
-    children: Whole  # (trees, nodes, 2)
-    value: Matrix  # (trees, nodes, columns)
-    depth: int
+    children: NDArray[np.int32]  # (trees, nodes, 2)
+    value: NDArray[np.float32]  # (trees, nodes, columns)
 
     @classmethod
-    def fit(cls, c: Matrix, wanted: Matrix, *, trees: int, leaf: int, seed: int) -> "tuple[Forest, Matrix]":
+    def fit(
+        cls, c: Matrix, wanted: Matrix, *, trees: int, leaf: int, seed: int, means: bool = False
+    ) -> "tuple[Forest, Matrix]":
         """Return a forest that predicts `wanted` (n, columns) from c (n, q), and what it says of rows it has not seen.
 
-        A leaf has so many rows at least. The second is (n, columns): for each row the mean of the trees grown
-        without it.
+        A leaf has so many rows at least, and holds their median, or their mean. The second, (n, columns), is the mean
+        of the trees that were grown without the row.
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
-        n = len(c)
+        some = np.linspace(0, len(c) - 1, min(len(c), MOST_MEASURED)).astype(np.intp)
+        x, y = c[some].astype(np.float32), wanted[some]
         grown = RandomForestRegressor(
             trees,
-            min_samples_leaf=min(leaf, max(1, n // 4)),
+            min_samples_leaf=min(leaf, max(1, len(x) // 4)),
             max_depth=DEEPEST,
             max_features=0.5,
-            max_samples=min(n, MOST_ROWS),
+            max_samples=min(len(x), MOST_ROWS),
             random_state=seed,
-        ).fit(c.astype(np.float32), wanted if wanted.shape[1] > 1 else wanted[:, 0])
+        ).fit(x, y if y.shape[1] > 1 else y[:, 0])
         nodes = max(each.tree_.node_count for each in grown.estimators_)
-        found = cls._empty(trees, nodes, wanted.shape[1], max(each.tree_.max_depth for each in grown.estimators_))
-        total, count = np.zeros_like(wanted), np.zeros((n, 1))
-        at = grown.apply(c.astype(np.float32))  # (n, trees)
+        feature, threshold = np.zeros((trees, nodes), dtype=np.int32), np.zeros((trees, nodes))
+        children = np.zeros((trees, nodes, 2), dtype=np.int32)
+        value = np.zeros((trees, nodes, y.shape[1]), dtype=np.float32)
+        total, count = np.zeros_like(y), np.zeros((len(y), 1))
+        at = grown.apply(x)  # (n, trees)
         for number, (each, drawn) in enumerate(zip(grown.estimators_, grown.estimators_samples_, strict=True)):
             tree = each.tree_
-            inner, own = tree.children_left >= 0, slice(tree.node_count)
-            found.feature[number, own] = np.where(inner, tree.feature, 0)
-            found.threshold[number, own] = tree.threshold
-            kept = np.arange(tree.node_count)
+            inner, own, kept = tree.children_left >= 0, slice(tree.node_count), np.arange(tree.node_count)
+            feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
             sides = (tree.children_left, tree.children_right)
-            found.children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
-            found.value[number, own] = _medians(wanted[drawn], at[drawn, number], tree.node_count)
-            unseen = np.setdiff1d(np.arange(n), drawn)
-            total[unseen] += found.value[number, at[unseen, number]]
+            children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
+            of = _means if means else medians
+            grew = of(y[drawn], at[drawn, number], tree.node_count)
+            value[number, own] = of(y, at[:, number], tree.node_count)
+            unseen = np.setdiff1d(np.arange(len(y)), drawn)
+            total[unseen] += grew[at[unseen, number]]
             count[unseen] += 1
-        forest = cls(found.feature, found.threshold, found.children, found.value, found.depth)
-        known = total / np.maximum(count, 1)
-        return forest, np.where(count > 0, known, forest(c))
+        forest = cls(feature, threshold, children, value)
+        said = forest(c)
+        said[some] = np.where(count > 0, total / np.maximum(count, 1), said[some])
+        return forest, said
 
-    @classmethod
-    def _empty(cls, trees: int, nodes: int, columns: int, depth: int) -> "Forest":
-        shape = (trees, nodes)
-        empty = object.__new__(cls)
-        parts = {
-            "feature": np.zeros(shape, dtype=np.int64),
-            "threshold": np.zeros(shape),
-            "children": np.zeros((*shape, 2), dtype=np.int64),
-            "value": np.zeros((*shape, columns)),
-            "depth": int(depth),
-        }
-        for name, part in parts.items():
-            object.__setattr__(empty, name, part)
-        return empty
+    def times(self, factor: Matrix) -> "Forest":
+        """Return the forest whose columns say so many times as much."""
+        return replace(self, value=(self.value * factor).astype(np.float32))
 
     def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, columns)
         """Return the mean of what the trees say."""
@@ -90,14 +84,16 @@ class Forest(Value):
 
     def _of(self, c: NDArray[np.float32]) -> Matrix:
         tree, row = np.arange(len(self.feature))[:, None], np.arange(len(c))
-        node = np.zeros((len(self.feature), len(c)), dtype=np.int64)
-        for _ in range(self.depth):
-            right = c[row, self.feature[tree, node]] > self.threshold[tree, node]
-            node = self.children[tree, node, right.astype(np.int64)]
-        return np.asarray(self.value[tree, node].mean(0))
+        node, before = np.zeros((len(self.feature), len(c)), dtype=np.int32), None
+        for _ in range(self.feature.shape[1]):
+            before, right = node, c[row, self.feature[tree, node]] > self.threshold[tree, node]
+            node = self.children[tree, before, right.astype(np.int32)]
+            if np.array_equal(node, before):  # every row has come to its leaf
+                break
+        return np.asarray(self.value[tree, node].mean(0, dtype=np.float64))
 
 
-def _medians(values: Matrix, leaf: Whole, nodes: int) -> Matrix:  # (n, columns), (n,) -> (nodes, columns)
+def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:  # (n, columns), (n,) -> (nodes, columns)
     """Return the median of the values in each leaf, 0 in nodes that are none."""
     found = np.zeros((nodes, values.shape[1]))
     present, first, counts = np.unique(np.sort(leaf), return_index=True, return_counts=True)
@@ -106,3 +102,9 @@ def _medians(values: Matrix, leaf: Whole, nodes: int) -> Matrix:  # (n, columns)
         low, high = ordered[first + (counts - 1) // 2], ordered[first + counts // 2]
         found[present, column] = 0.5 * (low + high)
     return found
+
+
+def _means(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:
+    """Return the mean of the values in each leaf, 0 in nodes that are none."""
+    sums = np.stack([np.bincount(leaf, column, minlength=nodes) for column in values.T], axis=1)
+    return np.asarray(sums / np.maximum(np.bincount(leaf, minlength=nodes), 1)[:, None])

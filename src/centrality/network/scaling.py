@@ -72,7 +72,7 @@ class Scaling(Value):
             )
         none = np.empty(0)
         if kind == "none":
-            return cls(np.zeros_like(mean), np.ones_like(mean), none.astype(np.int64), none, none)
+            return cls.none(len(mean))
         varies = deviation > 0
         standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
         if kind == "standard":
@@ -86,6 +86,12 @@ class Scaling(Value):
             common = np.where(varies, np.sqrt(np.square(deviation[varies] / unit).mean()) * unit, 0.0)
             return cls(mean, _inverse(common), none.astype(np.int64), none, none)
         return heavy
+
+    @classmethod
+    def none(cls, width: int) -> "Scaling":
+        """Return the scaling that leaves so many columns as they are."""
+        empty = np.empty(0)
+        return cls(np.zeros(width), np.ones(width), empty.astype(np.int64), empty, empty)
 
     @classmethod
     def _robust(cls, sample: ColumnBlocks, deviation: NDArray[np.float64]) -> "Scaling":

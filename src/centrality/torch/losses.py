@@ -29,7 +29,7 @@ class Noise:
     eta: Tensor  # (r, 1)
     weight: Tensor  # (r, 1) how much the row counts
     owner: Tensor  # (r, k) one in the column of the row's potential, else zero
-    learned: Tensor  # (p,) one for a column that was noised and whose slope is learned, zero for one that is given
+    learned: Tensor | None = None  # (p,) one for a column whose slope is learned, zero for one that is given; None: all
 
 
 def global_loss(network: Heads, candidates: Tensor, preferred: Tensor) -> Tensor:  # -> (members,)
@@ -50,5 +50,7 @@ def local_loss(network: Heads, noisy: Tensor, noise: Noise) -> Tensor:  # (membe
     rows = noisy.detach().requires_grad_()
     potential = network.potentials(rows) * noise.owner  # (members, r, k)
     (score,) = torch.autograd.grad(potential.sum(), rows, create_graph=True)  # (members, r, p)
-    residual = (score + noise.drawn / noise.eta) * noise.learned
-    return 0.5 * (noise.weight * residual.square()).sum(2).mean(1) / noise.learned.sum()
+    residual = score + noise.drawn / noise.eta
+    if noise.learned is None:
+        return 0.5 * (noise.weight * residual.square()).mean((1, 2))
+    return 0.5 * (noise.weight * (noise.learned * residual).square()).sum(2).mean(1) / noise.learned.sum()

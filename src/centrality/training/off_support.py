@@ -30,7 +30,7 @@ class MadeRows:
     parents: NDArray[np.intp]  # (MADE, 2)
 
     @classmethod
-    def of(cls, z: Rows, rng: np.random.Generator, learned: NDArray[np.bool_]) -> "MadeRows":
+    def of(cls, z: Rows, rng: np.random.Generator, learned: NDArray[np.bool_] | None = None) -> "MadeRows":
         """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few.
 
         Columns that are not `learned` are a context, which a made row has from its first parent.
@@ -41,7 +41,7 @@ class MadeRows:
         made = moved_off(z, z[parents[:, 0]], rng)
         either = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
         made[crossed] = np.where(either, z[parents[crossed, 0]], z[parents[crossed, 1]])
-        return cls(np.where(learned, made, z[parents[:, 0]]), parents)
+        return cls(made if learned is None else np.where(learned, made, z[parents[:, 0]]), parents)
 
 
 def few(z: Rows) -> bool:

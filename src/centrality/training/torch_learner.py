@@ -82,7 +82,8 @@ class TorchLearner:
         if lesson.preferred is not None:
             losses[0] = global_loss(self._module, rows[:, :compared], self._there(lesson.preferred))
         if lesson.drawn is not None and lesson.turns is not None:
-            noise = self._noise(lesson.turns, self._there(lesson.drawn * self._task.rows.learned))
+            learned = self._task.rows.learned
+            noise = self._noise(lesson.turns, self._there(lesson.drawn * learned))
             losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * noise.drawn, noise)
         (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
         self._taken += 1
@@ -95,7 +96,8 @@ class TorchLearner:
     def _noise(self, turns: Turns, drawn: Tensor) -> Noise:
         eta, weight = (self._there(part)[:, None] for part in (turns.eta, turns.weight))
         owner = np.eye(turns.potentials, dtype=np.float32)[np.arange(len(turns.eta)) % turns.potentials]
-        return Noise(drawn, eta, weight, self._there(owner), self._there(self._task.rows.learned))
+        learned = self._task.rows.learned
+        return Noise(drawn, eta, weight, self._there(owner), None if learned.all() else self._there(learned))
 
     def _there(self, array: NDArray[np.generic]) -> Tensor:
         """Bring an array to the device."""

@@ -1,0 +1,85 @@
+"""Turn a context model into arrays, and back; a ValueError says what does not fit."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._checks import InputError
+from centrality.model_file import Arrays
+from centrality.network.context import Context, Levels
+from centrality.network.forest import Forest
+from centrality.network.scaling import Scaling
+
+MARK = "context."  # how the names of its arrays begin
+PLAIN = ("given", "line", "narrowest", "range", "seen")
+
+
+def parts_of(context: Context) -> Arrays:
+    """Return the arrays of a context model, by name."""
+    found = {name: getattr(context, name) for name in PLAIN}
+    found |= {f"scaling.{name}": part for name, part in vars(context.scaling).items() if part is not None}
+    for name in ("usual", "spread"):
+        forest = getattr(context, name)
+        found |= {f"{name}.{each.name}": getattr(forest, each.name) for each in fields(Forest)}
+    for name in ("levels", "widths"):
+        for number, levels in enumerate(getattr(context, name)):
+            found |= {f"{name}.{number}.{each.name}": getattr(levels, each.name) for each in fields(Levels)}
+    return {f"{MARK}{name}": part for name, part in found.items()}
+
+
+def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
+    """Return the context model that `parts_of` took apart."""
+    own = {name.removeprefix(MARK): part for name, part in arrays.items() if name.startswith(MARK)}
+    given = _whole(own, "given", (len(own["given"]),), width, np.int64)
+    if len(np.unique(given)) < len(given) or not 0 < len(given) < width:
+        raise InputError(f"context.given must name some of the {width} columns, each once.")
+    q, d = len(given), width - len(given)
+    plain = {"line": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    return Context(
+        given=given,
+        scaling=scaling,
+        levels=_all_levels(own, "levels", q, d),
+        widths=_all_levels(own, "widths", q, d),
+        usual=_forest(own, "usual", q, d),
+        spread=_forest(own, "spread", q, d),
+        **{name: _numbers(own, name, shape) for name, shape in plain.items()},
+    )
+
+
+def _all_levels(own: Arrays, name: str, q: int, d: int) -> tuple[Levels, ...]:
+    count = len({each.split(".")[1] for each in own if each.startswith(f"{name}.")})
+    return tuple(_levels(own, f"{name}.{number}", q, d) for number in range(count))
+
+
+def _levels(own: Arrays, name: str, q: int, d: int) -> Levels:
+    columns = _whole(own, f"{name}.columns", (len(own[f"{name}.columns"]),), q, np.int64)
+    count = len(own[f"{name}.keys"])
+    keys, effects = _numbers(own, f"{name}.keys", (count, len(columns))), _numbers(own, f"{name}.effects", (count, d))
+    return Levels(columns, keys, effects)
+
+
+def _forest(own: Arrays, name: str, q: int, d: int) -> Forest:
+    shape = own[f"{name}.feature"].shape[:2]
+    nodes = shape[-1] if len(shape) == 2 else 0
+    return Forest(
+        _whole(own, f"{name}.feature", shape, q, np.int32),
+        _numbers(own, f"{name}.threshold", shape),
+        _whole(own, f"{name}.children", (*shape, 2), nodes, np.int32),
+        _numbers(own, f"{name}.value", (*shape, d), np.float32),
+    )
+
+
+def _numbers(own: Arrays, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
+    array = own[name]
+    if array.shape != shape or array.dtype != kind or array.size == 0 or not np.isfinite(array).all():
+        raise InputError(f"{MARK}{name} must hold finite numbers of shape {shape}, got {array.dtype} {array.shape}.")
+    return array
+
+
+def _whole(own: Arrays, name: str, shape: tuple[int, ...], below: int, kind: type) -> NDArray[Any]:
+    array = own[name]
+    if array.shape != shape or array.dtype != kind or array.size == 0 or array.min() < 0 or array.max() >= below:
+        raise InputError(f"{MARK}{name} must hold whole numbers from 0 to {below - 1} in shape {shape}.")
+    return array

@@ -1,0 +1,143 @@
+"""FUSE(given=...): a row is typical or odd among rows of its kind."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from centrality import FUSE, Chain, load
+from centrality._checks import InputError
+from centrality.representations import Table
+from centrality.tables.unreadable import DataNote
+
+
+def houses(n: int = 900, seed: int = 0) -> pd.DataFrame:
+    """Return a price of about 4,000 a square metre in the city, 2,000 elsewhere, a year of no matter, and the kind."""
+    rng = np.random.default_rng(seed)
+    size, city = rng.uniform(40, 160, n), rng.integers(2, size=n)
+    price = size * (2000 + 2000 * city) * np.exp(0.05 * rng.normal(size=n))
+    return pd.DataFrame({"price": price, "year": rng.normal(1990, 5, n), "size": size, "city": city.astype(float)})
+
+
+@pytest.fixture(scope="module")
+def model() -> FUSE:
+    return FUSE(random_state=0, max_steps=150, given=["size", "city"]).fit(houses())
+
+
+@pytest.fixture(scope="module")
+def odd() -> pd.DataFrame:
+    """Return three houses: one as it should be, one at the city's price elsewhere, one very large at its price."""
+    return pd.DataFrame(
+        {"price": [320e3, 320e3, 600e3], "year": 1990.0, "size": [80.0, 80.0, 150.0], "city": [1.0, 0.0, 1.0]}
+    )
+
+
+def test_a_price_that_is_usual_overall_is_odd_for_its_kind(model, odd):
+    usual, wrong, large = model.centrality(odd)
+    assert wrong < 0.1 < min(usual, large)
+    p = model.p_values(odd)
+    assert p[1] < 0.02 < min(p[0], p[2])
+
+
+def test_contexts_contribute_nothing_and_the_rest_adds_up(model, odd):
+    parts = model.explain(odd)
+    np.testing.assert_array_equal(parts[:, 2:], 0)
+    typical = model.mixing_.centrality(model.fitted_.origins(model.vectors(odd)), model.t)
+    np.testing.assert_allclose(parts.sum(1), model.centrality(odd) - typical, atol=1e-3)
+
+
+def test_reasons_tell_the_range_of_the_kind(model, odd):
+    """Elsewhere 80 square metres cost 160,000, give or take 5% and what the model does not know: below 220,000."""
+    reason = model.reasons(odd)[1][0]
+    assert reason.feature == "price"
+    low, high = (float(word.replace(",", "")) for word in str(reason.typical).split()[0::2][:2])
+    assert 110e3 < low < 160e3 < high < 220e3
+
+
+def test_the_way_to_the_centre_moves_behaviours_only(model, odd):
+    way = model.toward_center(odd, steps=5)
+    np.testing.assert_allclose(way[:, :, 2:], np.repeat(odd.to_numpy()[:, None, 2:], 6, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(way[:, 0], odd.to_numpy(), rtol=1e-6)
+    assert 110e3 < way[1, -1, 0] < 220e3
+
+
+def test_a_file_scores_as_the_model_does(model, odd, tmp_path):
+    model.save(tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.heads(odd), model.heads(odd))
+    assert again.fitted_.context == model.fitted_.context
+    assert again.given == ["size", "city"]
+
+
+def test_a_kind_that_was_never_seen_is_said(model, odd):
+    with pytest.warns(DataNote, match="1 of 3 rows have a context of which no such kind was seen"):
+        model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
+
+
+def test_names_and_positions_are_the_same(odd):
+    by_name = FUSE(random_state=0, max_steps=20, given="city").fit(houses(200))
+    by_place = FUSE(random_state=0, max_steps=20, given=[-1]).fit(houses(200).to_numpy())
+    np.testing.assert_array_equal(by_name.heads(odd), by_place.heads(odd.to_numpy()))
+
+
+def test_a_chain_takes_names_of_raw_columns(odd, tmp_path):
+    words = {0.0: "country", 1.0: "city"}
+    rows, asked = (frame.assign(city=frame["city"].map(words)) for frame in (houses(), odd))
+    chain = Chain(Table(), FUSE(random_state=0, max_steps=150, given=["size", "city"])).fit(rows)
+    usual, wrong, _ = chain.centrality(asked)
+    assert wrong < 0.1 < usual
+    assert chain.reasons(asked)[1][0].feature == "price"
+    np.testing.assert_array_equal(chain.explain(asked)[:, 2:], 0)
+    chain.save(tmp_path / "chain.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "chain.safetensors").heads(asked), chain.heads(asked))
+
+
+def test_a_model_learns_on_given_its_context(odd):
+    model = FUSE(random_state=0, max_steps=100, given=["size", "city"]).fit(houses(500))
+    model.partial_fit(houses(200, seed=1))
+    assert model.centrality(odd)[1] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"given": ["rooms"]}, "given names the column 'rooms', which is not there"),
+        ({"given": [9]}, "given must hold names, or positions from 0 to 3, got 9"),
+        ({"given": []}, "leave at least one to be judged"),
+        ({"given": ["price", "year", "size", "city"]}, "leave at least one to be judged"),
+        ({"given": ["size"], "metric": "cosine"}, "does not go with metric='cosine'"),
+        ({"given": ["size"], "epochs": 1}, "does not go with epochs"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_in_words(settings, said):
+    with pytest.raises(InputError, match=said):
+        FUSE(random_state=0, **settings).fit(houses(50))
+
+
+def test_doors_that_know_no_context_refuse_it(model, tmp_path):
+    for export in (lambda: model.to_onnx(tmp_path / "m.onnx"), model.to_torch):
+        with pytest.raises(InputError, match="A model that was fitted with `given` cannot become"):
+            export()
+
+
+def test_p_values_hold_in_narrow_and_in_wide_contexts():
+    """x given c is N(0, c²). Pooled, P(p <= .1) is .000 where c is small and .3 where it is large."""
+    rng = np.random.default_rng(0)
+
+    def draw(n: int) -> np.ndarray:
+        c = rng.uniform(0.2, 5, n)
+        return np.column_stack([c * rng.normal(size=n), c])
+
+    model, new = FUSE(random_state=0, given=[1], max_steps=150).fit(draw(2500)), draw(20_000)
+    p, part = model.p_values(new), np.minimum((new[:, 1] / 1.25).astype(int), 3)
+    shares = np.array([(p[part == k] <= 0.1).mean() for k in range(4)])
+    assert shares.min() > 0.06
+    assert shares.max() < 0.15
+
+
+def test_a_point_between_two_branches_is_odd():
+    rng = np.random.default_rng(0)
+    c, up = rng.uniform(0, 3, 1500), rng.random(1500) < 0.5
+    x = np.where(up, 1 + c, -1 - 0.5 * c) + 0.15 * rng.normal(size=1500)
+    model = FUSE(random_state=0, given=[1], max_steps=200).fit(np.column_stack([x, c]))
+    on, between = np.column_stack([1 + c, c]), np.column_stack([0.25 * c, c])
+    assert (model.centrality(between) < np.quantile(model.centrality(on), 0.1)).mean() > 0.95
