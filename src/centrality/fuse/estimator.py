@@ -43,8 +43,7 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
-from centrality.training.paper import OURS, paper_settings
-from centrality.training.plan import Plan, members_for
+from centrality.training.plan import OURS, Plan, members_for, paper_settings
 from centrality.training.rows import Rows, held_at_once
 from centrality.training.schedules import train
 
@@ -235,13 +234,13 @@ class FUSE(CentralityModel):
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         settings = self._settings()
-        room = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
+        max_values = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
         members = members_for(settings, *X.shape)
-        plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
+        plan, parted = Plan.of(settings, members), self._split(X, members, max_values, rng)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
-        rows = Rows(X, scaling, rng, room=room, most=most, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=max_values, most=most, folds=own, off_support=off, given=given)
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
@@ -283,12 +282,12 @@ class FUSE(CentralityModel):
         learned = [rows.without(folds) for folds in plan.left_out]
         return closed(network, rows.z, plan.noise_scales, learned, rng)
 
-    def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
+    def _split(self, X: CheckedRows, members: int, max_values: int, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
         if self._by_paper():
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
-        return split(n, members, rng, alike=self.novelty or held_at_once(n, width, room) < n)
+        return split(n, members, rng, alike=self.novelty or held_at_once(n, width, max_values) < n)
 
     def _settled(
         self,
@@ -376,7 +375,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, left_out=None if known is None else known.left_out)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = Rows(X, before.scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]
