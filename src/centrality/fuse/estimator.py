@@ -24,11 +24,11 @@ from centrality._estimator import (
     warn_of_labels,
 )
 from centrality._optional import optional
+from centrality.model.finish_fit import Trained, calibrated_on, finish_fit, with_report
 from centrality.model.fitted import Fitted, History
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
-from centrality.model.replay import Memory
-from centrality.model.settling import Trained, examined, measured_by, settled
+from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
@@ -215,7 +215,7 @@ class FUSE(CentralityModel):
                 context, X, fresh = self._context(X, seed)
                 held = None if held is None else context.relative(held)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint, context=context)
-            self.fitted_ = self._settled(trained, X, held, rng, fresh)
+            self.fitted_ = self._finish_fit(trained, X, held, rng, fresh)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -253,7 +253,7 @@ class FUSE(CentralityModel):
         )
         if context is None:
             network = self._with_levels(network, rows, plan, rng)
-        seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
     def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
@@ -289,7 +289,7 @@ class FUSE(CentralityModel):
         n, width = X.shape
         return split(n, members, rng, alike=self.novelty or held_at_once(n, width, max_values) < n)
 
-    def _settled(
+    def _finish_fit(
         self,
         trained: Trained,
         X: CheckedRows,
@@ -307,11 +307,12 @@ class FUSE(CentralityModel):
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
         if held is not None:
-            fitted = measured_by(held, fitted)
-        return replace(fitted, replay=Memory.of(X, None if trained.split is None else trained.split.own, rng))
+            fitted = calibrated_on(held, fitted)
+        folds = None if trained.split is None else trained.split.own
+        return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
 
     def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
-        fitted = settled(
+        fitted = finish_fit(
             trained,
             X,
             judged,
@@ -324,7 +325,7 @@ class FUSE(CentralityModel):
         # Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
         columns = X.shape[1] if self._settings()["literal"] else 1
         weights = [columns * eta**-2 if self._by_paper() else 1.0 for eta in trained.noise_scale]
-        return examined(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
+        return with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
 
     def _share_of_outliers(self) -> float:
         """Return the share of the training rows that `predict` calls outliers."""
@@ -341,29 +342,29 @@ class FUSE(CentralityModel):
             return self.fit(X)
         before = self.fitted_
         X = before.relative(rows_to_score(self, X))
-        seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
+        seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
         if not self._by_paper():
             parted = split(X.shape[0], members, rng, alike=not before.halves)
-        replay = before.replay.with_new(X, None if parted is None else parted.own, rng)
-        assert replay.rows is not None  # it remembers some of X at least
-        if replay.rows.shape[0] < 3:
+        remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
+        assert remembered.rows is not None  # it remembers some of X at least
+        if remembered.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        known = None if parted is None or replay.folds is None else Split(replay.folds, parted.left_out)
-        network, history = self._taught(replay.rows, known, X.shape[0] / replay.seen, rng, seed)
+        known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
+        network, history = self._taught(remembered.rows, known, X.shape[0] / remembered.seen, rng, seed)
         trained = Trained(
             network,
             before.device,
             before.scaling,
             before.noise_scale,
             history,
-            replay,
+            remembered,
             before.names,
             before.context,
             known,
         )
-        self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
+        self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
