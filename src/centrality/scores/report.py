@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.scores import html
 from centrality.scores.magnitudes import in_units
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
@@ -214,12 +214,7 @@ class Report:
         return "\n".join([*lines, *(f"{'warning':>15}  {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-            for name, text in self.facts().items()
-        )
-        items = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
-        return f"<table>{cells}</table>" + (f"<p><b>Warnings</b></p><ul>{items}</ul>" if items else "")
+        return html.facts_table(self.facts(), self.warnings)
 
 
 def examine(
