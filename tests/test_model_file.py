@@ -10,7 +10,7 @@ from torch import nn
 
 from centrality import FUSE, PaperFUSE, load, model_file
 from centrality.model_file import ModelFileError
-from centrality.training.paper import OURS
+from centrality.training.plan import OURS
 from tests.conftest import quick
 
 

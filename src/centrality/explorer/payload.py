@@ -46,7 +46,7 @@ from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
 from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
-from centrality.scores.mixing import ROOM, one_t
+from centrality.scores.mixing import ALLOWANCE, one_t
 from centrality.scores.mixing import Mixing as HeadsMixing
 
 MARK = b"CNTRLTY1"
@@ -157,7 +157,7 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
-    return {"local_weight": mixing.local_weight, "room": ROOM if mixing.veto else None}
+    return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
 
 
 def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
