@@ -223,14 +223,16 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         >>> bool(left > right)
         True
         """
-        return with_fitted(self, taught(self.fitted_, self._reader().vectors(X), marks, one_t(self.t)))
+        vectors = self._reader().vectors(X)
+        return with_fitted(self, taught(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
         """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
 
         It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
         """
-        return review(self.fitted_, self._reader().vectors(X), marks, one_t(self.t))
+        vectors = self._reader().vectors(X)
+        return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
