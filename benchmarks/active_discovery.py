@@ -1,10 +1,10 @@
 """Active anomaly discovery with an isolation forest, written by its paper, as a peer of marks.
 
-Das, Wong, Fern, Dietterich and Siddiqui, "Incorporating feedback into tree-based anomaly detection" (2017): a row is the
-leaves that it falls into, one of each tree, and its anomaly score is w·z, where z has at each of those leaves minus the
-length of the path there. With equal weights w this is the isolation forest. After every few marks w is the least of
+Das, Wong, Fern, Dietterich and Siddiqui, "Incorporating feedback into tree-based anomaly detection" (2017): a row is
+the leaves that it falls into, one of each tree, and its anomaly score is w·z, where z has at each of those leaves minus
+the length of the path there. With equal weights w this is the isolation forest. After every few marks w is the least of
 
-    C mean of the outliers' losses + mean of the fine rows' losses        against q, the score at the tau-quantile so far
+    C mean of the outliers' losses + mean of the fine rows' losses    against q, the score at the tau-quantile so far
     + c (the same against w·z of the row that stands at that quantile) + |w - equal weights|²,
 
 where an outlier's loss is what its score lacks to that mark, and a fine row's what it has beyond it (a hinge).

@@ -219,7 +219,8 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         >>> for row in model.review(X, marks).order[:20]:
         ...     marks[row] = "outlier" if X[row, 0] > 0 else "fine"  # say, only large values are wrong
         >>> wiser = model.learn_marks(X, marks)
-        >>> left, right = wiser.score_samples([[-2.5, 0.0], [2.5, 0.0]]) - model.score_samples([[-2.5, 0.0], [2.5, 0.0]])
+        >>> asked = [[-2.5, 0.0], [2.5, 0.0]]
+        >>> left, right = wiser.score_samples(asked) - model.score_samples(asked)
         >>> bool(left > right)
         True
         """

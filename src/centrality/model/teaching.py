@@ -146,7 +146,8 @@ def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | Non
     rows = present[inliers.rows]
     both = np.column_stack([fitted.calibration.mixing.mixed(inliers.units, t), scores[rows]])
     ranks = both.argsort(0).argsort(0)
-    return _Known(rows, inliers.units) if np.corrcoef(ranks.T)[0, 1] > SAME_ROWS else None
+    alike = np.asarray(np.corrcoef(ranks.T))[0, 1]
+    return _Known(rows, inliers.units) if alike > SAME_ROWS else None
 
 
 def _inliers(rows: NDArray[np.intp], units: Matrix, outliers: NDArray[np.intp]) -> Inliers:

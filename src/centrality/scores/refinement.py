@@ -3,7 +3,7 @@
 The moved score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at a
 few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
 
-How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + the columns' functions,
+How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + columns' functions,
 which are Gaussian processes over the columns' ranks (`REACH`). Nobody has to say how far the score and how far the
 columns are to be trusted: each pair of s and of the functions' variance has a probability given the marks (Laplace's
 approximation), and what is used is the mean over them. Measured in benchmarks/marks.py.
@@ -113,8 +113,14 @@ def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_], favoured:
     ]
     evidence = np.array([each.evidence for each in found])
     chances = np.exp(evidence - evidence.max())
-    means = [np.tensordot(chances / chances.sum(), part, 1) for part in map(np.array, zip(*found, strict=True))]
-    return _Posterior(*means)
+    weights = chances / chances.sum()
+    return _Posterior(
+        evidence=float(weights @ evidence),
+        trust=float(weights @ [each.trust for each in found]),
+        level=float(weights @ [each.level for each in found]),
+        force=weights @ np.array([each.force for each in found]),
+        unlearned=weights @ np.array([each.unlearned for each in found]),
+    )
 
 
 class _Posterior(NamedTuple):
@@ -138,14 +144,14 @@ def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.b
         chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
         root = np.sqrt(np.maximum(chance * (1 - chance), FLOOR))
         pull = root**2 * (log_odds - prior) + outlier - chance
-        factor = np.linalg.cholesky(np.eye(len(prior)) + root[:, None] * covariance * root)
+        factor: Matrix = np.linalg.cholesky(np.eye(len(prior)) + root[:, None] * covariance * root)
         step = pull - root * _solved(factor, root * (covariance @ pull)) - force
         way = covariance @ step
         if np.abs(way).max() < CLOSE:
             break
         for share in SHARES_OF_A_STEP:
             there = log_odds + share * way
-            better = _log_likelihood(there, outlier) - 0.5 * (force + share * step) @ (there - prior)
+            better = _log_likelihood(there, outlier) - float(0.5 * (force + share * step) @ (there - prior))
             if better >= value:
                 break
         force, log_odds, value = force + share * step, there, better
