@@ -341,6 +341,11 @@ class FUSE(CentralityModel):
         if not hasattr(self, "fitted_"):
             return self.fit(X)
         before = self.fitted_
+        if before.refinement is not None:
+            raise InputError(
+                "This model has learned marks, which partial_fit would forget: go on learning with the model as it was "
+                "fitted, and then learn the marks again."
+            )
         X = before.relative(rows_to_score(self, X))
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)
