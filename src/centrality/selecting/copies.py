@@ -18,7 +18,7 @@ from centrality.representations._vision import content_of
 from centrality.scores.number_format import number
 from centrality.selecting import likeness
 from centrality.selecting.near import FEWEST, near_copies
-from centrality.selecting.same_cells import CellHashes
+from centrality.selecting.same_cells import CellHashes, groups_alike
 
 SHOWN = 4  # differing columns, and values of each, that are shown
 Vectors: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float32]]  # of the rows of these numbers
@@ -90,11 +90,11 @@ class Copies:
         """Say in one line how many groups of which kind there are."""
         counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
         said = [
-            f"{sum(len(group.rows) for group in groups):,} rows in {len(groups):,} groups are {WORDS[kind]}"
+            f"{sum(len(group.rows) for group in groups):,} rows in {_counted(len(groups), 'group')} are {WORDS[kind]}"
             for kind, groups in counts.items()
             if groups
         ]
-        return f"{self.rows:,} rows: {'; '.join(said) or 'no copies'}."
+        return f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}."
 
 
 def copies(
@@ -131,7 +131,7 @@ def copies(
     hashes = CellHashes(table)
     first = hashes.exact()
     distinct = np.flatnonzero(first == np.arange(len(first)))
-    groups = [CopyGroup("exact", tuple(rows)) for rows in _alike(first)]
+    groups = [CopyGroup("exact", tuple(rows.tolist())) for rows in groups_alike(first)]
     one_column: set[tuple[int, ...]] = set()
     for column, found in hashes.but_one(distinct):
         for rows in found:
@@ -169,19 +169,16 @@ def _are_images(items: Sequence[Any]) -> bool:
     return all(isinstance(item, str) and item.lower().endswith(IMAGE_SUFFIXES) for item in items)
 
 
-def _alike(first: NDArray[np.intp]) -> list[list[int]]:
-    """Return the groups of rows that have the same first one."""
-    order = np.argsort(first, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(first[order]) != 0))
-    return [group.tolist() for group in np.split(order, starts[1:]) if len(group) > 1]
-
-
 def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, columns: Sequence[int]) -> CopyGroup:
     """Return a group with the cells of these columns in which its rows differ."""
     chosen = table.take(rows)
     cells = {table.column_names[j]: chosen.column(j).to_pylist() for j in columns}
     differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
     return CopyGroup(kind, tuple(rows.tolist()), differs)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _short(value: object) -> str:
