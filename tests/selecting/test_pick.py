@@ -13,7 +13,7 @@ from tests.conftest import quick
 
 
 @pytest.fixture(scope="module")
-def X():
+def X():  # noqa: N802
     """400 points of a Gaussian in the plane; the last three lie far away, each elsewhere."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     X[-3:] = [[60, 0], [0, -60], [-50, 50]]
@@ -79,7 +79,9 @@ def test_prefixes_of_rows_to_label_cover_what_rows_drawn_at_random_cover_worse(m
     drawn = np.random.default_rng(0).permutation(397)
     picked = select(model, X, 60, "to label")
     for k in (5, 15, 30, 60):
-        ours, random = (np.linalg.norm(inliers[:, None] - X[rows[:k]], axis=2).min(1).mean() for rows in (picked, drawn))
+        ours, random = (
+            np.linalg.norm(inliers[:, None] - X[rows[:k]], axis=2).min(1).mean() for rows in (picked, drawn)
+        )
         assert ours < random
 
 

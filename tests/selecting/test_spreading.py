@@ -25,7 +25,7 @@ def plain_greedy(Z: np.ndarray, k: int) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_of_three_far_clusters_three_rows_are_one_each(seed):
-    Z = np.concatenate([cloud(50, 2, seed) + [centre, 0] for centre in (0, 100, 300)]).astype(np.float32)
+    Z = np.concatenate([cloud(50, 2, seed) + np.float32(centre) for centre in (0, 100, 300)])
     assert sorted(spread(Z, 3, np.random.default_rng(seed)) // 50) == [0, 1, 2]
 
 

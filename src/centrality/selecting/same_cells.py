@@ -72,11 +72,13 @@ class CellHashes:
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
         """Return how many pairs of rows agree by chance in all columns but this one: the largest of some estimates."""
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
+        others = [other for other in others if shares[other] < 1]
+        if not others:  # all other columns hold one value
+            return pairs[number]
         estimates = [0.0]
-        for other in others[:TELLING]:
-            if 0 < (share := shares[other]) < 1:
-                differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
-                estimates.append(differ_in_both * share / (1 - share))
+        for other in (other for other in others[:TELLING] if shares[other] > 0):
+            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+            estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
         return max(estimates)
 
 
@@ -109,11 +111,12 @@ def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
 
 
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
-    """Return the groups of positions, two or more, that have the same hash or value; the positions of each rise."""
+    """Return the groups of positions, two or more, that have the same hash or value: each in order, and in order."""
     order = np.argsort(hashes, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
     sizes = np.diff(np.append(starts, len(order)))
-    return [order[starts[which] : starts[which] + sizes[which]] for which in np.flatnonzero(sizes > 1)]
+    groups = [order[starts[which] : starts[which] + sizes[which]] for which in np.flatnonzero(sizes > 1)]
+    return sorted(groups, key=lambda group: int(group[0]))
 
 
 def _pairs(hashes: Hashes) -> float:
