@@ -341,7 +341,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
-        """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
+        """Write the network and its calibration as an ONNX file, which other languages can score.
 
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """
