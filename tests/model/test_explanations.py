@@ -97,7 +97,7 @@ TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def test_contributions_at_every_t_follow_from_the_pair_and_add_up_to_a_millionth(model):
     fitted, mixing = model.fitted_, model.fitted_.mixing
     parts, units = fitted.contributions(FAR), fitted.units(FAR)
-    origin = fitted.typical_units()[fitted.nearest_typical(FAR)]
+    origin = fitted.origins(FAR)
     # The pair itself adds up: a row's contributions to each unit to the difference of units, whatever its size.
     scale = 1 + np.abs(parts).sum(2)
     moved = np.abs(parts).sum(2) > 0

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import provenance
 
 from tests.mutation.excused import EXCUSED
 from tests.mutation.harness import Harness
@@ -94,6 +95,7 @@ def _read(path: Path) -> list[list[str]]:
 def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
     with path.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    provenance.note(path)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
     )
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
-    command.add_argument("--p-values", action="store_true", help="add p_value, or p_value_t25; best with a holdout")
+    command.add_argument(
+        "--p-values",
+        action="store_true",
+        help="add p_value, or p_value_t25: the share of typical rows that look as odd; exact if fit had --holdout, "
+        "close to it otherwise",
+    )
     command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
     )

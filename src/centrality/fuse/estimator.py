@@ -57,12 +57,14 @@ HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
 class FUSE(CentralityModel):
-    """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
+    """FUSE learns how typical each row is, from 0 (odd) to 1 (typical), without labels.
 
-    A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
-    gradient is the score of the noised data, a smoothed log-density. Both are calibrated to [0, 1] and mixed by the
-    dial t, from global (0) to local (1). Fitting needs no labels; scoring is one forward pass and does not need the
-    training rows.
+    The dial t says what is meant: at t = 0 a row is typical if it is close to everything, at t = 1 if there are many
+    rows like it. One fit answers for every t, and scoring does not need the training rows.
+
+    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a random
+    third one? The local head learns a smoothed log-density of the rows, by removing noise from them (denoising score
+    matching). The name stands for Fused Unified centrality Score Estimation.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ class FUSE(CentralityModel):
     holdout : float or None, default=None
         The share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     random_state : int, numpy Generator, RandomState or None, default=None
-        A seed makes fits identical on the same machine and device.
+        A seed makes fits identical with the same libraries: on a CPU to the bit, whatever the CPU.
     progress : bool, default=False
         Show a bar while fitting.
 
@@ -341,6 +343,11 @@ class FUSE(CentralityModel):
         if not hasattr(self, "fitted_"):
             return self.fit(X)
         before = self.fitted_
+        if before.refinement is not None:
+            raise InputError(
+                "This model has learned marks, which partial_fit would forget: go on learning with the model as it was "
+                "fitted, and then learn the marks again."
+            )
         X = before.relative(rows_to_score(self, X))
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)

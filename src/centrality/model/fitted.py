@@ -190,13 +190,17 @@ class Fitted(Value):
 
     def shift(self, rows: CheckedRows) -> Matrix:
         """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
-        if (refinement := self.refinement) is None:
-            return np.zeros(rows.shape[0])
+        return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
 
-        def work(block: CheckedRows) -> Matrix:
-            return refinement.shift(self.scaling.apply(dense(block)))
+    def shift_by_column(self, rows: CheckedRows) -> Matrix:
+        """Return each column's part in that."""  # (n, p)
+        return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
 
-        return block_by_block(rows, rows_per_block(self.width), work, self.device)
+    def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
+        def of_block(block: CheckedRows) -> Matrix:
+            return work(self.scaling.apply(dense(block)).astype(np.float64))
+
+        return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
 
     @property
     def mixing(self) -> Mixing:

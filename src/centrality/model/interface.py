@@ -219,18 +219,21 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         >>> for row in model.review(X, marks).order[:20]:
         ...     marks[row] = "outlier" if X[row, 0] > 0 else "fine"  # say, only large values are wrong
         >>> wiser = model.learn_marks(X, marks)
-        >>> left, right = wiser.score_samples([[-2.5, 0.0], [2.5, 0.0]]) - model.score_samples([[-2.5, 0.0], [2.5, 0.0]])
+        >>> asked = [[-2.5, 0.0], [2.5, 0.0]]
+        >>> left, right = wiser.score_samples(asked) - model.score_samples(asked)
         >>> bool(left > right)
         True
         """
-        return with_fitted(self, taught(self.fitted_, self._reader().vectors(X), marks, one_t(self.t)))
+        vectors = self._reader().vectors(X)
+        return with_fitted(self, taught(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
         """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
 
         It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
         """
-        return review(self.fitted_, self._reader().vectors(X), marks, one_t(self.t))
+        vectors = self._reader().vectors(X)
+        return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
@@ -338,7 +341,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
-        """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
+        """Write the network and its calibration as an ONNX file, which other languages can score.
 
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """

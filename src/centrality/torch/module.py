@@ -106,6 +106,7 @@ class Centrality(nn.Module):
         assert self.knots is not None
         assert self.lengths is not None
         assert self.slopes is not None
+        assert self.start is not None
         passed = (z.to(self.knots.dtype)[:, :, None] - self.knots).clamp(min=0).minimum(self.lengths)  # (n, p, k - 1)
         return self.start + (passed * self.slopes).sum((1, 2))
 
