@@ -72,13 +72,13 @@ def test_a_pipe_has_no_state(tmp_path):
 
 
 def test_nothing_is_written_of_rows_that_changed(tmp_path, capsys, monkeypatch):
-    """The rows change when their scores are computed: after they were read, before the end of the file was seen."""
+    """The rows change after their file was opened, before the first of them is read."""
     tables.write(ROWS, tmp_path / "rows.csv")
     quick(max_steps=5).fit(ROWS.slice(0, 200)).save(tmp_path / "m.safetensors")
     from centrality.scoring.adapter import Adapter
 
-    units = Adapter.units
-    monkeypatch.setattr(Adapter, "units", lambda *given: touch(tmp_path / "rows.csv") or units(*given))
+    make = Adapter.__init__
+    monkeypatch.setattr(Adapter, "__init__", lambda *given: touch(tmp_path / "rows.csv") or make(*given))
     assert (
         main(["score", str(tmp_path / "m.safetensors"), str(tmp_path / "rows.csv"), "-o", str(tmp_path / "s.csv")]) == 2
     )
