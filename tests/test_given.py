@@ -11,8 +11,7 @@ from centrality.network.context import Context
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.tables.unreadable import DataNote
-from centrality.training.off_support import MadeRows
-from centrality.training.rows import Rows
+from centrality.training.rows import MadeRows, Rows
 
 made_of_all = MadeRows.of  # without saying which columns are learned
 

@@ -44,7 +44,7 @@ def _sorted(values: Collection[object]) -> list[object]:
     """Return values in order, numbers by size; a gap comes last."""
     known = [value for value in values if value is not None]
     is_number = all(isinstance(value, Real) for value in known)
-    in_order: list[Any] = sorted(known, key=None if is_number else str)  # type: ignore[arg-type]
+    in_order: list[Any] = sorted(known, key=None if is_number else str)
     return in_order + [None] * (len(known) < len(values))
 
 
