@@ -100,8 +100,8 @@ def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
     """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
     X = houses(50).to_numpy()
     rng, none = np.random.default_rng(0), Scaling.none(4)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20).learned, 1.0)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
 
 
 def test_names_and_positions_are_the_same(odd):
