@@ -1,8 +1,9 @@
 """Lists every number in the prose of the pages with where it comes from, and names those that come from nowhere.
 
-docs/numbers.csv says it page by page, or section by section (the title of a heading; empty for the whole page): `page` is
-code or output on the page itself, `meaning` a definition (0 to 1, a status code, a version), otherwise a file of the
-repository that sets or measures it. Tables that `make tables` writes, code, links and single digits are left out.
+docs/numbers.csv says it page by page, or section by section (the title of a heading; empty for the whole page). There
+`page` is code or output on the page itself, `meaning` a definition (0 to 1, a status code, a version), anything else a
+file of the repository that sets or measures it. Tables written by `make tables`, code, links and single digits are left
+out.
 
     python docs/numbers.py [--list]
 """

@@ -106,7 +106,8 @@ def test_a_page_whose_code_fails_is_named(tmp_path, monkeypatch):
 
 
 def test_every_number_in_the_pages_has_a_source_and_every_source_a_number():
-    text = "# A\n\nTaken `0.5` of [30](x_12.md) in 12% and 3.\n\n```python\n99\n```\n\n## B\n\n<!-- t -->\n77\n<!-- end -->\n\n1e-5\n"
+    text = "# A\n\nTaken `0.5` of [30](x_12.md) in 12% and 3.\n\n```python\n99\n```\n"
+    text += "\n## B\n\n<!-- table -->\n77\n<!-- end -->\n\n1e-5\n"
     assert list(numbers.numbers(text)) == [("A", "30"), ("A", "12%"), ("B", "1e-5")]
     found = [("p", "A", "30"), ("p", "B", "1e-5")]
     assert numbers.check(found, {("p", ""): "page"}) == []
