@@ -129,9 +129,9 @@ docs: .venv/.test
 	$(BIN)/python docs/numbers.py
 	$(BIN)/python docs/printed.py
 
-# A dry run: what a release would be, and what is missing. ARGS=--publish uploads.
+# What is left to a person before a release; it uploads nothing.
 release: .venv/.test
-	$(BIN)/python .ci/release.py $(ARGS)
+	$(BIN)/python .ci/release.py
 
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py
