@@ -42,8 +42,8 @@ def missing(number: str) -> list[str]:
         found.append(f'CHANGELOG.md has no entry "## {number}".')
     if f"version: {number}" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
         found.append(f"CITATION.cff does not have version {number}.")
-    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    if any("example.org" in url for url in urls.values()):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if "example.org" in str([project["urls"], project["authors"]]):
         found.append("pyproject.toml still has addresses of example.org: say where the project lives.")
     tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     if f"v{number}" in tags:

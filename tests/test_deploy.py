@@ -32,7 +32,7 @@ def test_the_dockerfile_keeps_to_the_rules_of_a_linter():
     assert all(re.fullmatch(r"python:3\.\d+-slim-\w+", image) for image in images)  # a version, never latest
     assert len(images) == 2  # no compiler in what runs
     last = lines[max(k for k, line in enumerate(lines) if line.startswith("FROM")) :]
-    assert "USER centrality" in last  # not root
+    assert "USER 10001" in last  # not root
     assert not any("apt-get" in line for line in last)
     installs = [line for line in lines if "apt-get install" in line]
     assert all("--no-install-recommends" in line and "rm -rf /var/lib/apt/lists/*" in line for line in installs)
