@@ -29,7 +29,6 @@ TESTS = {
     "scores.conformal": ["tests/scores/test_thresholds.py", "tests/scores/test_conformal.py"],
     "training.comparisons": [
         "tests/training/test_comparisons.py",
-        "tests/training/test_ties.py",
         "tests/training/test_dissimilarities.py",
     ],
     "training.schemes": ["tests/training/test_comparisons.py", "tests/training/test_schemes.py"],
