@@ -117,14 +117,14 @@ def given_with_noise(x: Matrix, c: Matrix) -> Matrix:
 
 
 METHODS: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
-    "IForest": isolation_forest,
+    "FUSE given": given,
+    "FUSE given, 10 noise columns": given_with_noise,
     "FUSE pooled": pooled,
     "FUSE per group": per_group,
     "residuals": residuals,
     "quantile residuals": quantile_residuals,
     "quantile forest": quantile_forest,
-    "FUSE given": given,
-    "FUSE given, 10 noise columns": given_with_noise,
+    "IForest": isolation_forest,
 }
 
 

@@ -13,7 +13,7 @@ from centrality.network.forest import Forest
 from centrality.network.scaling import Scaling
 
 MARK = "context."  # how the names of its arrays begin
-PLAIN = ("given", "line", "narrowest", "range", "seen")
+PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen")
 
 
 def parts_of(context: Context) -> Arrays:
@@ -36,7 +36,7 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
     if len(np.unique(given)) < len(given) or not 0 < len(given) < width:
         raise InputError(f"context.given must name some of the {width} columns, each once.")
     q, d = len(given), width - len(given)
-    plain = {"line": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    plain = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
     return Context(
         given=given,
         scaling=scaling,
