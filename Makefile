@@ -140,23 +140,9 @@ house: .venv/.test
 tables: .venv/.test
 	$(BIN)/python docs/tables.py
 
+# Every routine benchmark; ARGS=--old: those alone whose figures are old; ARGS=--check lists these, and fails.
 benchmarks: .venv/.test
-	$(BIN)/python -m benchmarks.mixture
-	$(BIN)/python -m benchmarks.learning
-	$(BIN)/python -m benchmarks.depths
-	$(BIN)/python -m benchmarks.modalities
-	$(BIN)/python -m benchmarks.streams
-	$(BIN)/python -m benchmarks.service
-	$(BIN)/python -m benchmarks.hostile
-	$(BIN)/python -m benchmarks.onnx_runtime
-	$(BIN)/python -m benchmarks.false_discoveries
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.explanations
-	$(BIN)/python -m benchmarks.scale
-	$(BIN)/python -m benchmarks.column_writings
-	$(BIN)/python -m benchmarks.explorer
-	$(BIN)/python -m benchmarks.explorer_acts
-	$(BIN)/python -m benchmarks.explorer_acts --memory 5
+	$(BIN)/python -m benchmarks $(ARGS)
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2

@@ -1,7 +1,8 @@
 """Make a release, or say what is missing: `make release` is a dry run, `make release ARGS=--publish` uploads.
 
-Checks that the tree is clean, that version, changelog and citation agree and that the addresses are real; builds the
-sdist and the wheel, looks into both, and runs the wheel in a fresh environment.
+Checks that the tree is clean, that version, changelog and citation agree, that the addresses are real and no figure is
+older than the files it rests on; builds the sdist and the wheel, looks into both, and runs the wheel in a fresh
+environment.
 """
 
 import argparse
@@ -39,6 +40,12 @@ def missing(number: str) -> list[str]:
     tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     if f"v{number}" in tags:
         found.append(f"There is a tag v{number} already: raise the version.")
+    figures = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if figures.returncode:
+        count = figures.stdout.splitlines()[-1] if figures.stdout else figures.stderr
+        found.append(f"{count.strip()} `make benchmarks ARGS=--check` lists them.")
     return found
 
 

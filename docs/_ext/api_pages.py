@@ -16,7 +16,7 @@ MODULES = {
     "centrality.maps": "Rows on the plane.",
     "centrality.datasets": "Data to try things on.",
     "centrality.tables": "Rows in and out of files.",
-    "centrality.onnx": "Score without torch.",
+    "centrality.onnx": "Score an exported model with ONNX Runtime.",
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",

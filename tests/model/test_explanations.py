@@ -184,7 +184,7 @@ def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
 def test_after_new_rows_the_centre_is_that_of_all_that_is_remembered():
     model = quick().fit(X[:200])
     model.partial_fit(X[200:] + np.array([50, 0, 0, 0]))
-    rows = model.fitted_.replay.rows
+    rows = model.fitted_.remembered.rows
     assert len(rows) == 400
     np.testing.assert_array_equal(model.center_, centre_of(rows, model.centrality(rows), model.fitted_.scaling))
     np.testing.assert_allclose(model.explain(X[:20]).sum(1), drop(model, X[:20], 0.5), atol=1e-3)

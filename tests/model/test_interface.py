@@ -75,9 +75,9 @@ def test_it_goes_on_learning_from_raw_rows(chain):
     before = other.heads(FRESH)
     moved = FRESH.assign(x=FRESH.x + 3)
     other.partial_fit(moved)
-    assert other.fitted_.replay.seen == 600
+    assert other.fitted_.remembered.seen == 600
     assert not np.array_equal(other.heads(FRESH), before)
-    assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.replay.seen == 400  # nothing learned yet: a fit
+    assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.remembered.seen == 400  # nothing learned yet: a fit
 
 
 def test_onnx_scores_what_the_representation_made(chain, tmp_path):

@@ -90,7 +90,8 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     from centrality.chain import load
     from centrality.model.reader import reader_of
 
-    _require_no_fit(arguments)
+    if "save" in arguments:  # a command that could have fitted one
+        _require_no_fit(arguments)
     model = load(arguments.model, device=arguments.device)
     where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
     where["unreadable"] = arguments.unreadable

@@ -149,15 +149,18 @@ class RowReader(ABC):
             self.by_feature(parts),
             names=names,
             values=values,
-            typical=[self.values_of(point) for point in fitted.typical] if alike else self._usual(vectors),
+            typical=[self.values_of(point) for point in fitted.typical] if alike else self.usual(vectors),
             against=fitted.nearest_typical(vectors) if alike else np.arange(vectors.shape[0]),
             top=whole_number("top", top),
         )
 
-    def _usual(self, vectors: CheckedRows) -> list[list[object]]:
-        """Return what is usual in the kind of each row, feature by feature: a range, or the typical value."""
+    def usual(self, vectors: CheckedRows) -> list[list[object]]:
+        """Return what is usual in the kind of each row, feature by feature: a range, or the typical value.
+
+        Only for a model that was fitted with a context: a row has no kind otherwise.
+        """
         context = self.fitted.context
-        assert context is not None  # a row has a kind
+        assert context is not None
         made = np.asarray(dense(vectors), dtype=np.float64)
         points = (self.fitted.typical_for(made), *context.usual_range(made))
         return [

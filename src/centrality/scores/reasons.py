@@ -35,7 +35,7 @@ class Reason:
         return f"{self.feature} {plain(self.value)}{usual} ({signed(self.contribution)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reasons:
     """Say why rows are peripheral: for each the features that lower its centrality the most, the worst first.
 
@@ -102,6 +102,9 @@ class Reasons:
             f"{label:>7}  {score:.4f}  {'; '.join(map(str, row)) or NOTHING}"
             for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
         )
+
+    def __repr__(self) -> str:
+        return f"<Reasons for {len(self.rows):,} rows at t = {self.t:g}: print them>"
 
     def _repr_html_(self) -> str:
         left = "text-align:left"

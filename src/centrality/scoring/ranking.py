@@ -144,9 +144,9 @@ def _rank_source(
     bar.close()
     if everything is None:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    found = adapter.report()  # now: the rows to be explained are read again
-    by_name = {name: groups[name].ranking(adapter, t, found, {}) for name in sorted(groups)}
-    return everything.ranking(adapter, t, found, by_name)
+    unreadable = adapter.report()  # before rows are read again, for their reasons
+    by_group = {name: groups[name].ranking(adapter, t, unreadable, {}) for name in sorted(groups)}
+    return everything.ranking(adapter, t, unreadable, by_group)
 
 
 def _with_scores(table: pa.Table, pairs: NDArray[np.float64], scores: NDArray[np.float64], before: int) -> pa.Table:

@@ -1,6 +1,7 @@
 """Groups of rows: by the values of a column or by given labels, and how to share a number of rows among them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -25,15 +26,26 @@ def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
     """
     if by is None:
         return np.zeros(n, dtype=np.intp)
-    values = _column(X, by) if isinstance(by, str) else list(by)
+    values = [None if _is_missing(value) else value for value in (_column(X, by) if isinstance(by, str) else by)]
     if len(values) != n:
         raise InputError(f"by must hold one value for each of the {n:,} rows, got {len(values):,}.")
     distinct = set(values)
     if len(distinct) == n > 1:
         raise InputError("by must tell groups of rows, but its values differ in every row.")
-    in_order = sorted(distinct, key=lambda value: (value is None, str(value)))
-    places = {value: place for place, value in enumerate(in_order)}
+    places = {value: place for place, value in enumerate(_sorted(distinct))}
     return np.array([places[value] for value in values], dtype=np.intp)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value != value  # not a number
+
+
+def _sorted(values: Collection[object]) -> list[object]:
+    """Return values in order, numbers by size; a gap comes last."""
+    known = [value for value in values if value is not None]
+    is_number = all(isinstance(value, Real) for value in known)
+    in_order: list[Any] = sorted(known, key=None if is_number else str)  # type: ignore[arg-type]
+    return in_order + [None] * (len(known) < len(values))
 
 
 def _column(X: Any, name: str) -> list[object]:

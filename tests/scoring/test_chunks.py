@@ -1,4 +1,4 @@
-"""Folders of files scored unit by unit: one after another, by workers, again, after a kill."""
+"""Folders of files scored chunk by chunk: one after another, by workers, again, after a kill."""
 
 import os
 import subprocess
@@ -18,9 +18,9 @@ from pyarrow import parquet
 from centrality import load, tables
 from centrality._atomic import remove_leftovers
 from centrality.cli import main
-from centrality.scoring import units, workers
+from centrality.scoring import chunks, workers
 from centrality.scoring.job import Job
-from centrality.scoring.stream import score_unit
+from centrality.scoring.stream import score_chunk
 from centrality.tables import formats
 from tests import errands
 from tests.conftest import quick
@@ -59,24 +59,24 @@ def scored(model, folder, out, *options) -> dict[str, bytes]:
 
 
 def test_units_are_files_or_runs_of_row_groups_and_hold_every_row_once(folder, tmp_path):
-    whole = units.plan(folder, tmp_path / "out")
-    assert [(Path(unit.target).name, unit.rows, unit.groups) for unit in whole] == [
+    whole = chunks.plan(folder, tmp_path / "out")
+    assert [(Path(chunk.target).name, chunk.rows, chunk.groups) for chunk in whole] == [
         ("a.parquet", 2000, None),
         ("b.parquet", 2000, None),
         ("c.parquet", 2000, None),
     ]
-    parts = units.plan(folder / "a.parquet", tmp_path / "out", split=1200)
-    assert [(Path(unit.target).name, unit.rows, unit.groups) for unit in parts] == [
+    parts = chunks.plan(folder / "a.parquet", tmp_path / "out", split=1200)
+    assert [(Path(chunk.target).name, chunk.rows, chunk.groups) for chunk in parts] == [
         ("a.00000.parquet", 1000, (0, 2)),
         ("a.00002.parquet", 1000, (2, 4)),
     ]
-    ids = [id for unit in parts for batch in unit.open().batches() for id in batch["id"].to_pylist()]
+    ids = [id for chunk in parts for batch in chunk.open().batches() for id in batch["id"].to_pylist()]
     assert ids == list(range(2000))
 
 
 def test_an_empty_file_among_others_is_no_unit(rows, folder, tmp_path):
     parquet.write_table(rows.slice(0, 0), folder / "empty.parquet")
-    assert [Path(unit.source).stem for unit in units.plan(folder, tmp_path / "out")] == ["a", "b", "c"]
+    assert [Path(chunk.source).stem for chunk in chunks.plan(folder, tmp_path / "out")] == ["a", "b", "c"]
 
 
 @pytest.mark.slow
@@ -295,20 +295,20 @@ def test_killed_while_writing_then_finished_with_no_trace(model, rows, tmp_path)
 
 def test_what_scoring_a_unit_says_is_its_rows(model, folder, tmp_path):
     job = Job(load(model), [0.5])
-    assert [score_unit(job, unit).rows for unit in units.plan(folder, tmp_path / "out")] == [2000] * 3
+    assert [score_chunk(job, chunk).rows for chunk in chunks.plan(folder, tmp_path / "out")] == [2000] * 3
 
 
 def test_a_file_that_is_no_parquet_is_one_unit_and_a_folder_without_parquet_none(model, rows, folder, tmp_path):
     tables.write(rows, tmp_path / "t.csv")
-    (unit,) = units.plan(tmp_path / "t.csv", tmp_path / "out")
-    assert (Path(unit.target).name, unit.groups) == ("t.csv", None)
+    (chunk,) = chunks.plan(tmp_path / "t.csv", tmp_path / "out")
+    assert (Path(chunk.target).name, chunk.groups) == ("t.csv", None)
     expected = load(model).centrality(rows.select(["x0", "x1", "x2"]))
     assert main(["score", str(model), str(tmp_path / "t.csv"), "-o", f"{tmp_path}/out/"]) == 0
     assert_same_scores(tables.read(tmp_path / "out" / "t.csv")["centrality"].to_numpy(), expected)
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").touch()
     with pytest.raises(tables.TableError, match=r"\.parquet files were wanted for a folder of scores"):
-        units.plan(tmp_path / "pictures", tmp_path / "out")
+        chunks.plan(tmp_path / "pictures", tmp_path / "out")
 
 
 def test_text_that_goes_into_a_folder_is_opened_once(model, rows, tmp_path, monkeypatch):
@@ -326,12 +326,12 @@ def test_resume_does_a_damaged_file_again(model, folder, tmp_path):
 
 
 def test_ctrl_c_between_files_says_how_many_are_whole_and_how_to_go_on(folder, tmp_path):
-    every = units.plan(folder, tmp_path / "out")
+    every = chunks.plan(folder, tmp_path / "out")
 
-    def work(unit):
-        if unit is every[1]:
+    def work(chunk):
+        if chunk is every[1]:
             raise KeyboardInterrupt
-        return unit.rows
+        return chunk.rows
 
     with pytest.raises(KeyboardInterrupt, match="1 of 3 files are whole; --resume does the others"):
-        units.do_all(work, every)
+        chunks.do_all(work, every)

@@ -17,7 +17,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class Learned:
+class FittedAttributes:
     """Shows parts of the fitted value as attributes of the model, which it has once it is fitted.
 
     `history_` are the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the

@@ -55,7 +55,7 @@ class Failure:
         return error
 
 
-Answer: TypeAlias = Success[Result] | Failure
+Outcome: TypeAlias = Success[Result] | Failure
 
 
 class StandIn:

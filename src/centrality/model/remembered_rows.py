@@ -21,28 +21,28 @@ HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than thi
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Hold some of the rows seen so far; a loaded model has none of them, for a file holds no rows."""
+class RememberedRows:
+    """A sample of the rows trained on so far; a loaded model has none of them, for a file holds no rows."""
 
     rows: CheckedRows | None  # in the user's units
     folds: NDArray[np.int64] | None  # of those rows: which networks have not seen them, nor may learn from them later
     seen: int  # how many rows it stands for
 
     @classmethod
-    def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "Memory":
+    def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
         """Remember rows of X, which are all that was seen."""
-        n, room = X.shape[0], _room(X)
-        kept = np.arange(n) if n <= room else _some(n, room, rng)
+        n, capacity = X.shape[0], _capacity(X)
+        kept = np.arange(n) if n <= capacity else _some(n, capacity, rng)
         return cls(X[kept], None if folds is None else folds[kept], n)
 
-    def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "Memory":
+    def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
         """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
         n = X.shape[0]
         seen = self.seen + n
         if self.rows is None:
-            return replace(Memory.of(X, folds, rng), seen=seen)
+            return replace(RememberedRows.of(X, folds, rng), seen=seen)
         remembered = self.rows.shape[0]
-        size = min(_room(X), remembered + n)
+        size = min(_capacity(X), remembered + n)
         # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
         old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
@@ -53,7 +53,7 @@ class Memory:
             else np.concatenate([np.asarray(part) for part in parts])
         )
         both = None if self.folds is None or folds is None else np.concatenate([self.folds[old], folds[fresh]])
-        return Memory(together, both, seen)
+        return RememberedRows(together, both, seen)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:
         """Warn if most of these rows, which should be new, were trained on, as far as what is remembered tells."""
@@ -82,7 +82,7 @@ def _come_once(rows: NDArray[Any]) -> NDArray[np.void]:
     return np.asarray(keys[counts == 1])
 
 
-def _room(X: CheckedRows) -> int:
+def _capacity(X: CheckedRows) -> int:
     """Return how many rows of this width are remembered at most."""
     return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Make a fitted model of a trained network: everything that follows from its scores of the training rows."""
+"""Finish a fit: from a trained network and its scores of the training rows to the fitted model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from centrality._estimator import CheckedRows
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import Field
 from centrality.model.fitted import OFFSET_STEPS, Fitted, History
-from centrality.model.replay import Memory
+from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
@@ -39,13 +39,13 @@ class Trained:
     scaling: Scaling
     noise_scale: tuple[float, ...]
     history: History
-    replay: Memory
+    remembered: RememberedRows
     names: Sequence[str] | None  # of the columns
     context: Context | None = None  # the rows are relative to their kinds; None: as they are
     split: Split | None = None  # None: all members have learned from all rows
 
 
-def settled(
+def finish_fit(
     trained: Trained,
     X: CheckedRows,
     judged: NDArray[np.intp],
@@ -56,7 +56,7 @@ def settled(
     clean: bool,
     level_is_open: bool,
 ) -> Fitted:
-    """Return the fitted model, its quantiles set by what members say of rows that they have not seen.
+    """Return the fitted model, its quantiles set by the scores that networks give to rows they were not trained on.
 
     These are the rows `judged` of X. `share_of_outliers` is that of these rows which `predict` calls outliers; None
     means a tenth, or a hundredth of `clean` ones, of new rows like them. `level_is_open`: comparisons say nothing about
@@ -95,7 +95,7 @@ def settled(
         offset_at_t=float(t),
         offsets=np.array([_quantile(each, share) for each in by_t]),
         history=trained.history,
-        replay=trained.replay,
+        remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
         inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
         training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
@@ -106,7 +106,7 @@ def settled(
 
 
 def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
-    """Count the rows that equal each row, itself included: by a sum that others all but surely do not share."""
+    """Count the rows equal to each row, itself included: equal rows have equal random weighted sums."""
     weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
     blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
     marks = np.concatenate([block.sum(1) for block in blocks])
@@ -130,7 +130,7 @@ def _quantile(scores: Matrix, share: float) -> float:
     return float(np.quantile(scores, share, method="weibull"))
 
 
-def examined(
+def with_report(
     fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float], origins: Origins | None = None
 ) -> Fitted:
     """Return the model with a report on how its fit to the rows X went; warn of what must not be overlooked.
@@ -159,8 +159,8 @@ def examined(
     return replace(fitted, report=report)
 
 
-def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
-    """Return the model with the rows held aside as its measure; warn if it knows the rows it learned from by heart."""
+def calibrated_on(held: CheckedRows, fitted: Fitted) -> Fitted:
+    """Return the model calibrated on the rows held aside; warn if it scores them lower than its training rows."""
     found = fitted.training_scores.compare(fitted.heads(held))
     if found.detected() and found.effect < 0:
         tell(
@@ -172,7 +172,7 @@ def measured_by(held: CheckedRows, fitted: Fitted) -> Fitted:
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
-    """Say how much more typical networks find rows that they have seen than those that have not, by the local score."""
+    """Return by how much the local score of training rows rises when networks trained on them count too: the median."""
     if not fitted.halves:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]

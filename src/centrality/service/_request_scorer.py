@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 
 
-class Scorer:
+class RequestScorer:
     """Answers requests for scores. One thread reads large bodies one after the other, so that one is decoded at a time.
 
     `scored_together` is told after each batch how many requests and rows were in it.

@@ -1,7 +1,7 @@
-"""Define the unit of work: one file, or some row groups of one, scored into one file whose name follows from it.
+"""Define the chunk of work: one file, or some row groups of one, scored into one file whose name follows from it.
 
-A unit's file is written under another name and then renamed, and doing it again changes nothing. So whoever does the
-units, in whatever order, as often as need be, ends with the same files: one after another here, in worker processes
+A chunk's file is written under another name and then renamed, and doing it again changes nothing. So whoever does the
+chunks, in whatever order, as often as need be, ends with the same files: one after another here, in worker processes
 (`workers`), or on a cluster (`distributed`).
 """
 
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 PART = re.compile(r"(.+)\.\d{5}(\.parquet)")  # how a part of a file is called: by its first row group
 
 
-class Engine(Protocol):
+class Runner(Protocol):
     """Describes who does the work: as `in_turn` does, or in other processes, or on other machines."""
 
     def __call__(self, work: Callable[[Item], Result], items: Sequence[Item], /) -> Generator[tuple[Item, Result]]:
@@ -34,7 +34,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Unit:
+class Chunk:
     """Names some rows to read and the file where their scores go."""
 
     source: str  # a file, by its path or address
@@ -62,65 +62,65 @@ class Scored(NamedTuple):
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
-    """Yield every item and what `work` makes of it, one after another in this process: the plainest engine."""
+    """Yield every item and what `work` makes of it, one after another in this process: the plainest runner."""
     for item in items:
         yield item, work(item)
 
 
 def do_all(
-    work: Callable[[Unit], Result], units: Sequence[Unit], engine: Engine = in_turn, *, progress: bool = False
+    work: Callable[[Chunk], Result], chunks: Sequence[Chunk], runner: Runner = in_turn, *, progress: bool = False
 ) -> list[Result]:
-    """Return what `work` makes of each unit, in no order; nothing half done is left behind, come what may."""
+    """Return what `work` makes of each chunk, in no order; nothing half done is left behind, come what may."""
     from tqdm import tqdm
 
     results = []
-    bar = tqdm(total=sum(unit.rows or 0 for unit in units), unit=" rows", unit_scale=True, disable=not progress)
+    bar = tqdm(total=sum(chunk.rows or 0 for chunk in chunks), unit=" rows", unit_scale=True, disable=not progress)
     try:
-        with bar, closing(engine(work, units)) as done:
-            for unit, result in done:
+        with bar, closing(runner(work, chunks)) as done:
+            for chunk, result in done:
                 results.append(result)
-                bar.update(unit.rows or 0)
+                bar.update(chunk.rows or 0)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{len(results)} of {len(units)} files are whole; --resume does the others") from None
+        raise KeyboardInterrupt(f"{len(results)} of {len(chunks)} files are whole; --resume does the others") from None
     finally:
-        tidy(units)
+        tidy(chunks)
     return results
 
 
-def plan(data: str | Path, folder: str | Path | None, split: int | None = None) -> list[Unit]:
-    """Plan the units of a file or a folder of Parquet files, each with its file in a folder of scores if one is given.
+def plan(data: str | Path, folder: str | Path | None, split: int | None = None) -> list[Chunk]:
+    """Plan the chunks of a file or a folder of Parquet files, each with its file in a folder of scores if one is given.
 
-    With `split`, files of more rows than that become several units, each of some row groups.
+    With `split`, files of more rows than that become several chunks, each of some row groups.
     """
     if formats.is_text_file(data):  # not opened: that would parse its first rows, which are parsed again when scored
-        return _not_onto_itself([Unit(str(data), _target(data, data, folder))])
+        return _not_onto_itself([Chunk(str(data), _target(data, data, folder))])
     with tables.open_rows(data) as source:
         if not source.files:
             if locations.is_folder(data):
                 raise tables.TableError(
                     f"{data}: .parquet files were wanted for a folder of scores, but it holds none."
                 )
-            return _not_onto_itself([Unit(str(data), _target(data, data, folder), source.rows)])
-        units = of_files(source.files, lambda file: _target(data, file, folder), split)
+            return _not_onto_itself([Chunk(str(data), _target(data, data, folder), source.rows)])
+        chunks = of_files(source.files, lambda file: _target(data, file, folder), split)
     if folder is not None:
         _require_apart(data, folder)
-        _require_no_other_parts(folder, units)
-    return _not_onto_itself(units)
+        _require_no_other_parts(folder, chunks)
+    return _not_onto_itself(chunks)
 
 
-def _not_onto_itself(units: list[Unit]) -> list[Unit]:
-    """Return the units; raise if the scores of one would take the place of its rows."""
-    for unit in units:
-        if unit.target and Path(unit.target).exists() and Path(unit.target).samefile(unit.source):
-            raise tables.TableError(f"{unit.target} would be overwritten, but its rows are read: name another folder.")
-    return units
+def _not_onto_itself(chunks: list[Chunk]) -> list[Chunk]:
+    """Return the chunks; raise if the scores of one would take the place of its rows."""
+    for chunk in chunks:
+        if chunk.target and Path(chunk.target).exists() and Path(chunk.target).samefile(chunk.source):
+            raise tables.TableError(f"{chunk.target} would be overwritten, but its rows are read: name another folder.")
+    return chunks
 
 
 def of_files(
     files: Sequence[StoredFile], target: Callable[[str], str] = lambda _: "", split: int | None = None
-) -> list[Unit]:
-    """Return the units of files that know how many rows they have, those without rows left out."""
-    return [unit for file in files for unit in _units_of(file, target(file.file), split) if unit.rows]
+) -> list[Chunk]:
+    """Return the chunks of files that know how many rows they have, those without rows left out."""
+    return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
 
 
 def added_columns(ts: Sequence[float], own: float, *, p_values: bool, explain: bool) -> list[str]:
@@ -132,25 +132,25 @@ def added_columns(ts: Sequence[float], own: float, *, p_values: bool, explain: b
     return names
 
 
-def is_done(unit: Unit, note: str) -> bool:
-    """Say whether the unit's file holds all its rows, with this note at its end, no older than the unit's rows."""
+def is_done(chunk: Chunk, note: str) -> bool:
+    """Say whether the chunk's file holds all its rows, with this note at its end, no older than the chunk's rows."""
     if (
-        locations.name_of(unit.target).suffix != ".parquet"
-        or (written_at := locations.modified_at(unit.target)) is None
+        locations.name_of(chunk.target).suffix != ".parquet"
+        or (written_at := locations.modified_at(chunk.target)) is None
     ):
         return False
     try:
-        footer = read_footer(unit.target)
+        footer = read_footer(chunk.target)
     except tables.TableError:
         return False
     return (
-        footer.note == note and footer.rows == unit.rows and written_at >= (locations.modified_at(unit.source) or 0.0)
+        footer.note == note and footer.rows == chunk.rows and written_at >= (locations.modified_at(chunk.source) or 0.0)
     )
 
 
-def tidy(units: Iterable[Unit]) -> None:
+def tidy(chunks: Iterable[Chunk]) -> None:
     """Remove what killed processes left beside the scores."""
-    remove_leftovers(Path(unit.target) for unit in units if not locations.is_remote(unit.target))
+    remove_leftovers(Path(chunk.target) for chunk in chunks if not locations.is_remote(chunk.target))
 
 
 def _target(data: str | Path, file: str | Path, folder: str | Path | None) -> str:
@@ -161,18 +161,18 @@ def _target(data: str | Path, file: str | Path, folder: str | Path | None) -> st
     return locations.join(folder, at.name if at == base else at.relative_to(base).as_posix())
 
 
-def _units_of(file: StoredFile, target: str, split: int | None) -> Iterator[Unit]:
+def _chunks_of(file: StoredFile, target: str, split: int | None) -> Iterator[Chunk]:
     """Yield all of the file, or runs of row groups that hold about `split` rows."""
     if split is None or file.rows <= split:
-        yield Unit(file.file, target, file.rows, file=file)
+        yield Chunk(file.file, target, file.rows, file=file)
         return
     first, rows = 0, 0
     for group, more in enumerate(file.groups):
         if rows and rows + more > split:
-            yield Unit(file.file, _part_name(target, first), rows, (first, group), file)
+            yield Chunk(file.file, _part_name(target, first), rows, (first, group), file)
             first, rows = group, 0
         rows += more
-    yield Unit(file.file, _part_name(target, first), rows, (first, len(file.groups)), file)
+    yield Chunk(file.file, _part_name(target, first), rows, (first, len(file.groups)), file)
 
 
 def _part_name(target: str, first: int) -> str:
@@ -194,9 +194,9 @@ def _require_apart(data: str | Path, folder: str | Path) -> None:
         )
 
 
-def _require_no_other_parts(folder: str | Path, units: Sequence[Unit]) -> None:
+def _require_no_other_parts(folder: str | Path, chunks: Sequence[Chunk]) -> None:
     """Raise if parts cut in another way would stay in the result: their rows would be there twice."""
-    ours = {str(locations.name_of(unit.target)) for unit in units}
+    ours = {str(locations.name_of(chunk.target)) for chunk in chunks}
     uncut = {PART.sub(r"\1\2", name) for name in ours} | ours
     if not locations.is_folder(folder):
         return

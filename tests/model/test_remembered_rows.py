@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from centrality.model import replay
-from centrality.model.replay import Memory
+from centrality.model import remembered_rows
+from centrality.model.remembered_rows import RememberedRows
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(0, 10))
 def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
     rng = np.random.default_rng(seed)
-    memory = Memory.of(np.zeros((sizes[0], 1024)), None, rng)  # 256 rows at most
+    memory = RememberedRows.of(np.zeros((sizes[0], 1024)), None, rng)  # 256 rows at most
     for size in sizes[1:]:
         memory = memory.with_new(np.ones((size, 1024)), None, rng)
     assert memory.seen == sum(sizes)
@@ -19,11 +19,11 @@ def test_memory_never_outgrows_its_room_and_counts_every_row(sizes, seed):
 
 
 def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
-    monkeypatch.setattr(replay, "REMEMBERED_VALUES", 0)  # 256 rows
+    monkeypatch.setattr(remembered_rows, "REMEMBERED_VALUES", 0)  # 256 rows
     shares = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        memory = Memory.of(np.zeros((1000, 1)), None, rng)
+        memory = RememberedRows.of(np.zeros((1000, 1)), None, rng)
         for batch in range(1, 4):
             memory = memory.with_new(np.full((1000, 1), float(batch)), None, rng)
         shares.append(np.bincount(memory.rows[:, 0].astype(int), minlength=4) / 256)
@@ -32,17 +32,19 @@ def test_all_rows_ever_seen_are_equally_likely_to_be_remembered(monkeypatch):
 
 
 def remembered_after(batches: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-    memory = Memory.of(batches[0], None, rng)
+    memory = RememberedRows.of(batches[0], None, rng)
     for batch in batches[1:]:
         memory = memory.with_new(batch, None, rng)
     return memory.rows[:, 0].astype(int)
 
 
-@pytest.mark.parametrize("largest", [replay.HYPERGEOMETRIC_ROWS, 0], ids=["few rows", "as if they were billions"])
+@pytest.mark.parametrize(
+    "largest", [remembered_rows.HYPERGEOMETRIC_ROWS, 0], ids=["few rows", "as if they were billions"]
+)
 def test_memory_is_a_sample_without_repetition_of_all_rows_seen(monkeypatch, largest):
     """256 of 1200 rows that came in unequal batches, 2000 times over."""
-    monkeypatch.setattr(replay, "REMEMBERED_VALUES", 0)  # 256 rows
-    monkeypatch.setattr(replay, "HYPERGEOMETRIC_ROWS", largest)
+    monkeypatch.setattr(remembered_rows, "REMEMBERED_VALUES", 0)  # 256 rows
+    monkeypatch.setattr(remembered_rows, "HYPERGEOMETRIC_ROWS", largest)
     sizes, n, kept, runs = np.array([400, 100, 700]), 1200, 256, 2000
     batches = np.split(np.arange(n)[:, None], np.cumsum(sizes)[:-1])
     rng = np.random.default_rng(0)
@@ -67,7 +69,7 @@ def test_memory_is_a_sample_without_repetition_of_all_rows_seen(monkeypatch, lar
 def test_what_was_not_seen_again_after_loading_cannot_be_remembered(make):
     """A loaded model has seen a million rows and remembers none: the new ones fill its memory."""
     rng = np.random.default_rng(0)
-    memory = Memory(None, None, 10**6).with_new(make(np.ones((100, 1024))), None, rng)
+    memory = RememberedRows(None, None, 10**6).with_new(make(np.ones((100, 1024))), None, rng)
     assert memory.rows.shape == (100, 1024)
     memory = memory.with_new(make(np.full((100, 1024), 2.0)), None, rng)
     assert (memory.rows.shape[0], memory.seen) == (200, 10**6 + 200)
@@ -78,7 +80,7 @@ def test_what_was_not_seen_again_after_loading_cannot_be_remembered(make):
 
 
 def test_more_rows_than_numpys_law_can_count_are_no_error():
-    memory = Memory(np.zeros((256, 1024)), None, 3 * 10**9).with_new(
+    memory = RememberedRows(np.zeros((256, 1024)), None, 3 * 10**9).with_new(
         np.ones((1000, 1024)), None, np.random.default_rng(0)
     )
     assert memory.seen == 3 * 10**9 + 1000
@@ -92,7 +94,7 @@ def test_a_remembered_row_keeps_its_fold():
     def folds(x: np.ndarray) -> np.ndarray:
         return x.astype(np.int64) % 4
 
-    memory = Memory.of(np.tile(first[:, None], 1024), folds(first), rng)
+    memory = RememberedRows.of(np.tile(first[:, None], 1024), folds(first), rng)
     memory = memory.with_new(np.tile(second[:, None], 1024), folds(second), rng)
     assert (memory.rows[:, 0] >= 1000).any()
     np.testing.assert_array_equal(memory.folds, folds(memory.rows[:, 0]))
@@ -100,5 +102,5 @@ def test_a_remembered_row_keeps_its_fold():
 
 def test_rows_without_folds_make_all_of_them_unknown():
     rng = np.random.default_rng(0)
-    memory = Memory.of(np.zeros((10, 2)), np.zeros(10, dtype=np.int64), rng)
+    memory = RememberedRows.of(np.zeros((10, 2)), np.zeros(10, dtype=np.int64), rng)
     assert memory.with_new(np.ones((10, 2)), None, rng).folds is None
