@@ -75,7 +75,7 @@ def test_a_file_scores_as_the_model_does(model, odd, tmp_path):
 
 
 def test_a_kind_that_was_never_seen_is_said(model, odd):
-    with pytest.warns(DataNote, match="1 of 3 rows have a context of which no such kind was seen"):
+    with pytest.warns(DataNote, match="'size, city': in 1 of 3 rows the value is a context of which no such kind"):
         model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
 
 
