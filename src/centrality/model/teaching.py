@@ -57,9 +57,12 @@ def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitt
     if known is None:
         heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
         return replace(moved, inliers=None, training_scores=_of(fitted, heads))
-    rows, units = known.rows, known.units + shift[known.rows][:, None]
+    known = _with_fine(known, fitted, vectors, marked[~outlier])
+    units = known.units + shift[known.rows][:, None]
+    kept = ~np.isin(known.rows, marked[outlier])
     heads = fitted.calibration.mixing.squeeze(units)
-    return replace(moved, inliers=_inliers(rows, units, marked[outlier]), training_scores=_of(fitted, heads))
+    inliers = Inliers(units[kept]) if kept.any() else None
+    return replace(moved, inliers=inliers, training_scores=_of(fitted, heads))
 
 
 def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Review:
@@ -160,10 +163,13 @@ def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | Non
     return _Known(rows, inliers.units) if alike > SAME_ROWS else None
 
 
-def _inliers(rows: NDArray[np.intp], units: Matrix, outliers: NDArray[np.intp]) -> Inliers:
-    """Return the calibration rows but for those that people call outliers."""
-    kept = ~np.isin(rows, outliers)
-    return Inliers(units[kept])
+def _with_fine(known: _Known, fitted: Fitted, vectors: CheckedRows, fine: NDArray[np.intp]) -> _Known:
+    """Return the calibration rows, with those that the fit left out as a group apart though people call them fine."""
+    back = np.setdiff1d(fine, known.rows)
+    if not len(back) or not fitted.halves:  # where one network learned from most rows, those were left out
+        return known
+    units = np.concatenate([known.units, over_vectors(vectors[back], fitted.units)])
+    return _Known(np.concatenate([known.rows, back]), units)
 
 
 def _of(fitted: Fitted, heads: Matrix) -> TrainingScores:
