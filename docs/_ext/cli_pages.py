@@ -12,7 +12,8 @@ from centrality.commands._parser import SHARED, parser
 os.environ["COLUMNS"] = "88"  # argparse breaks its lines for a terminal: let it be the same one everywhere
 
 GROUPS = {
-    "Learn and score": ("fit", "score", "rank", "detect", "explain", "refine", "drift"),
+    "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift"),
+    "Finish the job": ("refine", "pick", "copies", "labels"),
     "Look": ("plot", "explore", "inspect", "depth"),
     "Elsewhere": ("export", "serve"),
     "Try and set up": ("datasets", "demo", "completion", "version", "reproduce"),

@@ -154,7 +154,7 @@ class _Known:
 def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | None:
     """Return the calibration rows, by their places among these rows; None if these are not the rows of the fit."""
     inliers, present = fitted.inliers, np.flatnonzero(~np.isnan(scores))
-    if inliers is None or inliers.rows is None or len(present) != fitted.replay.seen:
+    if inliers is None or inliers.rows is None or len(present) != fitted.remembered.seen:
         return None
     rows = present[inliers.rows]
     both = np.column_stack([fitted.calibration.mixing.mixed(inliers.units, t), scores[rows]])

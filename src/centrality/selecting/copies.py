@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,11 @@ from centrality.representations._base import as_arrow, is_frame
 from centrality.representations._vision import content_of
 from centrality.scores.number_format import number
 from centrality.selecting import likeness
-from centrality.selecting.near import FEWEST, near_copies
-from centrality.selecting.same_cells import CellHashes
+from centrality.selecting.near import FAR_BELOW, FEWEST, near_copies
+from centrality.selecting.same_cells import CellHashes, groups_alike
 
 SHOWN = 4  # differing columns, and values of each, that are shown
-Vectors: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.float32]]  # of the rows of these numbers
+FAR_BELOW_OF_TEXTS = 0.5  # the distance of texts grows as the root of the letters that were changed
 WORDS = {"exact": "exact copies", "one column": "the same but for one column", "near": "near copies"}
 
 
@@ -90,11 +90,11 @@ class Copies:
         """Say in one line how many groups of which kind there are."""
         counts = {kind: [group for group in self.groups if group.kind == kind] for kind in WORDS}
         said = [
-            f"{sum(len(group.rows) for group in groups):,} rows in {len(groups):,} groups are {WORDS[kind]}"
+            f"{sum(len(group.rows) for group in groups):,} rows in {_counted(len(groups), 'group')} are {WORDS[kind]}"
             for kind, groups in counts.items()
             if groups
         ]
-        return f"{self.rows:,} rows: {'; '.join(said) or 'no copies'}."
+        return f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}."
 
 
 def copies(
@@ -127,35 +127,58 @@ def copies(
     >>> [(group.kind, group.rows) for group in copies(X)]
     [('exact', (3, 7)), ('one column', (6, 11)), ('near', (5, 9))]
     """
-    table, vectors = _comparable(X, model, progress=progress)
-    hashes = CellHashes(table)
+    compared = _comparable(X, model, progress=progress)
+    table, hashes = compared.table, CellHashes(compared.table)
     first = hashes.exact()
     distinct = np.flatnonzero(first == np.arange(len(first)))
-    groups = [CopyGroup("exact", tuple(rows)) for rows in _alike(first)]
+    groups = [CopyGroup("exact", tuple(rows.tolist())) for rows in groups_alike(first)]
     one_column: set[tuple[int, ...]] = set()
     for column, found in hashes.but_one(distinct):
         for rows in found:
             one_column.add(tuple(rows.tolist()))
             groups.append(_with_differences("one column", rows, table, [column]))
-    enough = len(distinct) >= FEWEST
-    for rows in near_copies(vectors(distinct), generator(random_state), progress=progress) if enough else []:
-        if (members := tuple(distinct[rows].tolist())) not in one_column:
-            groups.append(_with_differences("near", np.array(members), table, range(table.num_columns)))
+    for rows in _near(compared, distinct, random_state, progress=progress):
+        if tuple(rows.tolist()) not in one_column:
+            groups.append(_with_differences("near", rows, table, range(table.num_columns)))
     return Copies(table.num_rows, groups)
 
 
-def _comparable(X: ModelRows, model: CentralityModel | None, *, progress: bool) -> tuple[pa.Table, Vectors]:
-    """Return rows as a table, whose cells can be compared, and what makes vectors of some of them."""
+@dataclass(frozen=True)
+class _Compared:
+    """Holds rows as a table, whose cells can be compared, and what makes vectors of the rows of some numbers."""
+
+    table: pa.Table
+    vectors: Callable[[NDArray[np.intp]], NDArray[np.float32]]
+    far_below: float = FAR_BELOW
+
+
+def _near(
+    compared: _Compared, rows: NDArray[np.intp], random_state: int | None, *, progress: bool
+) -> list[NDArray[np.intp]]:
+    """Return the groups of near copies among these rows."""
+    if len(rows) < FEWEST:
+        return []
+    rng, vectors = generator(random_state), compared.vectors(rows)
+    return [rows[group] for group in near_copies(vectors, rng, far_below=compared.far_below, progress=progress)]
+
+
+def _comparable(X: ModelRows, model: CentralityModel | None, *, progress: bool) -> _Compared:
+    """Return rows of whatever kind in a form in which they can be compared."""
     items = [] if is_frame(X) or isinstance(X, np.ndarray) or not isinstance(X, Sequence) else list(X)
     by_model = None if model is None else partial(likeness.by_model, model)
     if items and all(item is None or isinstance(item, str) for item in items) and not _are_images(items):
         texts = by_model or likeness.of_texts
-        return pa.table({"text": pa.array(items, pa.string())}), lambda rows: texts([items[row] for row in rows])
+        table = pa.table({"text": pa.array(items, pa.string())})
+        return _Compared(table, lambda rows: texts([items[row] for row in rows]), FAR_BELOW_OF_TEXTS)
     if items and _is_image(items[0]):
         images = by_model or partial(likeness.of_images, progress=progress)
-        return pa.table({"image": [content_of(i)[0] for i in items]}), lambda rows: images([items[row] for row in rows])
-    table, of_table = as_arrow(X), by_model or likeness.of_table
-    return table, lambda rows: of_table(table.take(rows))
+        table = pa.table({"image": [content_of(item)[0] for item in items]})
+        return _Compared(table, lambda rows: images([items[row] for row in rows]))
+    table = as_arrow(X)
+    if by_model is None:
+        return _Compared(table, lambda rows: likeness.of_table(table.take(rows)))
+    rows_of = table.take if is_frame(X) else np.asarray(X).__getitem__  # a model of arrays wants no names
+    return _Compared(table, lambda rows: by_model(rows_of(rows)))
 
 
 def _is_image(item: object) -> bool:
@@ -169,19 +192,16 @@ def _are_images(items: Sequence[Any]) -> bool:
     return all(isinstance(item, str) and item.lower().endswith(IMAGE_SUFFIXES) for item in items)
 
 
-def _alike(first: NDArray[np.intp]) -> list[list[int]]:
-    """Return the groups of rows that have the same first one."""
-    order = np.argsort(first, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(first[order]) != 0))
-    return [group.tolist() for group in np.split(order, starts[1:]) if len(group) > 1]
-
-
 def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, columns: Sequence[int]) -> CopyGroup:
     """Return a group with the cells of these columns in which its rows differ."""
     chosen = table.take(rows)
     cells = {table.column_names[j]: chosen.column(j).to_pylist() for j in columns}
     differs = {name: values for name, values in cells.items() if any(value != values[0] for value in values)}
     return CopyGroup(kind, tuple(rows.tolist()), differs)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _short(value: object) -> str:

@@ -3,7 +3,8 @@
 Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenly: the nearest is then as near as
 u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
 distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
-1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours.
+1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
+tested once, though both of its rows are asked: of n rows, n p / 2 pairs by chance have a probability below p.
 """
 
 import numpy as np
@@ -19,34 +20,46 @@ FAR_BELOW = 0.25  # of the usual distance to the nearest other row
 FEWEST = 20  # rows: of fewer nobody can say what their spacing is
 
 
-def near_copies(Z: Floats, rng: np.random.Generator, *, progress: bool = False) -> list[NDArray[np.intp]]:
-    """Return groups of rows that are near copies of each other; no row is in two of them."""
+def near_copies(
+    Z: Floats, rng: np.random.Generator, *, far_below: float = FAR_BELOW, progress: bool = False
+) -> list[NDArray[np.intp]]:
+    """Return groups of rows that are near copies of each other; no row is in two of them.
+
+    `far_below` is the share of the usual distance between neighbours above which no pair is a copy.
+    """
     apart, which = nearest(Z, NEIGHBOURS, rng, progress=progress)
-    first, second = _pairs(apart, which)
+    first, second = _pairs(apart, which, far_below)
     return groups_of(first, second, len(Z))
 
 
-def _pairs(apart: Floats, which: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return both rows of each pair that are near copies."""
     reach = apart[:, -1]
     chance = _chance(apart, reach, _dimension(apart))
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
-    chance[apart > FAR_BELOW * spacing] = 1.0
+    chance[apart > far_below * spacing] = 1.0
     rows = np.repeat(np.arange(len(apart)), apart.shape[1])
     seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
     one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
     first, second, p = _mutual(one, other, p, len(apart))
-    enough = _at_false_discovery_rate(p, len(apart))
+    enough = _at_false_discovery_rate(p, len(apart) / 2)
     return first[enough], second[enough]
 
 
 def _dimension(apart: Floats) -> float:
-    """Return the dimension in which the rows lie, by how distances grow from the second neighbour to the last."""
+    """Return the dimension in which the rows lie, by how distances grow from the second neighbour to the last.
+
+    Of rows that lie evenly, dimension * log(d_k / d_j) are k - 1 exponential numbers in order. Without the largest,
+    that of the nearest neighbour, which may be a copy, they sum up to k - 1 - (1 + 1/2 + ... + 1/(k - 1)); the median
+    of such a sum is 1/3 less.
+    """
     there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
     if not there.any():
         return 1.0
-    growth = np.log(apart[there, -1:] / apart[there, 1:-1]).mean(1)
-    return float(1 / max(np.median(growth), 1e-6))
+    others = apart.shape[1] - 1
+    expected = others - (1 / np.arange(1, others + 1)).sum() - 1 / 3
+    growth = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    return float(expected / max(np.median(growth), 1e-6))
 
 
 def _chance(apart: Floats, reach: Floats, dimension: float) -> NDArray[np.float64]:  # (n, k)
@@ -67,7 +80,7 @@ def _mutual(
     return key[twice] // n, key[twice] % n, np.maximum(p[twice], p[twice + 1])
 
 
-def _at_false_discovery_rate(p: NDArray[np.float64], tests: int) -> NDArray[np.bool_]:
+def _at_false_discovery_rate(p: NDArray[np.float64], tests: float) -> NDArray[np.bool_]:
     """Say which of so many tests, whose small p-values these are, are discoveries (Benjamini and Hochberg)."""
     in_order = np.sort(p)
     passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)

@@ -1,14 +1,24 @@
-"""Find rows that agree in every cell, or in all cells but those of one column: by hashes that add up cell by cell."""
+"""Find rows that agree in every cell, or in all cells but those of one column: by hashes that add up cell by cell.
+
+Rows of few values agree in all columns but one by chance, too. How many pairs do is told by those that differ in that
+column and in another one: if a share s of all pairs agrees in the other one, s / (1 - s) times as many agree there.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from centrality.tables.columns import is_number, is_text
+
 Hashes = NDArray[np.uint64]
-COMMON = 0.1  # of the rows: if so many agree in all columns but one, it is that column that tells rows apart
+BY_CHANCE = 0.05  # of the pairs that agree but for a column: if more do so by chance, none of them are called copies
+TELLING = 3  # columns, those in which the fewest pairs agree, that say how many do by chance
+HARDLY_REPEATED = 0.9  # of the cells of a column differ from all others: what agrees there may be copies
+DECIMALS = 6  # numbers with more of them do not agree by chance
 
 
 class CellHashes:
@@ -25,14 +35,51 @@ class CellHashes:
         return _first_alike(self.rows)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
-        """Yield each column, by number, without which some of these rows agree, and the groups of those that do."""
-        for number, column in enumerate(self._columns if len(self._columns) > 1 else []):
-            rest = (self.rows - _hashed(column, number))[rows]
-            order = np.argsort(rest, kind="stable")
-            starts = np.flatnonzero(np.append(True, np.diff(rest[order]) != 0))
-            groups = [group for group in np.split(order, starts[1:]) if len(group) > 1]
-            if groups and sum(map(len, groups)) <= COMMON * len(rows):
-                yield number, [np.sort(rows[group]) for group in groups]
+        """Yield each column, by number, without which some of these rows agree, and the groups of those that do.
+
+        No two of the rows may agree in every cell. Columns without which rows agree by chance are left out.
+        """
+        found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
+        found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
+        if not found:
+            return
+        pairs = {number: sum(len(group) * (len(group) - 1) / 2 for group in groups) for number, groups in found.items()}
+        shares = [self._agreeing(rows, number) for number in range(len(self._columns))]
+        for number, groups in found.items():
+            if self._by_chance(rows, number, pairs, shares) <= BY_CHANCE * pairs[number]:
+                yield number, [rows[group] for group in groups]
+
+    def _without(self, rows: NDArray[np.intp], *numbers: int) -> Hashes:
+        """Return the hashes of these rows without those of some columns."""
+        hashes = self.rows[rows]
+        for number in numbers:
+            hashes = hashes - self._of(rows, number)
+        return hashes
+
+    def _of(self, rows: NDArray[np.intp], number: int) -> Hashes:
+        return _hashed(self._columns[number], number)[rows]
+
+    def _agreeing(self, rows: NDArray[np.intp], number: int) -> float:
+        """Return the share of all pairs of rows that agree in a column by chance."""
+        hashes, column = self._of(rows, number), self._columns[number]
+        is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
+        if is_hardly_repeated and is_text(column.type):
+            return 0.0
+        if is_hardly_repeated and is_number(column.type):
+            return _agreeing_when_rounded(column.cast(pa.float64(), safe=False).drop_null().to_numpy())
+        return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
+
+    def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
+        """Return how many pairs of rows agree by chance in all columns but this one: the largest of some estimates."""
+        others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
+        others = [other for other in others if shares[other] < 1]
+        if not others:  # all other columns hold one value
+            return pairs[number]
+        estimates = [0.0]
+        for other in (other for other in others[:TELLING] if shares[other] > 0):
+            differ_in_both = _pairs(self._without(rows, number, other)) - pairs[number] - pairs.get(other, 0)
+            estimates.append(differ_in_both * shares[other] / (1 - shares[other]))
+        return max(estimates)
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
@@ -61,3 +108,32 @@ def _mixed(bits: Hashes) -> Hashes:
 def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     return np.asarray(first[group], dtype=np.intp)
+
+
+def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Return the groups of positions, two or more, that have the same hash or value: each in order, and in order."""
+    order = np.argsort(hashes, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
+    sizes = np.diff(np.append(starts, len(order)))
+    groups = [order[starts[which] : starts[which] + sizes[which]] for which in np.flatnonzero(sizes > 1)]
+    return sorted(groups, key=lambda group: int(group[0]))
+
+
+def _pairs(hashes: Hashes) -> float:
+    """Return how many pairs have the same hash."""
+    sizes = np.unique(hashes, return_counts=True)[1].astype(np.float64)
+    return float((sizes * (sizes - 1)).sum() / 2)
+
+
+def _agreeing_when_rounded(values: NDArray[np.float64]) -> float:
+    """Return how often two numbers agree only because they have few decimals: the step by the width of the middle half.
+
+    >>> _agreeing_when_rounded(np.arange(101.0))  # 101 whole numbers
+    0.01
+    """
+    low, high = np.quantile(values, [0.25, 0.75]) if len(values) else (0.0, 0.0)
+    for decimals in range(DECIMALS + 1 if high > low else 0):
+        step = 10.0**-decimals
+        if np.mean(np.abs(values - np.round(values, decimals)) < 1e-6 * step) > 0.99:
+            return float(min(0.5 * step / (high - low), 1.0))
+    return 0.0
