@@ -18,7 +18,7 @@ from centrality import wrong_labels
 
 NOISE = 0.1
 ROWS = 1_000
-SETS = ("digits", "tweets, MiniLM", "CIFAR-10, EfficientNet", "adult")
+SETS = ("digits", "tweets, MiniLM", "adult")
 
 Floats = NDArray[np.float64]
 
