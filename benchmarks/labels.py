@@ -69,8 +69,7 @@ def main() -> None:
             row |= {"ap": float(average_precision_score(is_wrong, doubt))}
             row |= {"auc": float(roc_auc_score(is_wrong, doubt)), "precision": float(is_wrong[first].mean())}
             rows.append(row | {"cpu_s": seconds})
-            print(rows[-1], flush=True)
-    save("labels", rows)
+        save("labels", rows)  # set by set: a run may be stopped
 
 
 if __name__ == "__main__":

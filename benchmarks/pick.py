@@ -117,6 +117,9 @@ def labelled() -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.intp]]]:
 
     X, y = load_digits(return_X_y=True)
     yield "digits", X, y
+    adult = pd.read_parquet(data("extra", "adult_train.parquet")).sample(2 * POOL, random_state=0)
+    income = pd.factorize(adult.pop("income"))[0]
+    yield "adult", np.asarray(Table().fit_transform(adult), dtype=np.float64), income
     for name, path in {
         "tweets, MiniLM": ("paper", "tweeteval_minilm.npz"),
         "CIFAR-10, EfficientNet": ("paper", "cifar10_effnetlite0.npz"),
@@ -126,9 +129,6 @@ def labelled() -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.intp]]]:
         with np.load(data(*path)) as file:
             vectors = np.asarray(file["E" if "E" in file else "X"], dtype=np.float64)
             yield name, vectors.reshape(len(vectors), -1), file["y"].astype(int)
-    adult = pd.read_parquet(data("extra", "adult_train.parquet")).sample(2 * POOL, random_state=0)
-    income = pd.factorize(adult.pop("income"))[0]
-    yield "adult", np.asarray(Table().fit_transform(adult), dtype=np.float64), income
 
 
 def ways_to_pick(model: FUSE, X: NDArray[np.float64], Z: Rows, seed: int) -> dict[str, Picks]:
@@ -167,8 +167,7 @@ def probe() -> None:
                 {"set": name, "way": way, "accuracy": float(np.mean(values)), "ahead of it": float(behind.mean()),
                  "s.e.": float(behind.std(ddof=1) / np.sqrt(SPLITS))}
             )  # fmt: skip
-            print(rows[-1], flush=True)
-    save("pick_probe", rows)
+        save("pick_probe", rows)  # set by set: a run may be stopped
 
 
 def scale() -> None:
