@@ -1,26 +1,31 @@
-"""Compare detectors on rows that are odd for their kind only: `python -m benchmarks.contextual [sets|scenarios]`.
+"""Compare detectors on rows that are odd for their kind only: `python -m benchmarks.contextual`.
 
-`sets` scores the tables of contextual_dev, fitted on and scored for all rows, and writes results/contextual.csv (a row
-for each set, AUC-ROC and average precision) and results/contextual_means.csv. `scenarios` writes
-results/contextual_scenarios.csv: markets by the day, a spread that grows with the context, two branches.
+It scores the tables of contextual_dev, fitted on and scored for all rows, and writes results/contextual.csv (AUC-ROC,
+average precision and seconds of one core, for each set and method; it goes on where it stopped) and their means,
+results/contextual_means.csv.
 """
 
 import json
-import sys
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._results import data, save
+from benchmarks import provenance
+from benchmarks._results import RESULTS, data, save
+from benchmarks.cells import Lines, measure_unknown
 from centrality import FUSE
 
 Matrix = NDArray[np.float64]
+Cell: TypeAlias = tuple[str, str]  # set, method
 GROUPS = 8  # for one model a group where the context is no category
 NOISE_COLUMNS = 10
 FOLDS = 5
+MEASURES = ("auc", "ap", "seconds")
+TREES = 100  # of a quantile regression forest
 
 
 def tables() -> dict[str, tuple[Matrix, Matrix, Matrix]]:
@@ -74,7 +79,29 @@ def residuals(x: Matrix, c: Matrix) -> Matrix:
 def quantile_residuals(x: Matrix, c: Matrix) -> Matrix:
     """Sum how far rows lie beyond the 10th and 90th percentile that boosting predicts, in units of their distance."""
     z = _scaled(x)
-    low, high = (_out_of_fold(z, c, loss="quantile", quantile=level) for level in (0.1, 0.9))
+    return _beyond(z, *(_out_of_fold(z, c, loss="quantile", quantile=level) for level in (0.1, 0.9)))
+
+
+def quantile_forest(x: Matrix, c: Matrix) -> Matrix:
+    """Do the same by a quantile regression forest: of each tree, one training row of the leaf that a row falls into."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.model_selection import KFold
+
+    z, rng = _scaled(x), np.random.default_rng(0)
+    low, high = np.zeros_like(z), np.zeros_like(z)
+    for learned, left in KFold(FOLDS, shuffle=True, random_state=0).split(c):
+        forest = RandomForestRegressor(TREES, min_samples_leaf=5, random_state=0).fit(c[learned], z[learned].squeeze())
+        there, here = forest.apply(c[learned]), forest.apply(c[left])
+        told = np.empty((TREES, len(left), z.shape[1]))
+        for tree in range(TREES):
+            order = rng.permutation(len(learned))
+            leaves, first = np.unique(there[order, tree], return_index=True)
+            told[tree] = z[learned][order[first]][np.searchsorted(leaves, here[:, tree])]
+        low[left], high[left] = np.quantile(told, [0.1, 0.9], axis=0)
+    return _beyond(z, low, high)
+
+
+def _beyond(z: Matrix, low: Matrix, high: Matrix) -> Matrix:
     width = np.maximum(high - low, 0.1 * np.median(high - low, axis=0) + 1e-9)
     return np.asarray((np.maximum(np.maximum(low - z, z - high), 0) / width).sum(1))
 
@@ -91,13 +118,14 @@ def given_with_noise(x: Matrix, c: Matrix) -> Matrix:
 
 
 METHODS: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
-    "IForest": isolation_forest,
-    "FUSE pooled": pooled,
-    "FUSE per group": per_group,
-    "residuals": residuals,
-    "quantile residuals": quantile_residuals,
     "FUSE given": given,
     "FUSE given, 10 noise columns": given_with_noise,
+    "residuals": residuals,
+    "FUSE pooled": pooled,
+    "IForest": isolation_forest,
+    "quantile residuals": quantile_residuals,
+    "quantile forest": quantile_forest,
+    "FUSE per group": per_group,
 }
 
 
@@ -118,122 +146,51 @@ def _out_of_fold(wanted: Matrix, c: Matrix, **how: object) -> Matrix:
     return found
 
 
-def sets() -> None:
+class Known:
+    """What was found in each set by each method, in a file."""
+
+    def __init__(self) -> None:
+        self._lines = Lines(RESULTS / "contextual.csv", ("set", "method", *MEASURES))
+        read = self._lines.read()
+        self.found = {(line["set"], line["method"]): [float(line[name]) for name in MEASURES] for line in read}
+
+    def knows(self, cell: Cell) -> bool:
+        return cell in self.found
+
+    def keep(self, cell: Cell, found: list[float]) -> None:
+        self.found[cell] = found
+        self._lines.append((*cell, *(f"{number:.4f}" for number in found)))
+
+
+def measure(cell: Cell) -> list[float]:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    rows: list[dict[str, object]] = []
-    for name, (x, c, y) in tables().items():
-        for method, odd in METHODS.items():
-            began = time.perf_counter()
-            scores = odd(x, c)
-            row = {"set": name, "rows": len(x), "method": method, "auc": float(roc_auc_score(y, scores))}
-            row |= {"ap": float(average_precision_score(y, scores)), "seconds": time.perf_counter() - began}
-            rows.append(row)
-            print(row, flush=True)
-    save("contextual", rows)
-    means: list[dict[str, object]] = []
-    for method in METHODS:
-        own = [row for row in rows if row["method"] == method]
-        mean = {name: float(np.mean([row[name] for row in own])) for name in ("auc", "ap", "seconds")}  # type: ignore[misc]
-        means.append({"method": method, **mean})
-    save("contextual_means", means)
+    (x, c, y), began = tables()[cell[0]], time.process_time()
+    odd = METHODS[cell[1]](x, c)
+    seconds = time.process_time() - began
+    return [float(roc_auc_score(y, odd)), float(average_precision_score(y, odd)), seconds]
 
 
-# Scenarios.
+def main() -> None:
+    from tqdm.auto import tqdm
+
+    names, known = list(tables()), Known()
+    cells = [(name, method) for method in METHODS for name in names]
+    with tqdm(total=sum(not known.knows(cell) for cell in cells), unit="cell") as bar:
+        measure_unknown(cells, measure, known, bar)
+    provenance.note(RESULTS / "contextual.csv")
+    save("contextual_means", [_mean(method, known.found, names) for method in METHODS])
 
 
-def markets(rng: np.random.Generator, groups: int = 90, days: int = 540) -> tuple[Matrix, list[tuple[int, int]]]:
-    """Return volume, market and weekday, row by row, and two odd rows: market and day.
-
-    On one day a market's volume falls by 80% and the others take it over, so that the total stands still; on another
-    one a market's is zero.
-    """
-    market, day = (each.ravel() for each in np.meshgrid(np.arange(groups), np.arange(days), indexing="ij"))
-    level, week = np.exp(rng.normal(8, 1.5, groups)), 1 + 0.3 * rng.random((groups, 7))
-    volume = level[market] * week[market, day % 7] * np.exp(0.1 * rng.normal(size=len(market)))
-    odd = [(groups // 3, days - 40), (groups // 2, days - 20)]
-    fallen = (market == odd[0][0]) & (day == odd[0][1])
-    lost, others = 0.8 * volume[fallen].sum(), (day == odd[0][1]) & ~fallen
-    volume[others] *= 1 + lost / volume[others].sum()
-    volume[fallen] *= 0.2
-    volume[(market == odd[1][0]) & (day == odd[1][1])] = 0.0
-    return np.column_stack([volume, market, day % 7, day]), odd
-
-
-def _places(rows: Matrix, odd: Matrix, wanted: list[tuple[int, int]]) -> list[int]:
-    """Return the places of the odd rows among those of their day, the oddest being 1."""
-    found = []
-    for market, day in wanted:
-        own = rows[:, 3] == day
-        found.append(1 + int((odd[own] > odd[own & (rows[:, 1] == market)]).sum()))
-    return found
-
-
-def _per_market(rows: Matrix) -> Matrix:
-    odd = np.zeros(len(rows))
-    for market in np.unique(rows[:, 1]):
-        own = rows[:, 1] == market
-        x = rows[own][:, [0, 2]]
-        odd[own] = -FUSE(random_state=0).fit(x).score_samples(x)
-    return odd
-
-
-def scenarios() -> None:
-    rows, wanted = markets(np.random.default_rng(0))
-    found: list[dict[str, object]] = []
-
-    def note(scenario: str, method: str, models: int, work: Callable[[], str]) -> None:
-        began = time.perf_counter()
-        answer = work()
-        found.append({"scenario": scenario, "method": method, "models": models, "answer": answer})
-        found[-1]["seconds"] = time.perf_counter() - began
-        print(found[-1], flush=True)
-
-    def at_once(**settings: object) -> str:
-        model = FUSE(random_state=0, **settings).fit(rows[:, :3])  # type: ignore[arg-type]
-        return str(_places(rows, -model.score_samples(rows[:, :3]), wanted))
-
-    places = "90 markets, 540 days: places of the two odd ones of their day"
-    note(places, "FUSE pooled", 1, at_once)
-    note(places, "FUSE given market, weekday", 1, lambda: at_once(given=[1, 2]))
-    note(places, "FUSE per market", 90, lambda: str(_places(rows, _per_market(rows), wanted)))
-    spread = "x given c is N(0, c²): share of p-values up to .1, smallest and largest over tenths of c"
-    note(spread, "FUSE pooled", 1, lambda: _spread())
-    note(spread, "FUSE given c", 1, lambda: _spread(given=[1]))
-    between = "two branches: AUC of points between them"
-    note(between, "FUSE given c", 1, _between)
-    save("contextual_scenarios", found)
-
-
-def _spread(**settings: object) -> str:
-    rng = np.random.default_rng(0)
-
-    def draw(n: int) -> Matrix:
-        c = rng.uniform(0.2, 5, n)
-        return np.column_stack([c * rng.normal(size=n), c])
-
-    model, new = FUSE(random_state=0, **settings).fit(draw(5000)), draw(50_000)  # type: ignore[arg-type]
-    p, tenth = model.p_values(new), np.minimum(((new[:, 1] - 0.2) / 0.48).astype(int), 9)
-    shares = [float((p[tenth == k] <= 0.1).mean()) for k in range(10)]
-    return f"{min(shares):.3f} to {max(shares):.3f}"
-
-
-def _between() -> str:
-    from sklearn.metrics import roc_auc_score
-
-    rng = np.random.default_rng(0)
-
-    def branches(n: int) -> tuple[Matrix, Matrix]:
-        c = rng.uniform(0, 3, n)
-        return np.where(rng.random(n) < 0.5, 1 + c, -1 - 0.5 * c) + 0.15 * rng.normal(size=n), c
-
-    model, (x, c) = FUSE(random_state=0, given=[1]).fit(np.column_stack(branches(2000))), branches(500)
-    rows = np.column_stack([np.concatenate([x, 0.25 * c]), np.concatenate([c, c])])
-    return f"{roc_auc_score(np.repeat([0, 1], 500), -model.score_samples(rows)):.3f}"
+def _mean(method: str, found: dict[Cell, list[float]], names: list[str]) -> dict[str, Any]:
+    own, peer = (np.array([found[name, each] for name in names]) for each in (method, "residuals"))
+    return {
+        "method": method,
+        **dict(zip(MEASURES, own.mean(0).tolist(), strict=True)),
+        "worst against residuals": float((own[:, 0] - peer[:, 0]).min()),
+    }
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # some sets hold copies, of which a fit warns
-    asked = sys.argv[1:] or ["sets", "scenarios"]
-    for name in asked:
-        {"sets": sets, "scenarios": scenarios}[name]()
+    main()

@@ -32,9 +32,9 @@ from scipy.stats import spearmanr
 from benchmarks._results import save
 from centrality import FUSE, load, tables
 from centrality.scores.calibration import QUANTILES
-from centrality.scoring import sampling, units, workers
+from centrality.scoring import chunks, sampling, workers
 from centrality.scoring.job import Job
-from centrality.scoring.stream import score_unit
+from centrality.scoring.stream import score_chunk
 
 COLUMNS, PER_FILE, PER_GROUP = 16, 1_000_000, 250_000
 HELD = 4_000_000  # rows scored from memory
@@ -130,20 +130,20 @@ class Nothing:
         file.touch()
 
 
-def read(unit: units.Unit) -> None:
-    with unit.open() as source:
+def read(chunk: chunks.Chunk) -> None:
+    with chunk.open() as source:
         for _ in source.batches():
             pass
 
 
-def move(unit: units.Unit) -> None:
-    score_unit(Job(Nothing(), [0.5]), unit)
+def move(chunk: chunks.Chunk) -> None:
+    score_chunk(Job(Nothing(), [0.5]), chunk)
 
 
-def clocked(work: Callable[[units.Unit], None], unit: units.Unit) -> tuple[float, float]:
+def clocked(work: Callable[[chunks.Chunk], None], chunk: chunks.Chunk) -> tuple[float, float]:
     """Seconds, and seconds of a processor."""
     before, cpu = time.perf_counter(), time.process_time()
-    work(unit)
+    work(chunk)
     return time.perf_counter() - before, time.process_time() - cpu
 
 
@@ -170,7 +170,7 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
         command = ["-m", "centrality.cli", "score", model, "--workers", str(count), "--device", device]
         start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
         seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
-        there = sum(part.rows or 0 for part in units.plan(folder / "out", None))
+        there = sum(part.rows or 0 for part in chunks.plan(folder / "out", None))
         assert there == rows, f"{there} rows came out of {rows}"
         shutil.rmtree(folder / "out")
         name = f"{count} worker{'s' * (count > 1)}"
@@ -248,7 +248,7 @@ def main() -> None:
 
         what, folder = arguments.alone
         work = partial(scale.clocked, getattr(scale, what))
-        done = workers.run(work, units.plan(f"{folder}/in", f"{folder}/moved"), workers.cores())
+        done = workers.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), workers.cores())
         wall, cpu = np.sum([taken for _, taken in done], axis=0)
         shutil.rmtree(f"{folder}/moved", ignore_errors=True)
         print(wall / workers.cores(), cpu)

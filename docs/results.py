@@ -1,14 +1,26 @@
 """Reads committed results, and writes them as a table of a page."""
 
 import csv
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import provenance  # noqa: E402  (found by the line above: scripts of docs/ run from anywhere)
 
 
 def rows(name: str, of: str = "benchmarks") -> list[dict[str, str]]:
     with (ROOT / of / "results" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def origin(*results: str) -> str:
+    """Say how each of these results came to be, in a line below their table; those that came together are told once."""
+    known = provenance.ledger()
+    told = dict.fromkeys(str(known[name]) if name in known else f"{name}: {provenance.UNKNOWN}" for name in results)
+    text = "; ".join(told)
+    return f"\n*{text[0].upper()}{text[1:]}.*"
 
 
 def markdown(header: list[str], body: list[list[str]]) -> str:

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the tests load this file from 
 
 import tables_of_choices
 import tables_of_speed
-from results import ROOT, markdown, rows, short
+from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
 GUIDES_WITH_TABLES: tuple[str, ...] = ()
@@ -170,13 +170,20 @@ MADE = (
     explanations_agreement,
 )
 TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}
+# Of tables that do not show the one result of their name.
+SHOWN = {
+    "summary": ("paper/results/table1.csv", "paper/results/table3.csv", "benchmarks/results/mixture.csv"),
+    "detection": ("benchmarks/results/detection/summary.csv",),
+    "scale_cuda": ("benchmarks/results/scale_cuda.csv", "benchmarks/results/scale_16_cores.csv"),
+}
 
 
 def filled(page: str) -> str:
-    """The page with everything between <!-- NAME --> and <!-- end --> made anew."""
+    """The page with everything between <!-- NAME --> and <!-- end --> made anew: the table, and how it was measured."""
 
     def table(match: re.Match[str]) -> str:
-        return f"<!-- {match[1]} -->\n{TABLES[match[1]]()}\n<!-- end -->"
+        shown = SHOWN.get(match[1], (f"benchmarks/results/{match[1]}.csv",))
+        return f"<!-- {match[1]} -->\n{TABLES[match[1]]()}\n{origin(*shown)}\n<!-- end -->"
 
     return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", table, page, flags=re.DOTALL)
 

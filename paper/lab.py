@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from benchmarks import provenance
 from benchmarks.cells import Files
 
 from centrality._atomic import write_atomically
@@ -95,6 +96,7 @@ def save(task: Task, folder: Path) -> list[Row]:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(merged)
+    provenance.note(path)
     return merged
 
 

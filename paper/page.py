@@ -5,6 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from benchmarks import provenance
+
 from centrality._atomic import write_atomically
 from paper import ITEMS
 from paper.lab import COUNT, TIME, Row, read
@@ -30,8 +32,8 @@ are wall-clock, with whatever else the machine was doing; those in the repositor
 reproduce all`, one thread on two virtual cores, the other of which was busy now and then. A value without ± is of one
 seed.
 
-| item | command | measured | minutes |
-| --- | --- | --- | --- |
+| item | command | measured | minutes | how |
+| --- | --- | --- | --- | --- |
 {contents}
 """
 
@@ -70,7 +72,7 @@ def made(folder: Path) -> dict[Path, str]:
         if (folder / "results" / f"{name}.csv").exists()
     }
     listed = "\n".join(f"- **{HEADS[name]}**: {words}." for name, words in SETTINGS.items())
-    contents = "\n".join(_line(name, rows) for name, (_, rows) in known.items())
+    contents = "\n".join(_line(name, rows, folder) for name, (_, rows) in known.items())
     parts = [README.format(settings=listed, contents=contents)]
     parts += [_section(name, item, rows, folder) for name, (item, rows) in known.items()]
     beyond = [BEYOND.format(settings=listed, summary=_summary(known))]
@@ -78,12 +80,14 @@ def made(folder: Path) -> dict[Path, str]:
     return {folder / "README.md": "\n".join(parts), folder / "BEYOND.md": "\n".join(beyond)}
 
 
-def _line(name: str, rows: list[Row]) -> str:
+def _line(name: str, rows: list[Row], folder: Path) -> str:
     seconds = sum(float(row["value"]) for row in rows if row["metric"] == TIME)
     done = sum(int(float(row["value"])) for row in rows if row["metric"] == COUNT)
     total = sum(int(row["paper"]) for row in rows if row["metric"] == COUNT)
     measured = f"all {total} cells" if done == total else f"**{done} of {total} cells so far**"
-    return f"| [{name}](results/{name}.csv) | `centrality reproduce {name}` | {measured} | {seconds / 60:.1f} |"
+    how = provenance.measured(folder / "results" / f"{name}.csv") or provenance.UNKNOWN
+    link, command = f"[{name}](results/{name}.csv)", f"`centrality reproduce {name}`"
+    return f"| {link} | {command} | {measured} | {seconds / 60:.1f} | {how} |"
 
 
 def _section(name: str, item: ModuleType, rows: list[Row], folder: Path) -> str:

@@ -28,19 +28,18 @@ def quick(**changes) -> "FUSE":
     With one of the paper's words it is a PaperFUSE.
     """
     from centrality import FUSE, PaperFUSE
-    from centrality.training.paper import OURS
+    from centrality.training.plan import OURS
 
     kind = PaperFUSE if OURS.keys() & changes.keys() else FUSE
     return kind(**({"max_steps": 60, "hidden": (16, 16), "random_state": 0} | changes))
 
 
 @pytest.fixture
-def torch_teaches(monkeypatch):
+def torch_trains(monkeypatch):
     """Torch trains our own networks too, as it does on a GPU."""
     from centrality.training.torch_learner import TorchLearner
 
-    for schedule in ("steps", "epochs"):
-        monkeypatch.setattr(f"centrality.training.{schedule}.learner_for", TorchLearner)
+    monkeypatch.setattr("centrality.training.schedules.learner_for", TorchLearner)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from benchmarks import provenance
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
 FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
@@ -192,6 +193,7 @@ def _record(name: str, runs: list[Run]) -> None:
             apart, changed = _apart(run, runs)
             seen = [run.seen.get(key, "") for key in SEEN]
             table.writerow([name, run.name, *seen, f"{run.off:.2e}", f"{apart:.2e}", changed])
+    provenance.note(RESULTS)
 
 
 if __name__ == "__main__":

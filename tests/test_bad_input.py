@@ -108,7 +108,7 @@ def test_a_column_all_missing_is_left_out_of_a_table_and_refused_among_numbers(m
     assert main([*fit, "--represent", "table"]) == 0
     assert "gone    left out: every value is missing" in capsys.readouterr().out
     out.unlink()
-    assert main([*fit, "--columns", "length,gone"]) == 2
+    assert main([*fit, "--columns", "length,gone", "--represent", "numbers"]) == 2
     assert "NaN or infinity (inf) in column 'gone' (300 rows)" in capsys.readouterr().err
     assert not out.exists()
 
@@ -167,8 +167,8 @@ def test_an_unreadable_image_is_refused_by_name_or_has_no_score(photos, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--represent", "tabel"], "--represent must be one of table, text:COLUMN"),
-        (["--represent", "text"], "--represent must be one of table, text:COLUMN"),
+        (["--represent", "tabel"], "--represent must be one of numbers, table, text:COLUMN"),
+        (["--represent", "text"], "--represent must be one of numbers, table, text:COLUMN"),
         (["--represent", "series:length"], "needs windows: --window N"),
         (["--represent", "images"], "Say which column holds the images: --represent images:COLUMN"),
         (["--represent", "text:kind", "--encoder", "no/such-model"], "'no/such-model' are not on this disk"),

@@ -106,7 +106,7 @@ def test_inspect_says_what_is_in_a_model(model, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "{csv}", "-o", "{tmp}/m.safetensors"], "hold something else: 'name'"),
+        (["fit", "{csv}", "-o", "{tmp}/m.safetensors", "--represent", "numbers"], "hold something else: 'name'"),
         (["fit", "{csv}", "-o", "{tmp}/m.safetensors", "--columns", "lenght"], "Did you mean 'length'?"),
         (["fit", "{tmp}/none.csv", "-o", "{tmp}/m.safetensors"], "There is no file at"),
         (["fit", "{csv}", "-o", "{tmp}/no/m.safetensors", "--columns", "width"], "does not exist"),
@@ -145,7 +145,6 @@ def test_wrong_input_says_what_was_wanted_exits_2_and_writes_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "required: COMMAND"),
         (["scor"], "there is no command 'scor'; did you mean score?"),
         (["score"], "required: MODEL, DATA"),
         (["fit", "x.csv"], "required: -o"),
@@ -298,3 +297,10 @@ def test_the_installed_command_is_this_one():
             [Path(sys.executable).with_name("centrality"), "--help"], capture_output=True, text=True, check=True
         ).stdout
     )
+
+
+def test_centrality_alone_prints_its_help_and_is_no_mistake(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 0
+    assert "first steps:" in capsys.readouterr().out

@@ -15,9 +15,9 @@ from pyarrow import parquet
 from centrality import Chain, distributed, load, tables
 from centrality.cli import main
 from centrality.representations import Table
-from centrality.scoring import units
+from centrality.scoring import chunks
 from centrality.scoring.job import Job
-from centrality.scoring.stream import score_unit
+from centrality.scoring.stream import score_chunk
 from centrality.tables.unreadable import NEW_VALUE
 from tests import errands
 from tests.conftest import quick
@@ -80,7 +80,7 @@ def expected(model, folder, tmp_path_factory):
     """The same folder scored by this one process."""
     out = tmp_path_factory.mktemp("alone")
     job = Job(load(model), [0.0, 1.0])
-    units.do_all(lambda unit: score_unit(job, unit), units.plan(folder, out))
+    chunks.do_all(lambda chunk: score_chunk(job, chunk), chunks.plan(folder, out))
     return contents(out)
 
 

@@ -4,10 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from centrality import FUSE, Chain, load
+from centrality import FUSE, Chain, PaperFUSE, load
 from centrality._checks import InputError
+from centrality.model.reader import reader_of
+from centrality.network.context import Context
+from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.tables.unreadable import DataNote
+from centrality.training.rows import MadeRows, Rows
+
+made_of_all = MadeRows.of  # without saying which columns are learned
 
 
 def houses(n: int = 900, seed: int = 0) -> pd.DataFrame:
@@ -41,7 +47,7 @@ def test_a_price_that_is_usual_overall_is_odd_for_its_kind(model, odd):
 def test_contexts_contribute_nothing_and_the_rest_adds_up(model, odd):
     parts = model.explain(odd)
     np.testing.assert_array_equal(parts[:, 2:], 0)
-    typical = model.mixing_.centrality(model.fitted_.origins(model.vectors(odd)), model.t)
+    typical = model.fitted_.mixing.centrality(model.fitted_.origins(reader_of(model).vectors(odd)), model.t)
     np.testing.assert_allclose(parts.sum(1), model.centrality(odd) - typical, atol=1e-3)
 
 
@@ -69,8 +75,33 @@ def test_a_file_scores_as_the_model_does(model, odd, tmp_path):
 
 
 def test_a_kind_that_was_never_seen_is_said(model, odd):
-    with pytest.warns(DataNote, match="1 of 3 rows have a context of which no such kind was seen"):
+    with pytest.warns(DataNote, match="'size, city': in 1 of 3 rows the value is a context of which no such kind"):
         model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
+
+
+def test_without_a_context_nothing_of_it_takes_part(monkeypatch, odd):
+    """Not one bit of a model without `given` comes from the code of contexts: where all of that raises, it is equal."""
+    rows = houses(200).to_numpy()
+    plain = FUSE(random_state=0, max_steps=20).fit(rows)
+
+    def refuse(*_, **__):
+        raise AssertionError("There is no context.")
+
+    for name in ("fit", "relative", "absolute", "usual_range", "unseen"):
+        monkeypatch.setattr(Context, name, refuse)
+    monkeypatch.setattr(MadeRows, "of", lambda z, rng, learned: made_of_all(z, rng))  # as before there were contexts
+    again = FUSE(random_state=0, max_steps=20, given=None).fit(rows)
+    assert again.fitted_ == plain.fitted_
+    for answer in ("heads", "p_values", "explain", "toward_center"):
+        np.testing.assert_array_equal(getattr(again, answer)(odd.to_numpy()), getattr(plain, answer)(odd.to_numpy()))
+
+
+def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
+    """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
+    X = houses(50).to_numpy()
+    rng, none = np.random.default_rng(0), Scaling.none(4)
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
 
 
 def test_names_and_positions_are_the_same(odd):
@@ -102,15 +133,19 @@ def test_a_model_learns_on_given_its_context(odd):
     [
         ({"given": ["rooms"]}, "given names the column 'rooms', which is not there"),
         ({"given": [9]}, "given must hold names, or positions from 0 to 3, got 9"),
-        ({"given": []}, "leave at least one to be judged"),
-        ({"given": ["price", "year", "size", "city"]}, "leave at least one to be judged"),
+        ({"given": []}, "leave one to be judged"),
+        ({"given": ["price", "year", "size", "city"]}, "leave one to be judged"),
         ({"given": ["size"], "metric": "cosine"}, "does not go with metric='cosine'"),
-        ({"given": ["size"], "epochs": 1}, "does not go with epochs"),
     ],
 )
 def test_what_cannot_be_given_is_refused_in_words(settings, said):
     with pytest.raises(InputError, match=said):
         FUSE(random_state=0, **settings).fit(houses(50))
+
+
+def test_the_papers_schedule_knows_no_context():
+    with pytest.raises(InputError, match="does not go with epochs"):
+        PaperFUSE(random_state=0, epochs=1, given=["size"]).fit(houses(50))
 
 
 def test_doors_that_know_no_context_refuse_it(model, tmp_path):

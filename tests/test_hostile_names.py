@@ -47,11 +47,11 @@ def model():
     [
         lambda model: model.report(),
         lambda model: model.drift(NEW),
-        lambda model: model.drift(NEW).whole,
+        lambda model: model.drift_report(NEW),
         lambda model: model.reasons(NEW[:5]),
         lambda model: model,
     ],
-    ids=["report", "drift", "drift of all rows", "reasons", "model"],
+    ids=["report", "drift", "drift by windows", "reasons", "model"],
 )
 def test_a_page_in_a_notebook_shows_names_as_text(model, shown):
     page = shown(model)._repr_html_()

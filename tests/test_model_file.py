@@ -10,7 +10,7 @@ from torch import nn
 
 from centrality import FUSE, PaperFUSE, load, model_file
 from centrality.model_file import ModelFileError
-from centrality.training.paper import OURS
+from centrality.training.plan import OURS
 from tests.conftest import quick
 
 
@@ -62,6 +62,9 @@ def test_the_default_model_is_small_and_holds_no_rows(tmp_path):
         assert (tmp_path / "m.safetensors").stat().st_size < 1_000_000
         _, arrays = model_file.read(tmp_path / "m.safetensors")
         assert arrays.pop("conformal.inliers").shape[1] == 2  # two scores of each row that was left out
+        assert arrays.pop("conformal.rows").ndim == 1  # their places among the training rows, for marks
+        values = arrays.pop("columns.values")  # of each column by itself, in order: no row can be read off them
+        assert (np.diff(values, axis=0) >= 0).all()
         assert max(array.shape[0] for array in arrays.values()) <= 128  # no array as long as the data
 
 

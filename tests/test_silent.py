@@ -127,7 +127,7 @@ def test_later_truth_values_are_numbers_too(tmp_path):
 def test_hexadecimal_numbers_are_text_to_fit_and_to_score(numbers, tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n" + "1.5,0x1f\n2.5,0X2A\n" * 30)
     assert tables.read(tmp_path / "t.csv").schema.field("b").type == pa.string()
-    assert main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.safetensors")]) == 2
+    assert main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.safetensors"), "--represent", "numbers"]) == 2
     assert "hold something else: 'b'" in capsys.readouterr().err
     assert main(["score", str(numbers), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]) == 2
     assert "'b'" in capsys.readouterr().err

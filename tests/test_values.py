@@ -127,7 +127,10 @@ def test_no_array_of_a_fitted_model_can_be_written_to(model, tmp_path):
     model.save(tmp_path / "m.safetensors")
     for fitted in (model.fitted_, load(tmp_path / "m.safetensors").fitted_, pickle.loads(pickle.dumps(model.fitted_))):
         held = [
-            array for each in fields(fitted) if each.name != "replay" for array in arrays_in(getattr(fitted, each.name))
+            array
+            for each in fields(fitted)
+            if each.name != "remembered"
+            for array in arrays_in(getattr(fitted, each.name))
         ]
         assert len(held) > 10
         for array in held:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, studentized_range
 
+from benchmarks import provenance
 from benchmarks.detection.protocols import Result
 
 US = "FUSE"
@@ -78,6 +79,7 @@ def write(results: list[Result], out: Path, published: Path | None) -> None:
         rows = beside_published(tables, published)
         save(out / "published.csv", rows)
         parts += [f"## Beside {published.name}", published_page(rows)]
+    provenance.note(*out.glob("*.csv"))
     text = "\n\n".join(parts) + "\n"
     (out / "summary.md").write_text(text)
     print(text)

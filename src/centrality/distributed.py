@@ -1,4 +1,4 @@
-"""Fit and score on a Ray cluster, by tasks over units of work; Ray starts those again whose process or node is lost.
+"""Fit and score on a Ray cluster, by tasks over chunks of work; Ray starts those again whose process or node is lost.
 
 The cluster is the caller's: the one that `ray.init` has joined, or the one at `address`; without either, one is started
 on this machine and stopped in the end. All nodes must see the data and the folder of scores under the same names, and
@@ -28,10 +28,10 @@ from centrality.chain import fuse_of
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.mixing import checked_t
-from centrality.scoring import sampling, sketches, units
-from centrality.scoring.answers import Answer
+from centrality.scoring import chunks, sampling, sketches
 from centrality.scoring.job import Job
-from centrality.scoring.stream import score_unit
+from centrality.scoring.outcomes import Outcome
+from centrality.scoring.stream import score_chunk
 from centrality.scoring.workers import outcome, result_of
 from centrality.tables.unreadable import DataNote
 
@@ -60,7 +60,7 @@ def score(
 
     Folders may be addresses, such as s3://bucket/rows. Scores are columns beside those of the input: centrality
     at the model's own t, centrality_t25 at t = .25. `p_values` adds p_value, `explain` reasons, likewise. `resume`
-    leaves files that hold these scores already; `split` cuts files of more rows into several units of work.
+    leaves files that hold these scores already; `split` cuts files of more rows into several chunks of work.
 
     >>> import numpy as np
     >>> from pathlib import Path
@@ -81,17 +81,17 @@ def score(
     if p_values:
         model.fitted_.calibration_rows()  # if there are none, say so before the work
     job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
-    scored = do_job(job, units.plan(data, output, split), address, progress=progress)
+    scored = do_job(job, chunks.plan(data, output, split), address, progress=progress)
     for note in scored.unreadable.notes():
         warnings.warn(note, DataNote, stacklevel=2)
     return scored.rows
 
 
-def do_job(job: Job, plan: Sequence[units.Unit], address: str | None, *, progress: bool) -> units.Scored:
+def do_job(job: Job, plan: Sequence[chunks.Chunk], address: str | None, *, progress: bool) -> chunks.Scored:
     """Do these units of a job, and return how many rows there were, and which cells could not be read."""
     job = replace(job, model=_on_cpu(job.model))
     with _connected(address):
-        return units.Scored.all_of(units.do_all(partial(score_unit, job), plan, tasks, progress=progress))
+        return chunks.Scored.all_of(chunks.do_all(partial(score_chunk, job), plan, tasks, progress=progress))
 
 
 def fit(
@@ -158,7 +158,7 @@ def _remotely(
             if not waiting:
                 return
             (done,), _ = ray.wait(list(waiting), num_returns=1)
-            answer: Answer[Result] = _answer(ray, done, waiting[done])
+            answer: Outcome[Result] = _fetched(ray, done, waiting[done])
             yield waiting.pop(done), result_of(answer, already_warned)
     finally:
         for reference in waiting:
@@ -167,10 +167,10 @@ def _remotely(
             ray.wait(list(waiting), num_returns=len(waiting), timeout=60)
 
 
-def _answer(ray: ModuleType, done: object, item: Item) -> Answer[Result]:
-    """Fetch the answer of a task that is done; raise if its process was lost too often."""
+def _fetched(ray: ModuleType, done: object, item: Item) -> Outcome[Result]:
+    """Fetch the outcome of a task that is done; raise if its process was lost too often."""
     try:
-        answer: Answer[Result] = ray.get(done)
+        answer: Outcome[Result] = ray.get(done)
     except ray.exceptions.RayError as error:
         raise ChildProcessError(
             f"The cluster could not do {item}: a process or node was lost {RETRIES + 1} times, or never began. {error}"

@@ -91,7 +91,7 @@ def task_of(
         progress=False,
     )
     X, rng = rows_of(layout.width).astype(np.float64), np.random.default_rng(1)
-    rows = Rows(X, Scaling.fit(X, "none"), rng, room=1 << 20)
+    rows = Rows(X, Scaling.fit(X, "none"), rng, max_values=1 << 20)
     return Task(
         network=network_of(layout, prior=prior),
         rows=rows,

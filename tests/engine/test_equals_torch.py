@@ -12,13 +12,12 @@ from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import EngineScorer
 from centrality.torch.scoring import TorchScorer
-from centrality.training.batches import BatchSampler, BatchSizes
+from centrality.training.batches import Batch, BatchSampler, BatchSizes
 from centrality.training.engine_learner import EngineLearner
-from centrality.training.epochs import Epochs
-from centrality.training.learner import Learner, Lesson
-from centrality.training.noise import Turns
+from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Learner, corrected
+from centrality.training.noise import RowScales
 from centrality.training.plan import Task
-from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, corrected
+from centrality.training.schedules import Epochs
 from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
 from tests.engine.cases import gaps, network_of, rows_of, task_of
@@ -133,9 +132,9 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
         before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
         sizes = BatchSizes.of(task)
         drawn = BatchSampler(task, sizes).draw(1)
-        turns = Turns.over(task.plan.noise_scales, sizes.noised, balanced=True)
+        row_scales = RowScales.cycled(task.plan.noise_scales, sizes.noised, balanced=True)
         with learner.running():
-            assert sum(learner.take_steps(drawn, sizes, turns, np.array([LEARNING_RATE]))) == 1
+            assert sum(learner.take_steps(drawn, sizes, row_scales, np.array([LEARNING_RATE]))) == 1
         losses.append(learner.losses)
         learners.append(learner)
     assert losses[0].shape == (1, 2)
@@ -145,7 +144,7 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
 
 @layouts
 @priors
-def test_a_step_teaches_every_layout_what_torch_teaches_it(layout, prior):
+def test_a_step_teaches_every_layout_what_torch_trains_it(layout, prior):
     assert_the_same_step(layout, prior=prior)
 
 
@@ -162,10 +161,10 @@ def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay,
     assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, prior=prior)
 
 
-def lessons_of(task: Task) -> list[Lesson]:
+def batches_of(task: Task) -> list[Batch]:
     """The first comparisons of an epoch, and the first noised rows."""
-    every = list(Epochs(task)._lessons())
-    first_noised = next(lesson for lesson in every if lesson.turns is not None)
+    every = list(Epochs(task)._batches())
+    first_noised = next(batch for batch in every if batch.row_scales is not None)
     return [every[0], first_noised]
 
 
@@ -174,15 +173,15 @@ def lessons_of(task: Task) -> list[Lesson]:
 def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, prior, shared):
     layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
     asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "prior": prior, "epochs": 1}
-    for lesson in lessons_of(task_of(layout, **asked)):
+    for batch in batches_of(task_of(layout, **asked)):
         losses, learners, before = [], [], {}
         for task, learner in both(layout, 1.0, **asked):
             before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
             with learner.running():
-                losses.append(learner.learn(lesson, LEARNING_RATE))
+                losses.append(learner.take_step(batch, LEARNING_RATE))
             learners.append(learner)
         np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
-        assert (losses[0] != 0).tolist() == [lesson.preferred is not None, lesson.turns is not None]
+        assert (losses[0] != 0).tolist() == [batch.preferred is not None, batch.row_scales is not None]
         assert_alike(layout, before, *learners)
 
 
@@ -204,7 +203,7 @@ def test_whole_fits_have_the_same_losses_and_rank_rows_alike(kind, request):
     """The draws are the same; what rounding differs by grows a little from step to step."""
     X = np.random.default_rng(0).normal(size=(300, 5)) + 1
     ours = quick(**FITS[kind]).fit(X)
-    request.getfixturevalue("torch_teaches")
+    request.getfixturevalue("torch_trains")
     theirs = quick(**FITS[kind]).fit(X)
     for head, name in enumerate(("global", "local")):
         np.testing.assert_allclose(ours.history_[name], theirs.history_[name], rtol=2e-3)

@@ -10,7 +10,7 @@ from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
 from centrality.training.batches import BatchSampler, BatchSizes
 from centrality.training.engine_learner import EngineLearner
-from centrality.training.noise import Turns
+from centrality.training.noise import RowScales
 from tests.conftest import quick
 from tests.engine.cases import BUILDS, computed_by, network_of, rows_of, task_of
 from tests.test_promise import KINDS, model_of, places
@@ -75,9 +75,9 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, prior, metric):
     for build in BUILDS.values():
         task = task_of(layout, prior=prior, metric=metric)
         learner, sizes = EngineLearner(task, build, balance=0.5), BatchSizes.of(task)
-        turns = Turns.over(task.plan.noise_scales, sizes.noised, balanced=True)
+        row_scales = RowScales.cycled(task.plan.noise_scales, sizes.noised, balanced=True)
         drawn = BatchSampler(task, sizes).draw(5)
-        list(learner.take_steps(drawn, sizes, turns, np.full(5, 0.01, dtype=np.float32)))
+        list(learner.take_steps(drawn, sizes, row_scales, np.full(5, 0.01, dtype=np.float32)))
         found.append({name: part.tobytes() for name, part in learner.state().items()} | {"": learner.losses.tobytes()})
     assert all(each == found[0] for each in found)
 

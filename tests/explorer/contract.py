@@ -84,7 +84,8 @@ def looked_at(view: View) -> list[int]:
     return sorted({int(row) for row in chosen})
 
 
-def houses() -> Case:
+def houses_for_sale() -> pa.Table:
+    """400 houses, of which three have one wild cell each."""
     rng = np.random.default_rng(0)
     n = 400
     kind = rng.choice(["house", "flat", "barn"], size=n, p=[0.5, 0.4, 0.1])
@@ -103,9 +104,23 @@ def houses() -> Case:
         values = table[name].to_numpy().copy()
         values[row] = value
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    return table
+
+
+def houses() -> Case:
+    table = houses_for_sale()
     model = Chain(Table(), quick(max_steps=200, holdout=0.2)).fit(table)
     view = view_of(model, table, on=("area", "price"))
     return Case(model, table, view, looked_at(view))
+
+
+def kinds() -> Case:
+    """Houses among their kind, by a model that has learned marks."""
+    table = houses_for_sale()
+    marks = ["fine" if row < 10 else "outlier" if row in (11, 12) else None for row in range(table.num_rows)]
+    model = Chain(Table(), quick(max_steps=200, given=["kind", "area"])).fit(table).learn_marks(table, marks)
+    view = view_of(model, table, on=("area", "price"))
+    return Case(model, table, view, looked_at(view)[:2])
 
 
 def digits() -> Case:
@@ -133,7 +148,7 @@ def texts() -> Case:
     return Case(model, rows, view, [5, 0])
 
 
-CASES = {"houses": houses, "digits": digits, "clusters": clusters}
+CASES = {"houses": houses, "kinds": kinds, "digits": digits, "clusters": clusters}
 
 
 @pytest.fixture(scope="module", params=list(CASES))

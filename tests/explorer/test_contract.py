@@ -35,7 +35,7 @@ READ = """(() => {
     rank: all(".detail .numbers div").map((line) => line.textContent).find((text) => text.startsWith("rank")),
     p: all(".detail .soft[title]").map(number),
     reasons: named(".detail .reasons li", ".name"),
-    sentences: named(".sentences li", "b"),
+    sentences: named(".sentences li", "b"), told: all(".sentences li").map((line) => line.textContent),
     cells: Object.fromEntries(all(".cells-beside td.guilty").map((cell) =>
       [cell.parentElement.firstChild.textContent, weight(cell)])),
     heat: all(".review canvas.heat").map((canvas) =>
@@ -105,6 +105,9 @@ def test_sentences_red_cells_and_heat_are_pythons(tab, case, differences):
             lowering = [(name, value) for name, value in reasons if value < 0][:4]
             assert [name for name, _ in shown["sentences"]] == [name for name, _ in lowering]
             differences.hold("sentences", [v for _, v in shown["sentences"]], [v for _, v in lowering])
+            if case.model.fitted_.context is not None:  # what is usual is that of the row's kind, in Python's words
+                for reason in case.model.reasons(case.X.slice(row, 1), t)[0]:
+                    assert any(f", typically {reason.typical}" in line for line in shown["told"]), reason
             red = {name: 12 + 48 * -value / most for name, value in reasons if value / most < -0.05}
             typical = case.view.neighbours(np.array([row]))[0, 0]
             here, there = case.view.cells(np.array([row, typical])).to_pylist()

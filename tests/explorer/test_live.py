@@ -141,7 +141,7 @@ def test_the_words_without_which_a_text_would_be_more_typical_are_guilty(texts):
     view = view_of(chain, rows, on="pca")
     answer = words(view, 5)
     found = answer["words"]
-    assert list(answer["typical"]) in chain.fitted_.typical_units().tolist()
+    assert list(answer["typical"]) in chain.fitted_.units(chain.fitted_.typical).tolist()
     whole, without = (
         chain.fitted_.units(chain.representation_.transform([text])) for text in (rows[5], rows[5].replace("cat ", ""))
     )

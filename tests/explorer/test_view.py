@@ -154,7 +154,7 @@ def test_a_view_holds_the_models_scores_and_its_reasons(mixed):
     found = view.reasons(np.array([7, 8]))
     vectors = np.column_stack([features[name] for name in features.column_names])[[7, 8]]
     np.testing.assert_allclose(found.parts, model.fitted_.contributions(vectors), atol=1e-6)
-    typical = model.fitted_.typical_units()[model.fitted_.nearest_typical(vectors)]
+    typical = model.fitted_.origins(vectors)
     np.testing.assert_allclose(found.typical, typical)
     assert view.features[np.abs(found.parts[0, 1]).argmax()] == "width"
 

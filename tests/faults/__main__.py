@@ -8,6 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks import provenance
+
 import centrality.service  # noqa: F401  (before any child is forked: faults shall hit the work, not the imports)
 from tests.faults import served
 from tests.faults.harness import INT, KILL, TERM, BrokenError, Trial, disturb, kills
@@ -50,6 +52,7 @@ def _record(results, seed: int) -> None:
     with RESULTS.open("w", newline="") as file:
         rows = [("job", "what", "times", "seed"), *((*row, seed) for row in results)]
         csv.writer(file, lineterminator="\n").writerows(rows)
+    provenance.note(RESULTS)
 
 
 def _disturbed(job, seed, faults, results) -> int:

@@ -20,6 +20,8 @@ from collections import Counter
 from math import ceil
 from pathlib import Path
 
+from benchmarks import provenance
+
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "fuzz.csv"
 MEMORY = 1 << 30  # bytes beyond those that the process begins with
 SECONDS = 10  # of the process's own time, a case
@@ -63,6 +65,7 @@ def main() -> int:
 def _record(lines: list[tuple[str, int, int, int]]) -> None:
     with RESULTS.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([("target", "cases", "findings", "seed"), *lines])
+    provenance.note(RESULTS)
 
 
 def _in_a_process(target, cases: range, seed: int) -> int:

@@ -97,7 +97,7 @@ TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def test_contributions_at_every_t_follow_from_the_pair_and_add_up_to_a_millionth(model):
     fitted, mixing = model.fitted_, model.fitted_.mixing
     parts, units = fitted.contributions(FAR), fitted.units(FAR)
-    origin = fitted.typical_units()[fitted.nearest_typical(FAR)]
+    origin = fitted.origins(FAR)
     # The pair itself adds up: a row's contributions to each unit to the difference of units, whatever its size.
     scale = 1 + np.abs(parts).sum(2)
     moved = np.abs(parts).sum(2) > 0
@@ -184,7 +184,7 @@ def test_the_centre_is_the_mean_of_the_deepest_row_and_those_around_it(plain):
 def test_after_new_rows_the_centre_is_that_of_all_that_is_remembered():
     model = quick().fit(X[:200])
     model.partial_fit(X[200:] + np.array([50, 0, 0, 0]))
-    rows = model.fitted_.replay.rows
+    rows = model.fitted_.remembered.rows
     assert len(rows) == 400
     np.testing.assert_array_equal(model.center_, centre_of(rows, model.centrality(rows), model.fitted_.scaling))
     np.testing.assert_allclose(model.explain(X[:20]).sum(1), drop(model, X[:20], 0.5), atol=1e-3)

@@ -30,7 +30,7 @@ def public(kind: type) -> set[str]:
 
 def test_fuse_and_chain_have_the_same_public_names_and_these_are_few():
     assert public(FUSE) == public(Chain) == public(PaperFUSE)
-    assert len(public(FUSE)) <= 36
+    assert len(public(FUSE)) <= 37
 
 
 def test_what_was_learned_has_names_once_it_is_there(chain):
@@ -75,9 +75,9 @@ def test_it_goes_on_learning_from_raw_rows(chain):
     before = other.heads(FRESH)
     moved = FRESH.assign(x=FRESH.x + 3)
     other.partial_fit(moved)
-    assert other.fitted_.replay.seen == 600
+    assert other.fitted_.remembered.seen == 600
     assert not np.array_equal(other.heads(FRESH), before)
-    assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.replay.seen == 400  # nothing learned yet: a fit
+    assert Chain(Table(), quick()).partial_fit(FRAME).fitted_.remembered.seen == 400  # nothing learned yet: a fit
 
 
 def test_onnx_scores_what_the_representation_made(chain, tmp_path):

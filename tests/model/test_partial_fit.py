@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, load
-from centrality.model.replay import Memory
+from centrality.model.remembered_rows import RememberedRows
 from tests.conftest import quick
 
 
@@ -54,15 +54,15 @@ def test_an_error_leaves_the_model_as_it_was(blob):
 
 def test_calibration_rows_are_dropped_since_another_model_scored_them(blob):
     model = quick(holdout=0.2).fit(blob).partial_fit(blob[:50])
-    kept = len(model.fitted_.replay.rows)  # all of them are judged again, by networks that have not seen them
+    kept = len(model.fitted_.remembered.rows)  # all of them are judged again, by networks that have not seen them
     assert model.p_values(np.full((1, 2), 9.0)) == [1 / (kept + 1)]
 
 
 def test_a_loaded_model_goes_on_without_the_rows_it_saw(blob, tmp_path):
     quick().fit(blob).save(tmp_path / "model.safetensors")
     model = load(tmp_path / "model.safetensors")
-    assert model.fitted_.replay == Memory(None, None, 600)
+    assert model.fitted_.remembered == RememberedRows(None, None, 600)
     model.partial_fit(blob[:60] + 1)
-    assert model.fitted_.replay.seen == 660
+    assert model.fitted_.remembered.seen == 660
     with pytest.raises(ValueError, match="at least 3 rows to compare, got 2"):
         load(tmp_path / "model.safetensors").partial_fit(blob[:2])

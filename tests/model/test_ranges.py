@@ -74,6 +74,76 @@ def test_what_no_fit_could_have_written_is_refused_by_name(saved, tmp_path, caps
     assert "Traceback" not in capsys.readouterr().err
 
 
+def array(name, change):
+    """Return what changes one array of a file by a function; None: leaves it out."""
+
+    def crafted(header, arrays):
+        held = arrays.pop(name)
+        if change is not None:
+            arrays[name] = change(held.copy())
+
+    return crafted
+
+
+def filled(value):
+    return lambda held: np.full_like(held, value)
+
+
+CRAFTED_CONTEXTS = {
+    "no narrowest spread": (array("context.narrowest", filled(0)), "narrowest must hold numbers above 0"),
+    "ends upside down": (array("context.range", lambda held: held[::-1].copy()), "range must hold lower ends, then"),
+    "contexts upside down": (array("context.seen", lambda held: held[::-1].copy()), "seen must hold lower ends, then"),
+    "a slope of 1e300": (array("context.line", filled(1e300)), r"line must hold numbers up to 1e\+30"),
+    "a tree that goes up": (
+        array("context.usual.children", lambda held: np.roll(held, 1, axis=1)),
+        "children must lead downward",
+    ),
+    "a feature that is none": (
+        array("context.usual.feature", filled(2)),
+        "feature must hold whole numbers from 0 to 1",
+    ),
+    "levels of no column": (
+        array("context.levels.0.columns", filled(9)),
+        "columns must hold whole numbers from 0 to 1",
+    ),
+    "one level four times": (array("context.levels.0.keys", filled(0)), "keys must hold each level once"),
+    "a context named twice": (array("context.given", filled(0)), "given must name some of the 4 columns, each once"),
+    "contexts in disorder": (array("context.given", lambda held: held[::-1].copy()), "given must name .* in order"),
+    "a scaling that shrinks to nothing": (
+        array("context.scaling.shrink", filled(0)),
+        "shrink must hold numbers above 0",
+    ),
+    "half of what marks taught": (array("refinement.knots", None), "knots and refinement.values go together"),
+    "the other half": (array("refinement.values", None), "knots and refinement.values go together"),
+    "knots that fall": (array("refinement.knots", lambda held: -held), "refinement.knots must rise along each column"),
+    "a shift beyond all scores": (array("refinement.values", filled(1e300)), "values must hold numbers up to 1e"),
+}
+
+
+@pytest.fixture(scope="module")
+def with_context(tmp_path_factory):
+    """Return the file of a model that knows kinds, and has learned from marks."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=200)
+    rows = np.column_stack([kind, rng.normal(size=200), 3 * kind + rng.normal(size=200), rng.normal(size=200)])
+    path = tmp_path_factory.mktemp("context") / "m.safetensors"
+    marks = ["outlier", "fine", "fine", "outlier", *[None] * 196]
+    quick(given=[0, 1], max_steps=3).fit(rows).learn_marks(rows, marks).save(path)
+    assert load(path).centrality(rows).shape == (200,)
+    return path
+
+
+@pytest.mark.parametrize("case", CRAFTED_CONTEXTS)
+def test_a_context_or_a_lesson_that_no_fit_could_have_written_is_refused_by_name(with_context, tmp_path, case):
+    change, said = CRAFTED_CONTEXTS[case]
+    header, arrays = model_file.read(with_context)
+    change(header, arrays)
+    crafted = tmp_path / "m.safetensors"
+    model_file.write(crafted, header, arrays)
+    with pytest.raises(ModelFileError, match=said):
+        load(crafted)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_score_that_is_no_number_is_an_error_at_every_door(saved, blob, tmp_path, capsys, monkeypatch, value):
     model = load(saved)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import provenance
 
 from tests.mutation.excused import EXCUSED
 from tests.mutation.harness import Harness
@@ -28,7 +29,6 @@ TESTS = {
     "scores.conformal": ["tests/scores/test_thresholds.py", "tests/scores/test_conformal.py"],
     "training.comparisons": [
         "tests/training/test_comparisons.py",
-        "tests/training/test_ties.py",
         "tests/training/test_dissimilarities.py",
     ],
     "training.schemes": ["tests/training/test_comparisons.py", "tests/training/test_schemes.py"],
@@ -95,6 +95,7 @@ def _read(path: Path) -> list[list[str]]:
 def _write(path: Path, header: list[str], rows: list[list[Any]]) -> None:
     with path.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    provenance.note(path)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 
 from centrality import Chain, load, tables
 from centrality.cli import main
+from centrality.model.reader import reader_of
 from centrality.representations import Series, Table
 from centrality.scores.reasons import Reason, Reasons, plain, signed
 from tests.conftest import quick
@@ -163,7 +164,8 @@ def test_a_typical_value_far_below_its_columns_spread_reads_zero():
     """Ten rows whose values cancel out have a mean of 1e-10 or so, in a column whose spread is one."""
     X = np.column_stack([RNG.normal(size=300), np.tile([0.1, 0.2, -0.3], 100)])
     model = quick(max_steps=20).fit(X)
-    assert model.values_of(np.array([0.3, -8.58e-11])).tolist() == [0.3, 0.0]
-    assert model.values_of(np.array([0.3, -8.58e-4])).tolist() == [0.3, -8.58e-4]
+    values_of = reader_of(model).values_of
+    assert values_of(np.array([0.3, -8.58e-11])).tolist() == [0.3, 0.0]
+    assert values_of(np.array([0.3, -8.58e-4])).tolist() == [0.3, -8.58e-4]
     table = Table().fit(pa.table({"zero": X[:, 1] + 1e-9, "other": X[:, 1] + 7}))  # means of 1e-9 and 7
     np.testing.assert_allclose(table.typical(np.zeros(2)), [0, 7])

@@ -110,7 +110,7 @@ def test_a_head_that_cannot_tell_rows_apart_is_called_collapsed():
 def test_rows_held_aside_are_not_counted_as_trained_on(blob):
     report = quick(holdout=0.25).fit(blob).report()
     assert (report.rows, report.held_aside) == (450, 150)
-    assert "450 rows, 150 more held aside" in str(report)
+    assert "450 rows of 2 numbers each, and 150 more held aside" in str(report)
 
 
 def test_the_report_travels_with_the_file_and_is_plain_data(blob, tmp_path, capsys):

@@ -36,7 +36,7 @@ def test_no_command_names_an_option_that_it_lacks(model, tmp_path, capsys):
     for command in (
         ["score", "m.safetensors", "t.parquet", "-o", "o.csv"],
         ["depth", "halfspace", "t.parquet", "-o", "o.csv"],
-        ["fit", "t.parquet", "-o", "n.safetensors"],
+        ["fit", "t.parquet", "-o", "n.safetensors", "--represent", "numbers"],
     ):
         assert main([str(tmp_path / part) if "." in part else part for part in command]) == 2
         said = capsys.readouterr().err

@@ -10,7 +10,7 @@ from pyarrow import parquet
 from centrality import Chain, load, maps, plots, tables
 from centrality.cli import main
 from centrality.representations import Series
-from centrality.scoring import ranking, sketches, units
+from centrality.scoring import chunks, ranking, sketches
 from tests.conftest import quick
 
 
@@ -175,7 +175,7 @@ def test_what_would_cut_a_series_is_refused(watched, tmp_path, capsys):
     assert main(["score", model, str(tmp_path / "t.parquet"), "-o", f"{tmp_path}/out/", "--split", "100"]) == 2
     assert "is one series to this model, so it cannot be cut: score without --split" in capsys.readouterr().err
     with pytest.raises(ValueError, match="not for windows of a series"):
-        sketches.sketch_unit(load(model), units.plan(data, None)[0])
+        sketches.sketch_chunk(load(model), chunks.plan(data, None)[0])
 
 
 def test_files_without_rows_are_said_to_be_empty(made, tmp_path, capsys):

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from centrality import load, tables
 from centrality.cli import main
-from centrality.scoring import sampling, sketches, units
+from centrality.scoring import chunks, sampling, sketches
 from centrality.scoring.job import Job
 from tests.conftest import quick
 
@@ -79,7 +79,7 @@ def test_the_same_seed_draws_the_same_rows_and_another_others(folder):
 
 def test_whoever_reads_them_the_rows_are_the_same(folder):
     def backwards(work, items):
-        yield from units.in_turn(work, items[::-1])
+        yield from chunks.in_turn(work, items[::-1])
 
     rng = np.random.default_rng(0)
     sample = sampling.sample(folder, 500, rng, ["id"], backwards)
@@ -117,7 +117,7 @@ def test_fit_learns_from_a_sample_when_asked_or_when_rows_are_very_many(folder, 
     bits = [(tmp_path / f"{name}.safetensors").read_bytes() for name in ("asked", "many", "all")]
     assert bits[0] == bits[1] != bits[2]
     assert main(["fit", str(folder), "-o", str(tmp_path / "m.safetensors"), "--columns", "a", "--max-steps", "9"]) == 0
-    assert "Fitted 2,000 of 30,000 rows of 1 columns" in capsys.readouterr().out
+    assert "learned from 2,000 of 30,000 rows of 1 columns" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("calibration", ["soft", "clip"])
@@ -142,7 +142,7 @@ def test_sketches_of_parts_put_together_are_as_good_as_one(folder):
     model = quick().fit(tables.read(folder).select(["a", "b"]))
     local = np.sort(model.raw(tables.read(folder).select(["a", "b"]))[:, 1])
     for split in (None, 1500):
-        parts = [sketches.sketch_unit(model, unit) for unit in units.plan(folder, None, split)]
+        parts = [sketches.sketch_chunk(model, chunk) for chunk in chunks.plan(folder, None, split)]
         assert len(parts) == (3 if split is None else 21)
         merged = sketches.merge(parts)[1]
         assert merged.n == ROWS

@@ -7,7 +7,7 @@ from pyarrow import fs, parquet
 
 from centrality import load, tables
 from centrality.cli import main
-from centrality.scoring import sampling, units
+from centrality.scoring import chunks, sampling
 from centrality.tables import locations
 from tests.conftest import quick
 from tests.promise import assert_same_scores
@@ -105,7 +105,7 @@ def test_addresses_of_files_here_are_their_paths(rows, model, tmp_path):
     (tmp_path / "in").mkdir()
     tables.write(rows, tmp_path / "in" / "x.parquet")
     assert main(["score", str(model), f"file://{tmp_path}/in", "-o", f"file://{tmp_path}/out/"]) == 0
-    assert [unit.rows for unit in units.plan(tmp_path / "out", None)] == [900]
+    assert [chunk.rows for chunk in chunks.plan(tmp_path / "out", None)] == [900]
 
 
 def test_what_a_store_cannot_give_is_said(address, model, tmp_path, capsys):

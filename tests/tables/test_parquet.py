@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from centrality import tables
-from centrality.scoring import sampling, units
+from centrality.scoring import chunks, sampling
 from centrality.tables import TableError
 from centrality.tables.parquet import NOTE, read_footer
 
@@ -56,10 +56,10 @@ def test_a_footer_is_read_once_a_file_however_its_rows_are_read(tmp_path, monkey
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # and nobody sees that they have changed
     assert len(read) == 3
     assert source.table()["a"].to_pylist() == list(range(30))
-    every = units.of_files(source.files, split=5)
-    assert [unit.rows for unit in every] == [5] * 6
+    every = chunks.of_files(source.files, split=5)
+    assert [chunk.rows for chunk in every] == [5] * 6
     again = pickle.loads(pickle.dumps(every))  # as they travel to worker processes
-    assert [unit.open().table()["a"][0].as_py() for unit in again] == [0, 5, 10, 15, 20, 25]
+    assert [chunk.open().table()["a"][0].as_py() for chunk in again] == [0, 5, 10, 15, 20, 25]
     sample = sampling.sample(source, 12, np.random.default_rng(0))["a"].to_numpy()
     assert len(np.unique(sample)) == 12
     assert len(read) == 3

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from centrality import FUSE, Chain
 from centrality.representations import Table
 from centrality.scores.calibration import BEND
-from centrality.scores.mixing import ROOM, squeezed
+from centrality.scores.mixing import ALLOWANCE, squeezed
 from centrality.torch.module import Centrality
 from tests.conftest import quick
 from tests.promise import assert_same_scores, assert_same_unbounded
@@ -81,8 +81,8 @@ def test_units_heads_and_scores_are_the_engines(model):
     weight = model.fitted_.calibration.mixing.local_weight
     share = np.array(T) if weight is None else weight * np.array(T) / (1 + (weight - 1) * np.array(T))
     with np.errstate(divide="ignore"):
-        room = ROOM / (1 - np.array(T)) if model.fitted_.calibration.mixing.veto else np.inf
-    mixed = units[:, :1] * (1 - share) + np.minimum(units[:, 1:], units[:, :1] + room) * share
+        allowance = ALLOWANCE / (1 - np.array(T)) if model.fitted_.calibration.mixing.veto else np.inf
+    mixed = units[:, :1] * (1 - share) + np.minimum(units[:, 1:], units[:, :1] + allowance) * share
     squeeze = squeezed if weight is not None else np.asarray
     assert_same_scores(module.heads(torch.from_numpy(Q)), squeeze(units), room=10)
     assert_same_scores(module(torch.from_numpy(Q), T), squeeze(mixed), room=10)

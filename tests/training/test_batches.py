@@ -24,10 +24,10 @@ X = np.random.default_rng(0).normal(size=(60, 2))
 
 
 def task(
-    plan: Plan = PLAN, members: int = 1, metric: object = "euclidean", X: np.ndarray = X, room: int = 1 << 20
+    plan: Plan = PLAN, members: int = 1, metric: object = "euclidean", X: np.ndarray = X, max_values: int = 1 << 20
 ) -> Task:
     rng = np.random.default_rng(1)
-    rows = Rows(X, Scaling.fit(X, "none"), rng, room=room)
+    rows = Rows(X, Scaling.fit(X, "none"), rng, max_values=max_values)
     return Task(
         network=build(Layout(width=2, hidden=(4,), potentials=3, members=members), np.random.default_rng(0)),
         rows=rows,
@@ -106,7 +106,7 @@ def test_what_the_host_compares_is_compared_when_drawn_and_all_else_in_the_step(
 
 
 @pytest.mark.parametrize(
-    ("budget", "room", "expected"),
+    ("budget", "max_values", "expected"),
     [
         (100, 1 << 20, 10),  # a tenth of the budget
         (5, 1 << 20, 1),  # at least one
@@ -114,7 +114,7 @@ def test_what_the_host_compares_is_compared_when_drawn_and_all_else_in_the_step(
         (10**9, 2 * 52, 2),  # 52 of the 60 rows are held, and each step uses 26 of them
     ],
 )
-def test_no_more_steps_are_drawn_at_once_than_there_is_use_or_room_for(monkeypatch, budget, room, expected):
+def test_no_more_steps_are_drawn_at_once_than_there_is_use_or_room_for(monkeypatch, budget, max_values, expected):
     monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
-    given = task(room=room)
+    given = task(max_values=max_values)
     assert BatchSampler(given, BatchSizes.of(given)).steps_at_once(budget) == expected

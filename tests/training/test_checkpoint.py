@@ -38,18 +38,18 @@ class Dropout(nn.Module):
 
 def before_steps(patch, do) -> None:
     """Do something before steps are taken, told how many: by the engine, a member's at once, or by torch, one."""
-    teach, by_autograd = EngineLearner._teach, TorchLearner._teach
+    train, by_autograd = EngineLearner._train_member, TorchLearner._train
 
-    def by_engine(self, member, lessons, turns, rates):
+    def by_engine(self, member, batches, row_scales, rates):
         do(len(rates))
-        return teach(self, member, lessons, turns, rates)
+        return train(self, member, batches, row_scales, rates)
 
-    def by_torch(self, lesson, rate):
+    def by_torch(self, batch, rate):
         do(1)
-        return by_autograd(self, lesson, rate)
+        return by_autograd(self, batch, rate)
 
-    patch.setattr(EngineLearner, "_teach", by_engine)
-    patch.setattr(TorchLearner, "_teach", by_torch)
+    patch.setattr(EngineLearner, "_train_member", by_engine)
+    patch.setattr(TorchLearner, "_train", by_torch)
 
 
 def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
@@ -75,7 +75,7 @@ def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:
 @pytest.fixture(params=["the engine", "torch"])
 def teacher(request):
     if request.param == "torch":
-        request.getfixturevalue("torch_teaches")
+        request.getfixturevalue("torch_trains")
 
 
 @pytest.mark.usefixtures("teacher")

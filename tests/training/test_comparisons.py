@@ -7,13 +7,12 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
 from centrality.network.scaling import Scaling
-from centrality.training.comparisons import Comparison, compare, preference
-from centrality.training.named_metrics import METRICS, Metric
+from centrality.training.comparisons import METRICS, Comparison, Metric, compare, preference
 from centrality.training.rows import Rows
 
 
 def rows_of(X: np.ndarray, scaling: str = "none") -> Rows:
-    return Rows(X, Scaling.fit(X, scaling), np.random.default_rng(0), room=1 << 20)
+    return Rows(X, Scaling.fit(X, scaling), np.random.default_rng(0), max_values=1 << 20)
 
 
 def asked(comparison: Comparison, first: Any, second: Any, anchors: Any) -> np.ndarray:
@@ -117,7 +116,7 @@ def test_what_a_function_said_is_forgotten_once_other_rows_are_held_and_anchors_
     monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
     X = np.random.default_rng(0).normal(size=(60, 2))
     D = pairwise_distances(X)
-    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), room=2 * 40)  # 40 of 60 rows
+    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), max_values=2 * 40)  # 40 of 60 rows
     comparison = compare(rows, "euclidean", lambda i, j: D[i, j])
     anchors = comparison.fixed_anchors(9, np.random.default_rng(0))
     for _ in range(3):
@@ -205,3 +204,50 @@ def test_a_metric_is_an_entry_in_the_table(cloud, monkeypatch):
     found = asked(compare(rows_of(cloud), "chebyshev", None), first, second, anchors)
     expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize(("ties", "expected"), [(0.6, 0.5), (1.5, 1.0)], ids=["below", "above"])
+def test_a_difference_of_a_millionth_of_what_is_compared_is_a_tie(metric, ties, expected):
+    """Rows at ±4 and 0 along an axis. Seen from 0, one at 4 + δ is farther than one at 4 by δ; in half squares, by 4δ.
+
+    On average the rows are 8/3 long, their squares 32/3: by either measure δ ties up to 8/3 millionths. In float32 the
+    numbers compared lie 4.8e-7 apart (at 4) and 9.5e-7 (at 8, where 4δ is compared), well below what is told apart.
+    """
+    X = np.zeros((6, 2))
+    X[:, 0] = 4, 4 + ties * 8 / 3 * 1e-6, 0, -4, -4, 0
+    assert asked(compare(rows_of(X), metric, None), np.array([0]), np.array([1]), np.array([2])) == expected
+
+
+@pytest.mark.parametrize("shift", [[3000.0, 0.0], [3000.0, -3000.0]])  # whose squares float32 knows to a unit only
+def test_columns_far_from_the_origin_do_not_drown_what_tells_rows_apart(shift):
+    X = np.random.default_rng(0).normal(size=(60, 2)) * 0.3 + shift
+    D = pairwise_distances(X - shift)
+    first, second, anchors = np.arange(20), np.arange(20, 40), np.arange(40, 60)
+    found = asked(compare(rows_of(X), "euclidean", None), first, second, anchors)
+    expected = [share_nearer(D, i, j, anchors) for i, j in zip(first, second, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=0.06)  # one vote in twenty may fall to rounding
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+@pytest.mark.parametrize("shift", [0, 5])
+def test_comparing_rows_leaves_them_as_the_network_sees_them(metric, shift):
+    rows = rows_of(np.random.default_rng(0).normal(size=(20, 3)) + shift)
+    before = rows.z.copy()
+    compare(rows, metric, None)
+    np.testing.assert_array_equal(rows.z, before)
+
+
+def test_rows_meet_once_unless_told_otherwise():
+    comparison = compare(rows_of(np.random.default_rng(0).normal(size=(9, 2))), "euclidean", None)
+    candidates, anchors = np.arange(6)[None], np.arange(6, 9)[None]
+    assert preference(comparison, candidates, anchors).shape == (1, 1, 3)
+
+
+def test_a_pairs_own_anchors_in_blocks_count_like_all_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    comparison = compare(rows_of(rng.normal(size=(40, 3))), "euclidean", None)
+    arguments = np.arange(4), np.arange(4, 8), rng.integers(8, 40, size=(4, 11))
+    whole = asked(comparison, *arguments)
+    monkeypatch.setattr("centrality.training.comparisons.ANCHORS_AT_ONCE", 3)
+    np.testing.assert_allclose(asked(comparison, *arguments), whole)

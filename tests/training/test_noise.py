@@ -7,7 +7,7 @@ from centrality.training.rows import Rows
 
 
 def found(X: np.ndarray) -> float:
-    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), room=1 << 20)
+    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), max_values=1 << 20)
     return neighbour_distance(rows, np.random.default_rng(0))
 
 
@@ -32,7 +32,7 @@ def test_data_made_mostly_of_duplicates_still_has_a_scale():
 
 def test_a_rule_is_an_entry_in_the_table_and_the_message_names_it(monkeypatch):
     X = np.arange(100.0)[:, None]
-    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), room=1 << 20)
+    rows = Rows(X, Scaling.fit(X, "none"), np.random.default_rng(0), max_values=1 << 20)
     monkeypatch.setitem(RULES, "spread", lambda rows, rng: (float(rows.z.std()),))
     rng = np.random.default_rng(0)
     assert noise_scales("spread", rows, rng) == (pytest.approx(X.std(), rel=1e-6),)

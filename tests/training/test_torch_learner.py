@@ -7,7 +7,7 @@ from torch import nn
 
 from centrality.network.network import Layout
 from centrality.training.batches import BatchSampler, BatchSizes
-from centrality.training.noise import Turns
+from centrality.training.noise import RowScales
 from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
 from tests.engine.cases import task_of
@@ -16,9 +16,9 @@ LAYOUT = Layout(width=3, hidden=(8,), potentials=2, members=2)
 
 
 def take(learner: TorchLearner, sampler: BatchSampler, sizes: BatchSizes, steps: int) -> None:
-    turns = Turns.over((0.5, 1.0), sizes.noised, balanced=True)
+    row_scales = RowScales.cycled((0.5, 1.0), sizes.noised, balanced=True)
     with learner.running():
-        assert list(learner.take_steps(sampler.draw(steps), sizes, turns, np.full(steps, 1e-2))) == [1] * steps
+        assert list(learner.take_steps(sampler.draw(steps), sizes, row_scales, np.full(steps, 1e-2))) == [1] * steps
 
 
 def test_what_is_restored_goes_on_to_the_same_bits():

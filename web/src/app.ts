@@ -17,7 +17,7 @@ const LET_GO = 80; // milliseconds after something was let go: what has changed 
 const MANY = 200_000; // rows from which panels follow more slowly
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
-const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "table", "pinned", "selection", "beside"]);
+const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "by", "table", "pinned", "selection", "beside"]);
 
 type Key = keyof State | "marks" | "map"; // what is said of rows, and where they lie, change as well
 export type Changed = Set<Key>;

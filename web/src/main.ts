@@ -5,6 +5,7 @@ import { Banner } from "./ui/banner";
 import { Bulk } from "./ui/bulk";
 import { Beside } from "./ui/beside";
 import { Cards } from "./ui/cards";
+import { Copies } from "./ui/copies";
 import { ColumnsPanel } from "./ui/columns";
 import { Controls } from "./ui/controls";
 import { decode } from "./core/data";
@@ -74,6 +75,7 @@ async function improve(app: App): Promise<void> {
 
 function build(app: App, live: HTMLElement): void {
   const answers = new Answers(app);
+  const copies = new Copies(app);
   const map = new MapPart(app, (row) => {
     detail.hover(row);
     beside.show(row);
@@ -82,7 +84,7 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(row);
     map.show(row);
   });
-  const detail: Detail = new Detail(app, answers, map.element, (row) => map.toPixels(row));
+  const detail: Detail = new Detail(app, answers, copies, map.element, (row) => map.toPixels(row));
   const point = (row: number) => {
     map.show(row, true);
     beside.show(row);
@@ -97,7 +99,7 @@ function build(app: App, live: HTMLElement): void {
   const drawer = new Drawer(app, point);
   const banner = new Banner(app);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app), new Bulk(app),
-    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, point), columns: new ColumnsPanel(app),
+    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, copies, point), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
   app.parts.push(map, beside, dial, detail);

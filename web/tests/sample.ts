@@ -30,6 +30,7 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     words: false,
     whole: false,
     later: false,
+    jobs: false,
     print: "sample",
     end: () => undefined,
     ...parts,

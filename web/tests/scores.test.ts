@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { moves, Scores, stepOf, STEPS } from "../src/core/scores";
+import { differences, moves, Scores, stepOf, STEPS } from "../src/core/scores";
 import { data } from "./sample";
 
 const units = (scores: number[]) => Float64Array.from(scores); // of a linear mixture: nothing is squeezed
@@ -114,4 +114,10 @@ test("a move is the change of place among all rows, and ties share theirs", () =
   const change = moves(data(4, { g: units([0.1, 0.2, 0.3, 0.4]), l: units([0.9, 0.2, 0.3, 0.4]) }));
   expect([...change]).toEqual([0.75, -0.25, -0.25, -0.25]);
   expect([...moves(data(2, { g: units([0.5, 0.5]), l: units([0.1, 0.2]) }))]).toEqual([-0.25, 0.25]);
+});
+
+test("two scorings differ by the share of rows that score less than a row, and equal rows have one place", () => {
+  const first = scored([0.1, 0.2, 0.2, 0.4], [0, 0, 0, 0]); // places 0, 1, 1, 3 of 4
+  const second = scored([0.9, 0.2, 0.3, 0.1], [0, 0, 0, 0]); // places 3, 1, 2, 0
+  expect([...differences(first, second)]).toEqual([0.75, 0, 0.25, -0.75]);
 });

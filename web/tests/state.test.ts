@@ -13,14 +13,14 @@ test("a page as it begins needs no link", () => {
 test("a link brings everything back", () => {
   const chosen: State = {
     t: 0.25, x: -0.125, y: 0.5, zoom: 3, colour: "=home & garden", query: '"two words" a>3', brush: [0.25, 0.75],
-    ranges: { "a~b": [1, 2.5], "kind &": [0, 3] }, rule: "fdr", level: 0.1, panel: "review", list: "moves", table: "gallery", theme: "dark", groups: "off", beside: 0.75, pinned: 7, selection: Uint32Array.of(0, 3, 4, 999),
+    ranges: { "a~b": [1, 2.5], "kind &": [0, 3] }, rule: "fdr", level: 0.1, panel: "review", list: "moves", by: "home & garden", table: "gallery", theme: "dark", groups: "off", beside: 0.75, pinned: 7, selection: Uint32Array.of(0, 3, 4, 999),
   };
   expect(there(chosen)).toEqual(chosen);
 });
 
 test.each<Partial<State>>([
   { t: 0 }, { x: 0.5 }, { zoom: 2 }, { rule: "share", level: 0.01 }, { pinned: 0 }, { theme: "light" },
-  { selection: Uint32Array.of(0) }, { groups: "off" }, { beside: 0 }, { panel: "whatif" },
+  { selection: Uint32Array.of(0) }, { groups: "off" }, { beside: 0 }, { panel: "whatif" }, { by: "kind" }, { list: "differ" },
 ])("and only what differs stands in it: %o", (change) => {
   expect(there(change)).toEqual({ ...first, ...change });
   expect(written({ ...first, ...change }, first).split("&")).toHaveLength(1);

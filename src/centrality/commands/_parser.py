@@ -33,7 +33,8 @@ class Parser(argparse.ArgumentParser):
         """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""
         found, unknown = self.parse_known_args(args, namespace)
         command: argparse.ArgumentParser = found.__dict__.pop("parser", self)  # workers get the rest, pickled
-        if found.__dict__.pop("model_may_be_left_out", False) and len(unknown) == 1 and unknown[0][:1] != "-":
+        lacks_model = found.__dict__.pop("model_may_be_left_out", False) and found.model is None
+        if lacks_model and len(unknown) == 1 and unknown[0][:1] != "-":
             # Options stood between both: argparse took the first for the data, since the model may be left out.
             found.model, found.data, unknown = Path(found.data), unknown[0], []
         if unknown:

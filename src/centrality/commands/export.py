@@ -7,7 +7,7 @@ from typing import TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import require_output
 
-HELP = "write a model as ONNX, to be scored without torch"
+HELP = "write a model as ONNX, to be scored by other programs and languages"
 
 
 class Result(TypedDict):

@@ -1,11 +1,13 @@
 """centrality fit: learn from rows and write a model."""
 
 import argparse
+import logging
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
     DATA,
+    GIVEN,
     auto_or_count,
     auto_or_number,
     auto_or_numbers,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
     from centrality.representations._base import Representation
 
+log = logging.getLogger("centrality")
 SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
 TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
@@ -45,6 +48,7 @@ class Result(TypedDict):
     noise_scale: list[float]
     global_loss: list[float]
     local_loss: list[float]
+    learned: dict[str, bool]  # of each head, whether training has taught it something
     representation: NotRequired[dict[str, str]]  # what became of each column
     doubts: NotRequired[dict[str, str]]  # where that may not be what was meant, and why
 
@@ -59,9 +63,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="numbers, table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), series:COL (with "
         "--window); default: numbers if every cell is one, else table",
     )
-    command.add_argument(
-        "--given", metavar="a,b", help="the columns that are the context: rows are judged among rows of their kind"
-    )
+    command.add_argument("--given", metavar="a,b", help=GIVEN)
     command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
     command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
     command.add_argument("--download", action="store_true", help="fetch an encoder's weights if they are not on disk")
@@ -84,7 +86,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--max-steps", type=int, metavar="N", help="the most training steps")
     command.add_argument("--contamination", type=auto_or_number, default="auto", help="share of outliers, or auto")
-    command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that scores have p-values")
+    command.add_argument("--holdout", type=float, metavar="SHARE", help="rows kept aside, so that p-values are exact")
     command.add_argument("--novelty", action="store_true", help="the rows are known to hold no outliers")
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes fits repeatable")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
@@ -101,6 +103,7 @@ def run(arguments: argparse.Namespace) -> Result:
         model = _second_pass(model, arguments.data, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
+    _log_training(result)
     if total != rows.num_rows:
         result["sampled"] = rows.num_rows
     if about := reader_of(model).about():
@@ -220,7 +223,15 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
         "noise_scale": list(fitted.noise_scale),
         "global_loss": [global_losses[0], global_losses[-1]],
         "local_loss": [local_losses[0], local_losses[-1]],
+        "learned": fitted.report.learned if fitted.report is not None else {},
     }
+
+
+def _log_training(result: Result) -> None:
+    """Tell who asked with --verbose how training went, in numbers."""
+    log.info("Noise scales: %s.", ", ".join(f"{eta:.3g}" for eta in result["noise_scale"]))
+    for head, losses in (("global", result["global_loss"]), ("local", result["local_loss"])):
+        log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)
 
 
 def _how_read(result: Result) -> list[str]:
@@ -229,12 +240,18 @@ def _how_read(result: Result) -> list[str]:
 
 
 def show(result: Result) -> str:
-    first, last = zip(result["global_loss"], result["local_loss"], strict=True)
     sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
+    columns = len(result.get("representation", ())) or result["features"]
     return (
-        f"Fitted {sampled}{result['rows']:,} rows of {result['features']} columns, "
-        f"noise scale {', '.join(f'{eta:.3g}' for eta in result['noise_scale'])}.\n"
-        f"Loss, first to last: global {first[0]:.4f} to {last[0]:.4f}, local {first[1]:.4f} to {last[1]:.4f}.\n"
+        f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns} columns.\n"
         + "".join(f"{line}\n" for line in _how_read(result))
         + f"Model: {result['model']}"
     )
+
+
+def _how_it_went(learned: dict[str, bool]) -> str:
+    """Say whether both heads have learned; `report()` says what to do where one has not."""
+    failed = [head for head, did in learned.items() if not did]
+    if not failed:
+        return "Training worked."
+    return f"Training did not work: the {' and the '.join(failed)} head learned nothing (report() says what to try)."

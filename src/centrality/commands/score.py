@@ -23,8 +23,8 @@ from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
     from centrality.scores.drift import Drift
+    from centrality.scoring.chunks import Chunk, Runner, Scored
     from centrality.scoring.job import Job
-    from centrality.scoring.units import Engine, Scored, Unit
 
 WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
 
@@ -41,7 +41,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="a file; a folder ending in / for one file per input file; - for stdout, as the rows come",
     )
     command.add_argument("--t", type=numbers, metavar="0,0.5,1", help="one or several (default: the model's own)")
-    command.add_argument("--p-values", action="store_true", help="add p_value, or p_value_t25; best with a holdout")
+    command.add_argument(
+        "--p-values",
+        action="store_true",
+        help="add p_value, or p_value_t25: the share of typical rows that look as odd; exact if fit had --holdout, "
+        "close to it otherwise",
+    )
     command.add_argument(
         "--explain", action="store_true", help="add reasons, or reasons_t25: the columns that lower it"
     )
@@ -50,7 +55,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     folders = command.add_argument_group("from folder to folder")
     folders.add_argument("--resume", action="store_true", help="leave files that hold these scores already")
     folders.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core, if rows are many)")
-    folders.add_argument("--split", type=count, metavar="ROWS", help="cut larger files into several units of work")
+    folders.add_argument("--split", type=count, metavar="ROWS", help="cut larger files into several chunks of work")
     folders.add_argument(
         "--cluster",
         metavar="ADDRESS",
@@ -66,7 +71,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
         return _score_folder(arguments, output)
     if arguments.resume or arguments.workers or arguments.split or arguments.cluster:
         raise InputError(
-            "--resume, --workers, --split and --cluster are for a folder of scores, one file for each unit of work: "
+            "--resume, --workers, --split and --cluster are for a folder of scores, one file for each chunk of work: "
             f"-o FOLDER/ (ending in /) was wanted, got {output}."
         )
     if output != "-":
@@ -101,7 +106,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
 
 
 @dataclass(frozen=True)
-class ScoreUnit:
+class ScoreChunk:
     """Scores units with the model that the arguments name; each process loads it for itself, once."""
 
     arguments: argparse.Namespace
@@ -110,46 +115,46 @@ class ScoreUnit:
     def job(self) -> "Job":
         return _job(self.arguments)
 
-    def __call__(self, unit: "Unit") -> tuple["Scored", list[str]]:
-        from centrality.scoring.stream import score_unit
+    def __call__(self, chunk: "Chunk") -> tuple["Scored", list[str]]:
+        from centrality.scoring.stream import score_chunk
 
-        return score_unit(self.job, unit), self.job.names
+        return score_chunk(self.job, chunk), self.job.names
 
 
 def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
-    """Write one file of scores for each unit of work. Where worker processes do it, this one does not load torch."""
+    """Write one file of scores for each chunk of work. Where worker processes do it, this one does not load torch."""
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
         return _on_cluster(arguments, folder)
-    from centrality.scoring import units
+    from centrality.scoring import chunks
 
-    work, plan = ScoreUnit(arguments), units.plan(arguments.data, folder, arguments.split)
-    results = units.do_all(work, plan, _engine(arguments, plan), progress=shows_progress(arguments))
-    result = _result(folder, units.Scored.all_of(scored for scored, _ in results), results[0][1])
+    work, plan = ScoreChunk(arguments), chunks.plan(arguments.data, folder, arguments.split)
+    results = chunks.do_all(work, plan, _runner(arguments, plan), progress=shows_progress(arguments))
+    result = _result(folder, chunks.Scored.all_of(scored for scored, _ in results), results[0][1])
     return _with_drift(result, work.job) if arguments.watch_drift else result
 
 
-def _engine(arguments: argparse.Namespace, plan: Sequence["Unit"]) -> "Engine":
+def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
     """Choose who scores the units: this process, or several if the rows are many."""
-    from centrality.scoring import units, workers
+    from centrality.scoring import chunks, workers
 
     if arguments.watch_drift:
         if arguments.workers:
             raise InputError("--watch-drift reads rows in their order, in one process: leave out --workers.")
-        return units.in_turn
-    rows = sum(unit.rows or 0 for unit in plan)
+        return chunks.in_turn
+    rows = sum(chunk.rows or 0 for chunk in plan)
     count = min(arguments.workers or (workers.cores() if rows >= WORTH_WORKERS else 1), len(plan))
-    return partial(workers.run, workers=count) if count > 1 else units.in_turn
+    return partial(workers.run, workers=count) if count > 1 else chunks.in_turn
 
 
 def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     if arguments.watch_drift or arguments.workers:
         raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
     from centrality import distributed
-    from centrality.scoring import units
+    from centrality.scoring import chunks
 
-    job, plan = _job(arguments), units.plan(arguments.data, folder, arguments.split)
+    job, plan = _job(arguments), chunks.plan(arguments.data, folder, arguments.split)
     scored = distributed.do_job(job, plan, arguments.cluster, progress=shows_progress(arguments))
     return _result(folder, scored, job.names)
 

@@ -10,6 +10,7 @@ from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.scores.mixing import Mixing
+from centrality.scores.reasons import plain
 
 RANKED_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # where along t strong features and the first and last rows are looked for
 TOLD = 6  # features of a row that the page names at one t
@@ -22,6 +23,7 @@ class Explained:
     parts: NDArray[np.float64]  # (k, 2, features)
     units: NDArray[np.float64]  # (k, 2) of the rows
     typical: NDArray[np.float64]  # (k, 2) of the typical point next to each row
+    usual: list[list[str]] | None = None  # (k, features) what is usual in the kind of each row, if rows have kinds
 
     def at(self, mixing: Mixing, t: float) -> NDArray[np.float64]:  # (k, features)
         """Return what each feature contributes to the centrality at t."""
@@ -49,4 +51,7 @@ def explained(model: CentralityModel, vectors: CheckedRows) -> Explained:
     parts = over_vectors(vectors, fitted.contributions)  # (k, 2, p)
     by_feature = np.stack([reader_of(model).by_feature(parts[:, head]) for head in (0, 1)], axis=1)
     units = over_vectors(vectors, fitted.units)
-    return Explained(by_feature, units, over_vectors(vectors, fitted.origins))
+    usual = None
+    if fitted.context is not None:
+        usual = [list(map(plain, kind)) for kind in reader_of(model).usual(vectors)]
+    return Explained(by_feature, units, over_vectors(vectors, fitted.origins), usual)

@@ -99,13 +99,15 @@ class PictureItems(TypedDict):
 class EmbeddedReasons(TypedDict):
     """Says which rows have contributions in the payload: of which features, in units, global and local.
 
-    `typical` holds the units of the typical point that each row is compared with.
+    `typical` holds the units of the typical point that each row is compared with, `usual` the texts of what is usual
+    in its kind.
     """
 
     rows: StoredArray
     features: StoredArray
     values: StoredArray
     typical: StoredArray
+    usual: NotRequired[Texts]
 
 
 class EmbeddedNeighbours(TypedDict):
@@ -180,12 +182,13 @@ class Header(TypedDict):
     keys: NotRequired[Texts]  # of all rows, by which marks are kept; else rows are known by their number
     whole: NotRequired[bool]  # the host has pictures and texts in full
     later: NotRequired[bool]  # the host makes a better map
+    jobs: NotRequired[bool]  # the host learns from marks, picks rows and finds copies
     against: NotRequired[Against]  # another model of the same rows
 
 
 # What a feature contributes to both units of a row, against those of a typical point;
-# at t: see `web/src/core/mixing.ts`.
-Reason = TypedDict("Reason", {"name": str, "global": float, "local": float})
+# at t: see `web/src/core/mixing.ts`. `usual` says what is usual in the row's kind, if rows have kinds.
+Reason = TypedDict("Reason", {"name": str, "global": float, "local": float, "usual": NotRequired[str]})
 
 
 class Heat(TypedDict):
@@ -267,3 +270,18 @@ class BetterMap(TypedDict):
     trouble: str  # why there will be none
     axes: NotRequired[Axes]
     points: NotRequired[str]
+
+
+class Learned(TypedDict):
+    """Says which rows to look at next, by what the marks teach, and in words how many outliers are likely left."""
+
+    order: list[int]
+    said: str
+
+
+class CopiesOfRow(TypedDict):
+    """Holds rows that are copies of each other, and in words how they differ."""
+
+    kind: str  # in words
+    rows: list[int]
+    differs: str

@@ -42,11 +42,12 @@ from centrality.explorer.header import (
     Why,
     Words,
 )
+from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
 from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
-from centrality.scores.mixing import ROOM, one_t
+from centrality.scores.mixing import ALLOWANCE, one_t
 from centrality.scores.mixing import Mixing as HeadsMixing
 
 MARK = b"CNTRLTY1"
@@ -153,11 +154,12 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
         header["way"] = view.live.has_way
         header["words"] = view.live.has_words
     header["later"] = view.later is not None
+    header["jobs"] = view.jobs is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
 
 
 def _mixing(mixing: HeadsMixing) -> Mixing:
-    return {"local_weight": mixing.local_weight, "room": ROOM if mixing.veto else None}
+    return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
 
 
 def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -286,12 +288,16 @@ def _reasons(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedRe
     why = view.reasons(rows)
     which = why.strongest(view.mixing)  # (k, top)
     values = np.take_along_axis(why.parts, which[:, None], axis=2).swapaxes(1, 2)  # (k, top, 2)
-    return {
+    stored: EmbeddedReasons = {
         "rows": buffers.add(rows.astype(np.uint32)),
         "features": buffers.add(which.astype(np.uint16)),
         "values": buffers.add(values.astype(np.float32)),  # none is off by more than 1e-7 of itself
         "typical": buffers.add(why.typical),
     }
+    if why.usual is not None:
+        told = [kind[j] for kind, those in zip(why.usual, which.tolist(), strict=True) for j in those]
+        stored["usual"] = _texts(told, buffers)
+    return stored
 
 
 def _neighbours(view: View, buffers: Buffers) -> EmbeddedNeighbours:
@@ -334,7 +340,13 @@ def _strongest_named(view: View, found: Explained) -> list[Reason]:
     """Return the strongest contributions of the first of these rows, with the names of their features."""
     of_global, of_local = found.parts[0].tolist()
     which = found.strongest(view.mixing)[0]
-    return [{"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which]
+    reasons: list[Reason] = [
+        {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which.tolist()
+    ]
+    if found.usual is not None:
+        for reason, j in zip(reasons, which.tolist(), strict=True):
+            reason["usual"] = found.usual[0][j]
+    return reasons
 
 
 def what_if(view: View, row: int, changes: object) -> WhatIf:
@@ -364,3 +376,10 @@ def words(view: View, row: int) -> Words:
 def whole_texts(view: View, row: int) -> dict[str, str]:
     """Return the texts of a row as long as they are."""
     return {} if view.whole_texts is None else view.whole_texts(row)
+
+
+def jobs(view: View) -> Jobs:
+    """Return what does the reader's jobs on many rows; raise if there is no model for it."""
+    if view.jobs is None:
+        raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
+    return view.jobs

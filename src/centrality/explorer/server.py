@@ -27,6 +27,7 @@ from centrality._atomic import require_writable
 from centrality._checks import InputError
 from centrality.explorer import marks, page, payload
 from centrality.explorer.header import BetterMap, Change, KeptMarks
+from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import decoded
 from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import View
@@ -43,6 +44,7 @@ Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
 MOST_SAID = 100_000_000  # bytes of marks, or of the numbers of selected rows
+OF_MANY_ROWS = ("/marks", "/marks-file", "/selection", "/review", "/pick")
 MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
 MOST_DIGITS = 9  # of a row's number
 PACKED, FEW = ("text/", "application/json"), 2000  # kinds of answers that are sent compressed, beyond so many bytes
@@ -141,6 +143,7 @@ class Explorer(ThreadingHTTPServer):
             "why": lambda row: _json(payload.why(self.view, row)),
             "words": lambda row: _json(payload.words(self.view, row)),
             "texts": lambda row: _json(payload.whole_texts(self.view, row)),
+            "copies": lambda row: _answered(lambda: payload.jobs(self.view).copies_of(row)),
         }
         if path in fixed:
             return fixed[path]()
@@ -148,8 +151,11 @@ class Explorer(ThreadingHTTPServer):
         return by_row[what](row) if what in by_row and row is not None else NOT_HERE
 
     def take(self, path: str, body: bytes) -> Answer:
-        """Answer what the page sends to this path: marks to keep, rows to save, values or a t to try."""
+        """Answer what the page sends to this path: marks to keep or learn from, rows to save or pick, values to try."""
         whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select}
+        jobs = {"/review": Jobs.review, "/pick": Jobs.pick}
+        if path in jobs:
+            return _answered(lambda: jobs[path](payload.jobs(self.view), decoded(body)))
         return whole[path](body) if path in whole else self.consider(path, body)
 
     def consider(self, path: str, body: bytes) -> Answer:
@@ -158,10 +164,7 @@ class Explorer(ThreadingHTTPServer):
         what, row = self._what_and_row(path)
         if what not in questions or row is None:
             return NOT_HERE
-        try:
-            return _json(questions[what](self.view, row, decoded(body)))
-        except InputError as error:
-            return 422, "text/plain; charset=utf-8", str(error).encode()
+        return _answered(lambda: questions[what](self.view, row, decoded(body)))
 
     def keep(self, body: bytes) -> Answer:
         """Merge marks that the page sends into those that are kept, and answer what came of them."""
@@ -222,6 +225,14 @@ def _json(value: object) -> Answer:
     return 200, "application/json", json.dumps(value).encode()
 
 
+def _answered(question: Callable[[], object]) -> Answer:
+    """Return the answer to a question, or what is wrong with it."""
+    try:
+        return _json(question())
+    except InputError as error:
+        return 422, "text/plain; charset=utf-8", str(error).encode()
+
+
 class Handler(BaseHTTPRequestHandler):
     """Checks the host name and the token of a request, and passes it on to the explorer."""
 
@@ -243,7 +254,7 @@ class Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         if not from_here:
             return NOT_HERE
-        most = MOST_SAID if path in ("/marks", "/marks-file", "/selection") else MOST_VALUES
+        most = MOST_SAID if path in OF_MANY_ROWS else MOST_VALUES
         if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
             return 413, "text/plain", b"This is too long, or its length is not said."
         body = self.rfile.read(int(length))

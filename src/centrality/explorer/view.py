@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._checks import InputError
+from centrality._estimator import ModelRows
 from centrality.explorer.columns import Column, columns_of
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
+from centrality.explorer.jobs import Jobs
 from centrality.explorer.layout import Later, laid_out, vectors_to_map
 from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
@@ -77,6 +79,7 @@ class View:
     keys: tuple[str, ...] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     later: Later | None = None  # a better map, which takes time
+    jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
 
     def __len__(self) -> int:
         return len(self.points)
@@ -200,6 +203,7 @@ def view_of(
         keys=_keys(scored, key, known),
         cells=lambda chosen: shown_table.take(known[chosen]),
         later=layout.later,
+        jobs=_jobs(model, scored, known, shown_columns),
     )
 
 
@@ -230,6 +234,20 @@ def _live(
         return None
     live = Live(model, scored.source.of(known), columns)
     return live if live.columns else None
+
+
+def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]) -> Jobs:
+    """Return what does a reader's jobs on these rows; copies are told by cells, by texts, or else by the vectors."""
+    kind, whole, table = reader_of(model).reading().kind, scored.items.whole, scored.table
+    by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
+
+    def compared() -> ModelRows:
+        if by_cells:
+            return table
+        return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
+
+    codes = {column.name: column.values for column in columns if column.kind == "category"}
+    return Jobs(model, scored.vectors, known, compared, by_cells, codes)
 
 
 def _whole_texts(
@@ -331,7 +349,7 @@ def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) ->
     features = tuple(model.fitted_.features)
 
     def take(row: int) -> pa.Table:
-        return as_arrow(dense(vectors[row : row + 1])).rename_columns(features)
+        return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
 
     return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
@@ -343,8 +361,8 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
         return as_arrow(X)
     if kind != "numbers":
         return pa.table({"row": rows})
-    first_columns = dense(vectors[:, :MOST_COLUMNS])
-    return as_arrow(first_columns).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    held = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
+    return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
 def _reasons(

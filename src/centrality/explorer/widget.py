@@ -24,7 +24,7 @@ traitlets: Any = optional("traitlets", "explore")
 class Question(TypedDict):
     """Asks why a row scores as it does, or for its picture; the answer repeats the question's number.
 
-    With `ask` it is another question: words, texts, what-if or way, the last two with what is `given`.
+    With `ask` it is another question, of those in `_considered`, some with what is `given`.
     """
 
     question: int
@@ -157,6 +157,9 @@ class Widget(AnyWidget):
             "way": lambda: payload.way(self.view, row, given),
             "kept": lambda: True,  # marks have arrived: Python is there
             "selection": lambda: selection_csv(self.view, given).decode(),
+            "review": lambda: payload.jobs(self.view).review(given),
+            "pick": lambda: payload.jobs(self.view).pick(given),
+            "copies": lambda: payload.jobs(self.view).copies_of(row),
         }
         try:
             return {"answer": asked[content["ask"]]()}

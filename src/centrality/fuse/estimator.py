@@ -18,22 +18,22 @@ from centrality._estimator import (
     random_numbers,
     require_finite,
     rows_to_fit,
-    rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
     warn_of_labels,
 )
 from centrality._optional import optional
+from centrality.model.finish_fit import Trained, calibrated_on, finish_fit, with_report
 from centrality.model.fitted import Fitted, History
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
-from centrality.model.replay import Memory
-from centrality.model.settling import Trained, examined, measured_by, settled
+from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
+from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
@@ -43,8 +43,7 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
-from centrality.training.paper import OURS, paper_settings
-from centrality.training.plan import Plan, members_for
+from centrality.training.plan import OURS, Plan, members_for, paper_settings
 from centrality.training.rows import Rows, held_at_once
 from centrality.training.schedules import train
 
@@ -58,12 +57,14 @@ HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
 class FUSE(CentralityModel):
-    """Fused Unified centrality Score Estimation: how typical is each row, from global to local.
+    """FUSE learns how typical each row is, from 0 (odd) to 1 (typical), without labels.
 
-    A global head learns which of two rows is nearer to random anchors; a local head learns a potential whose
-    gradient is the score of the noised data, a smoothed log-density. Both are calibrated to [0, 1] and mixed by the
-    dial t, from global (0) to local (1). Fitting needs no labels; scoring is one forward pass and does not need the
-    training rows.
+    The dial t says what is meant: at t = 0 a row is typical if it is close to everything, at t = 1 if there are many
+    rows like it. One fit answers for every t, and scoring does not need the training rows.
+
+    Two networks' outputs are mixed by t. The global head learns by comparisons: which of two rows is nearer to a random
+    third one? The local head learns a smoothed log-density of the rows, by removing noise from them (denoising score
+    matching). The name stands for Fused Unified centrality Score Estimation.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class FUSE(CentralityModel):
     holdout : float or None, default=None
         The share of the training rows to keep aside, drawn at random, and to calibrate on (see `calibrate`).
     random_state : int, numpy Generator, RandomState or None, default=None
-        A seed makes fits identical on the same machine and device.
+        A seed makes fits identical with the same libraries: on a CPU to the bit, whatever the CPU.
     progress : bool, default=False
         Show a bar while fitting.
 
@@ -210,13 +211,13 @@ class FUSE(CentralityModel):
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            context, fresh = None, None
+            parted, context, fresh = self._split(X, rng), None, None
             if self.given is not None:
                 require_possible(self._settings(), dissimilarity, X)
-                context, X, fresh = self._context(X, seed)
+                context, X, fresh = self._context(X, parted, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, context=context)
-            self.fitted_ = self._settled(trained, X, held, rng, fresh)
+            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
+            self.fitted_ = self._finish_fit(trained, X, held, rng, fresh)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -229,23 +230,25 @@ class FUSE(CentralityModel):
         seed: int,
         checkpoint: Checkpoint | None,
         *,
+        parted: Split | None,
         context: Context | None,
     ) -> Trained:
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
-        settings = self._settings()
-        room = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
-        members = members_for(settings, *X.shape)
-        plan, parted = Plan.of(settings, members), self._split(X, members, room, rng)
+        settings, max_values, members = self._settings(), self._max_values(), self._members(X)
+        plan = Plan.of(settings, members)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
-        rows = Rows(X, scaling, rng, room=room, most=most, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=max_values, most=most, folds=own, off_support=off, given=given)
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
+        start = np.random.default_rng(seed + 1)
+        network = self._untrained(rows.width, len(plan.noise_scales), members, start)
+        if network.layout.standard and not (self.novelty or self._by_paper()) and context is None:
+            network = refined(network, rows.z, start)
         if self.novelty and not self._by_paper() and context is None:  # a prior would find contexts odd by themselves
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
@@ -254,15 +257,18 @@ class FUSE(CentralityModel):
         )
         if context is None:
             network = self._with_levels(network, rows, plan, rng)
-        seen, names = Memory(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
+        seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
-    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
+    def _context(
+        self, X: CheckedRows, parted: Split | None, seed: int
+    ) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
         """Return the model of what is usual given the context, the rows relative to it, and which it has not seen."""
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
+        judged = None if parted is None or parted.apart else parted.judged()
+        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed, judged=judged)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether rows are made to compare with: comparisons must look at scaled rows.
@@ -283,14 +289,24 @@ class FUSE(CentralityModel):
         learned = [rows.without(folds) for folds in plan.left_out]
         return closed(network, rows.z, plan.noise_scales, learned, rng)
 
-    def _split(self, X: CheckedRows, members: int, room: int, rng: np.random.Generator) -> Split | None:
+    def _max_values(self) -> int:
+        """Return how many values training holds at once; the paper's schedule passes over all rows."""
+        return 1 << 62 if self._by_paper() else HELD_VALUES
+
+    def _members(self, X: CheckedRows) -> int:
+        """Return how many networks are trained."""
+        return members_for(self._settings(), *X.shape)
+
+    def _split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
+        members = self._members(X)
         if self._by_paper():
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
-        return split(n, members, rng, alike=self.novelty or held_at_once(n, width, room) < n)
+        alike = self.novelty or held_at_once(n, width, self._max_values()) < n
+        return split(n, members, rng, alike=alike, given=self.given is not None)
 
-    def _settled(
+    def _finish_fit(
         self,
         trained: Trained,
         X: CheckedRows,
@@ -308,11 +324,12 @@ class FUSE(CentralityModel):
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
         if held is not None:
-            fitted = measured_by(held, fitted)
-        return replace(fitted, replay=Memory.of(X, None if trained.split is None else trained.split.own, rng))
+            fitted = calibrated_on(held, fitted)
+        folds = None if trained.split is None else trained.split.own
+        return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
 
     def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
-        fitted = settled(
+        fitted = finish_fit(
             trained,
             X,
             judged,
@@ -325,7 +342,7 @@ class FUSE(CentralityModel):
         # Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
         columns = X.shape[1] if self._settings()["literal"] else 1
         weights = [columns * eta**-2 if self._by_paper() else 1.0 for eta in trained.noise_scale]
-        return examined(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
+        return with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
 
     def _share_of_outliers(self) -> float:
         """Return the share of the training rows that `predict` calls outliers."""
@@ -341,30 +358,35 @@ class FUSE(CentralityModel):
         if not hasattr(self, "fitted_"):
             return self.fit(X)
         before = self.fitted_
-        X = before.relative(rows_to_score(self, X))
-        seed = int(random_numbers(self.random_state).randint(2**31)) + before.replay.seen
+        if before.refinement is not None:
+            raise InputError(
+                "This model has learned marks, which partial_fit would forget: go on learning with the model as it was "
+                "fitted, and then learn the marks again."
+            )
+        X = self._reader().vectors(X)
+        seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
         if not self._by_paper():
-            parted = split(X.shape[0], members, rng, alike=not before.halves)
-        replay = before.replay.with_new(X, None if parted is None else parted.own, rng)
-        assert replay.rows is not None  # it remembers some of X at least
-        if replay.rows.shape[0] < 3:
+            parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
+        remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
+        assert remembered.rows is not None  # it remembers some of X at least
+        if remembered.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
-        known = None if parted is None or replay.folds is None else Split(replay.folds, parted.left_out)
-        network, history = self._taught(replay.rows, known, X.shape[0] / replay.seen, rng, seed)
+        known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
+        network, history = self._taught(remembered.rows, known, X.shape[0] / remembered.seen, rng, seed)
         trained = Trained(
             network,
             before.device,
             before.scaling,
             before.noise_scale,
             history,
-            replay,
+            remembered,
             before.names,
             before.context,
             known,
         )
-        self.fitted_ = replace(self._settled(trained, replay.rows, None, rng), replay=replay)
+        self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
@@ -376,7 +398,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, left_out=None if known is None else known.left_out)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, before.scaling, rng, room=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = Rows(X, before.scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]

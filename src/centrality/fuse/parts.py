@@ -10,7 +10,7 @@ from centrality.fuse.estimator import FUSE, layout_of
 from centrality.fuse.paper import PaperFUSE
 from centrality.model import saving
 from centrality.network.devices import find_device
-from centrality.training.paper import OURS
+from centrality.training.plan import OURS
 
 if TYPE_CHECKING:
     from torch import nn

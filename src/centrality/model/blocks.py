@@ -11,10 +11,10 @@ from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.network.devices import cores, is_cpu
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Outputs, Scorer
+from centrality.network.scorer import NetworkScorer, Outputs
 
 
-def in_blocks(scorer: Scorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
+def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
     """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
 
     def score(rows: CheckedRows) -> Outputs:

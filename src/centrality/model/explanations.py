@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.network.scorer import Scorer
+from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.refinement import Refinement
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float32]
 class Field:
     """Evaluate the units over scaled rows, and their slopes."""
 
-    scorer: Scorer
+    scorer: NetworkScorer
     calibration: Calibration
     reach: float  # the distance, in scaled units, within which units do most of what they do
     refinement: Refinement | None = None  # what marks have taught to add to both units: walks uphill follow it

@@ -7,7 +7,6 @@ the score at t is its mixture, the centrality is the mixture squeezed into [0, 1
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,20 +22,19 @@ from centrality._optional import optional
 from centrality._values import Value
 from centrality.model.blocks import block_by_block, in_blocks
 from centrality.model.explanations import ROWS_EXPLAINED, ROWS_WALKED, Field, adding_up
-from centrality.model.replay import Memory
+from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
 from centrality.network.context import Context
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.network.scorer import Outputs, Scorer
+from centrality.network.scorer import NetworkScorer, Outputs
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
 from centrality.scores.mixing import Mixing
 from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
-from centrality.tables.unreadable import DataNote
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
@@ -52,7 +50,7 @@ class Fitted(Value):
     """Hold everything that scoring needs, and how the model came about. A change makes a new value."""
 
     network: Network
-    scorer: Scorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
+    scorer: NetworkScorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
     scaling: Scaling
     calibration: Calibration
     noise_scale: tuple[float, ...]
@@ -61,7 +59,7 @@ class Fitted(Value):
     offset_at_t: float  # the t for which `offset` holds
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: a second pass set only the one
     history: History  # the losses of training
-    replay: Memory = field(compare=False, repr=False)  # rows to go on learning from; they never go into a file
+    remembered: RememberedRows = field(compare=False, repr=False)  # to go on learning from; never in a file
     names: tuple[str, ...] | None  # of the columns, where the training rows had names
     inliers: conformal.Inliers | None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores
@@ -136,18 +134,8 @@ class Fitted(Value):
     # Rows relative to their kinds, where there is a context.
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return the user's rows as all that follows takes them; say so if the context of one is of no known kind."""
-        if self.context is None:
-            return rows
-        new = int(self.context.unseen(rows).sum())
-        if new:
-            warnings.warn(
-                f"{new:,} of {rows.shape[0]:,} rows have a context of which no such kind was seen in fitting: they are "
-                "measured by what all kinds have in common.",
-                DataNote,
-                stacklevel=2,
-            )
-        return self.context.relative(rows)
+        """Return the user's rows as all that follows takes them: given a context, relative to their kinds."""
+        return rows if self.context is None else self.context.relative(rows)
 
     def absolute(self, rows: Matrix) -> Matrix:
         """Return rows that `relative` made, or points among them, in the user's units."""  # (n, p)
@@ -190,13 +178,17 @@ class Fitted(Value):
 
     def shift(self, rows: CheckedRows) -> Matrix:
         """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
-        if (refinement := self.refinement) is None:
-            return np.zeros(rows.shape[0])
+        return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
 
-        def work(block: CheckedRows) -> Matrix:
-            return refinement.shift(self.scaling.apply(dense(block)))
+    def shift_by_column(self, rows: CheckedRows) -> Matrix:
+        """Return each column's part in that."""  # (n, p)
+        return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
 
-        return block_by_block(rows, rows_per_block(self.width), work, self.device)
+    def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
+        def of_block(block: CheckedRows) -> Matrix:
+            return work(self.scaling.apply(dense(block)).astype(np.float64))
+
+        return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
 
     @property
     def mixing(self) -> Mixing:

@@ -21,9 +21,9 @@ from centrality.model.blocks import over_vectors
 from centrality.model.correcting import corrections
 from centrality.model.explanations import kinds
 from centrality.model.fitted import Fitted
-from centrality.model.framed import frames_when_asked
-from centrality.model.learned import Learned
+from centrality.model.fitted_attributes import FittedAttributes
 from centrality.model.notebook import ShownInNotebooks
+from centrality.model.output_frames import frames_when_asked
 from centrality.model.reader import RowReader
 from centrality.model.teaching import Marks, Review, review, taught
 from centrality.network.scaling import dense
@@ -46,7 +46,7 @@ Model = TypeVar("Model", bound="CentralityModel")
 
 
 @frames_when_asked
-class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
+class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
@@ -136,7 +136,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         vectors = None if X is None else self._reader().vectors(X)
         check_is_fitted(self)
         units = None if vectors is None else over_vectors(vectors, self.fitted_.units)
-        self.fitted_.replay.warn_of_known(vectors)
+        self.fitted_.remembered.warn_of_known(vectors)
         self._learn(self.fitted_.calibrated(units, contamination))
         if units is not None and not contamination:
             self.fitted_.training_scores.warn_of_odd(self.fitted_.mixing.squeeze(units))
@@ -219,18 +219,21 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         >>> for row in model.review(X, marks).order[:20]:
         ...     marks[row] = "outlier" if X[row, 0] > 0 else "fine"  # say, only large values are wrong
         >>> wiser = model.learn_marks(X, marks)
-        >>> left, right = wiser.score_samples([[-2.5, 0.0], [2.5, 0.0]]) - model.score_samples([[-2.5, 0.0], [2.5, 0.0]])
+        >>> asked = [[-2.5, 0.0], [2.5, 0.0]]
+        >>> left, right = wiser.score_samples(asked) - model.score_samples(asked)
         >>> bool(left > right)
         True
         """
-        return with_fitted(self, taught(self.fitted_, self._reader().vectors(X), marks, one_t(self.t)))
+        vectors = self._reader().vectors(X)
+        return with_fitted(self, taught(self.fitted_, vectors, marks, one_t(self.t)))
 
     def review(self, X: ModelRows, marks: Marks) -> Review:
         """Say which rows of X to look at next, by what the marks so far teach, and how many outliers are likely left.
 
         It takes the model as it was fitted, and all marks. Print it, or take its `order`, `chance` and `left`.
         """
-        return review(self.fitted_, self._reader().vectors(X), marks, one_t(self.t))
+        vectors = self._reader().vectors(X)
+        return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
         inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
@@ -338,7 +341,7 @@ class CentralityModel(Learned, ShownInNotebooks, TransformerMixin, CentralityEst
         return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
-        """Write the network and its calibration as an ONNX file, which `centrality.onnx.Scorer` scores without torch.
+        """Write the network and its calibration as an ONNX file, which other languages can score.
 
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """

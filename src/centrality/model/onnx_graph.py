@@ -24,7 +24,7 @@ from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.network.scorer import folded_head
 from centrality.onnx import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, Calibration
-from centrality.scores.mixing import ROOM
+from centrality.scores.mixing import ALLOWANCE
 from centrality.scores.refinement import Refinement
 
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
@@ -256,8 +256,8 @@ def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str, 
             of_global, of_local = (graph("Add", unit, shift) for unit in (of_global, of_local))
         share = graph("Div", graph("Mul", "t", weight), graph("Add", 1.0, graph("Mul", "t", weight - 1)))
     heads = graph("Concat", of_global, of_local, axis=1)
-    if calibration.mixing.veto:  # ROOM / 0 is infinite at t = 1: no veto
-        of_local = graph("Min", of_local, graph("Add", of_global, graph("Div", ROOM, graph("Sub", 1.0, "t"))))
+    if calibration.mixing.veto:  # ALLOWANCE / 0 is infinite at t = 1: no veto
+        of_local = graph("Min", of_local, graph("Add", of_global, graph("Div", ALLOWANCE, graph("Sub", 1.0, "t"))))
     mixed = graph("Add", graph("Mul", graph("Sub", 1.0, share), of_global), graph("Mul", share, of_local))
     return (heads, mixed) if weight is None else (_squeezed(graph, heads), _squeezed(graph, mixed))
 

@@ -9,6 +9,7 @@ from centrality.scores.calibration import checked_calibration
 LARGEST_WEIGHT = 1e6  # trained ones are below a hundred; far beyond, sums over a layer overflow float32
 HEAVIEST_LOCAL = 1e6  # times as much as the global head
 MOST_DOUBT = 1e3  # three hundred times what a fit sets
+LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the training rows is some units wide
 
 
 def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
@@ -17,6 +18,7 @@ def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
     _require_mixing(header["mixing"], calibration)
     _require_weights(arrays)
     _require_columns(arrays)
+    _require_refinement(arrays)
     scales = header["noise_scale"]
     _require(isinstance(scales, list) and all(_is_number(scale, 0, np.inf) for scale in scales), "noise_scale", scales)
     for name, low, high in (
@@ -61,6 +63,19 @@ def _require_columns(arrays: Arrays) -> None:
     for name in (f"{mark}scaling.{part}" for part in ("weight", "gain", "shrink")):
         if name in arrays and (arrays[name] < 0).any():
             raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
+    shrink = arrays.get(f"{mark}scaling.shrink", np.ones(1))
+    if (shrink == 0).any() or (shrink > 1).any():
+        raise InputError(f"{mark}scaling.shrink must hold numbers above 0 and up to 1.")
+
+
+def _require_refinement(arrays: Arrays) -> None:
+    """Raise unless what marks have taught is there whole, or not at all: half of it would be left out in silence."""
+    found = sorted(name for name in arrays if name.startswith("refinement."))
+    if found and found != ["refinement.knots", "refinement.values"]:
+        raise InputError(f"refinement.knots and refinement.values go together, got {', '.join(found)}.")
+    values = arrays.get("refinement.values", np.zeros(1))
+    if values.size and np.abs(values).max() > LARGEST_SHIFT:
+        raise InputError(f"refinement.values must hold numbers up to {LARGEST_SHIFT:g}.")
 
 
 def _is_number(value: object, low: float, high: float) -> bool:

@@ -9,7 +9,7 @@ from centrality._checks import InputError
 from centrality.model import saving_context
 from centrality.model.fitted import OFFSET_STEPS, Fitted
 from centrality.model.ranges import require_ranges
-from centrality.model.replay import Memory
+from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model_file import Arrays, Header
 from centrality.network.network import Layout, Network, restore
@@ -57,7 +57,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
         "contamination_of_inliers": 0.0 if fitted.inliers is None else fitted.inliers.contamination,
         "offset": fitted.offset,
         "offset_at_t": fitted.offset_at_t,
-        "rows_seen": fitted.replay.seen,
+        "rows_seen": fitted.remembered.seen,
         "training_rows": fitted.training_scores.rows,
         "rows_of_columns": columns.rows,
         "report": None if fitted.report is None else asdict(fitted.report),
@@ -93,7 +93,7 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),
         history={name: [np.nan if x is None else x for x in column] for name, column in header["history"].items()},
-        replay=Memory(None, None, int(header["rows_seen"])),
+        remembered=RememberedRows(None, None, int(header["rows_seen"])),
         names=None if names is None else tuple(names),
         inliers=_inliers(header, arrays),
         training_scores=_training_scores(header, arrays, p),

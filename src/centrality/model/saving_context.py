@@ -13,7 +13,8 @@ from centrality.network.forest import Forest
 from centrality.network.scaling import Scaling
 
 MARK = "context."  # how the names of its arrays begin
-PLAIN = ("given", "line", "narrowest", "range", "seen")
+PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen")
+LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
 
 
 def parts_of(context: Context) -> Arrays:
@@ -33,10 +34,14 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
     """Return the context model that `parts_of` took apart."""
     own = {name.removeprefix(MARK): part for name, part in arrays.items() if name.startswith(MARK)}
     given = _whole(own, "given", (len(own["given"]),), width, np.int64)
-    if len(np.unique(given)) < len(given) or not 0 < len(given) < width:
-        raise InputError(f"context.given must name some of the {width} columns, each once.")
+    if (np.diff(given) <= 0).any() or not 0 < len(given) < width:
+        raise InputError(f"context.given must name some of the {width} columns, each once and in order.")
     q, d = len(given), width - len(given)
-    plain = {"line": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    plain = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    numbers = {name: _numbers(own, name, shape) for name, shape in plain.items()}
+    _require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
+    for name in ("range", "seen"):
+        _require((np.diff(numbers[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
     return Context(
         given=given,
         scaling=scaling,
@@ -44,7 +49,7 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
         widths=_all_levels(own, "widths", q, d),
         usual=_forest(own, "usual", q, d),
         spread=_forest(own, "spread", q, d),
-        **{name: _numbers(own, name, shape) for name, shape in plain.items()},
+        **numbers,
     )
 
 
@@ -57,24 +62,31 @@ def _levels(own: Arrays, name: str, q: int, d: int) -> Levels:
     columns = _whole(own, f"{name}.columns", (len(own[f"{name}.columns"]),), q, np.int64)
     count = len(own[f"{name}.keys"])
     keys, effects = _numbers(own, f"{name}.keys", (count, len(columns))), _numbers(own, f"{name}.effects", (count, d))
+    _require(len(np.unique(columns)) == len(columns), f"{name}.columns must name each column once")
+    _require(len(np.unique(keys, axis=0)) == count, f"{name}.keys must hold each level once")
     return Levels(columns, keys, effects)
 
 
 def _forest(own: Arrays, name: str, q: int, d: int) -> Forest:
     shape = own[f"{name}.feature"].shape[:2]
     nodes = shape[-1] if len(shape) == 2 else 0
-    return Forest(
+    forest = Forest(
         _whole(own, f"{name}.feature", shape, q, np.int32),
         _numbers(own, f"{name}.threshold", shape),
         _whole(own, f"{name}.children", (*shape, 2), nodes, np.int32),
         _numbers(own, f"{name}.value", (*shape, d), np.float32),
     )
+    low, high, own_number = forest.children.min(2), forest.children.max(2), np.arange(nodes)
+    leaf, empty = (low == own_number) & (high == own_number), (low == 0) & (high == 0)  # empty: no node leads there
+    _require((leaf | empty | (low > own_number)).all(), f"{name}.children must lead downward, or to the leaf itself")
+    return forest
 
 
 def _numbers(own: Arrays, name: str, shape: tuple[int, ...], kind: type = np.float64) -> NDArray[Any]:
     array = own[name]
     if array.shape != shape or array.dtype != kind or array.size == 0 or not np.isfinite(array).all():
         raise InputError(f"{MARK}{name} must hold finite numbers of shape {shape}, got {array.dtype} {array.shape}.")
+    _require(float(np.abs(array).max()) <= LARGEST, f"{name} must hold numbers up to {LARGEST:g}")
     return array
 
 
@@ -83,3 +95,8 @@ def _whole(own: Arrays, name: str, shape: tuple[int, ...], below: int, kind: typ
     if array.shape != shape or array.dtype != kind or array.size == 0 or array.min() < 0 or array.max() >= below:
         raise InputError(f"{MARK}{name} must hold whole numbers from 0 to {below - 1} in shape {shape}.")
     return array
+
+
+def _require(holds: object, wanted: str) -> None:
+    if not holds:
+        raise InputError(f"{MARK}{wanted}.")

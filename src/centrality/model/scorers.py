@@ -4,10 +4,10 @@ from centrality._optional import optional
 from centrality.engine import engine
 from centrality.network.devices import is_cpu
 from centrality.network.network import Network
-from centrality.network.scorer import EngineScorer, Scorer
+from centrality.network.scorer import EngineScorer, NetworkScorer
 
 
-def scorer_for(network: Network, device: str = "cpu") -> Scorer:
+def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
     """Return what scores with this network on this device."""
     if network.layout.standard and is_cpu(device):
         return EngineScorer(network, engine())

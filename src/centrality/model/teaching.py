@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,9 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.errors_left import NEXT, ErrorsLeft, errors_left
 from centrality.scores.refinement import Lesson, Scored, learn
 
-MARKS = ("outlier", "fine")  # what teaches; "later", nothing and None say nothing of a row
+MARKS = ("outlier", "fine")  # what teaches; "later", nothing, None and NaN say nothing of a row
 UNSAID = ("later", "", None)
+MOST = 250  # marks of each kind that are learned from, evenly spaced ones of more: a second, however many there are
 SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
@@ -46,10 +47,10 @@ def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitt
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return fitted
-    scores, lesson = _lesson(fitted, vectors, marked, outlier, t)
+    scores, lesson, some = _lesson(fitted, vectors, marked, outlier, t)
     moved = replace(fitted, refinement=lesson.refinement, offset=lesson.threshold, offset_at_t=t, offsets=None)
     shift = over_vectors(vectors, moved.shift)
-    shift[marked] = lesson.unlearned  # no row is judged by its own mark
+    shift[marked[some.which]] = lesson.unlearned  # no row is judged by its own mark
     known = _calibration_units(fitted, scores, t)
     if known is None:
         heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
@@ -64,17 +65,20 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return Review(_ranked(over_vectors(vectors, lambda rows: fitted.scores(rows, t)), marked), None, None)
-    scores, lesson = _lesson(fitted, vectors, marked, outlier, t)
+    scores, lesson, some = _lesson(fitted, vectors, marked, outlier, t)
     shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
     log_odds = lesson.log_odds(scores + shift)
     order = _ranked(scores + shift, marked)
-    left = errors_left(log_odds[order[:NEXT]], lesson.log_odds(scores[marked] + lesson.unlearned), outlier)
+    judged = lesson.log_odds(scores[marked[some.which]] + lesson.unlearned) + some.favoured
+    left = errors_left(log_odds[order[:NEXT]], judged, outlier[some.which])
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
 def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the numbers of the rows that are marked, and which of them as outliers; rows without a vector are none."""
-    given = list(marks)
+    if isinstance(marks, str) or not isinstance(marks, Iterable):
+        raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")
+    given = [None if mark != mark else mark for mark in marks]  # NaN is how frames write None
     if len(given) != vectors.shape[0]:
         raise InputError(
             f"marks must say something, or None, of each of the {vectors.shape[0]} rows, got {len(given)}."
@@ -90,8 +94,8 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
 
 def _lesson(
     fitted: Fitted, vectors: CheckedRows, marked: NDArray[np.intp], outlier: NDArray[np.bool_], t: float
-) -> tuple[Matrix, Lesson]:
-    """Return the scores of the rows before they are moved, and what the marks teach."""
+) -> tuple[Matrix, Lesson, _Some]:
+    """Return the scores of the rows before they are moved, what the marks teach, and which of them were needed."""
     if fitted.refinement is not None:
         raise InputError("This model has learned marks already: teach the model as it was fitted, with all marks.")
     if fitted.calibration.kind != "soft":
@@ -102,7 +106,23 @@ def _lesson(
     def rows(at: NDArray[np.intp]) -> Scored:
         return Scored(fitted.scaling.apply(dense(vectors[at])).astype(np.float64), scores[at])
 
-    return scores, learn(rows(usual), rows(marked), outlier)
+    some = _Some.of(outlier)
+    return scores, learn(rows(usual), rows(marked[some.which]), outlier[some.which], some.favoured), some
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Hold which marks are learned from, where there are many: evenly spaced ones of each kind."""
+
+    which: NDArray[np.intp]
+    favoured: float  # log-odds by which outliers are more frequent among them than among all marks
+
+    @classmethod
+    def of(cls, outlier: NDArray[np.bool_]) -> _Some:
+        kinds = [np.flatnonzero(outlier), np.flatnonzero(~outlier)]
+        kept = [evenly_spaced(kind, MOST) for kind in kinds]
+        odd, fine = (len(some) / max(len(kind), 1) or 1.0 for some, kind in zip(kept, kinds, strict=True))
+        return cls(np.sort(np.concatenate(kept)), float(np.log(odd / fine)))
 
 
 def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -121,12 +141,13 @@ class _Known:
 def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | None:
     """Return the calibration rows, by their places among these rows; None if these are not the rows of the fit."""
     inliers, present = fitted.inliers, np.flatnonzero(~np.isnan(scores))
-    if inliers is None or inliers.rows is None or len(present) != fitted.replay.seen:
+    if inliers is None or inliers.rows is None or len(present) != fitted.remembered.seen:
         return None
     rows = present[inliers.rows]
     both = np.column_stack([fitted.calibration.mixing.mixed(inliers.units, t), scores[rows]])
     ranks = both.argsort(0).argsort(0)
-    return _Known(rows, inliers.units) if np.corrcoef(ranks.T)[0, 1] > SAME_ROWS else None
+    alike = np.asarray(np.corrcoef(ranks.T))[0, 1]
+    return _Known(rows, inliers.units) if alike > SAME_ROWS else None
 
 
 def _inliers(rows: NDArray[np.intp], units: Matrix, outliers: NDArray[np.intp]) -> Inliers:

@@ -15,7 +15,7 @@ Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potential
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-class Scorer(Protocol):
+class NetworkScorer(Protocol):
     """Gives the outputs of a trained network."""
 
     device: str

@@ -29,6 +29,8 @@ from centrality.tables.written_numbers import NumberWriting
 if TYPE_CHECKING:
     import pandas as pd
 
+# A part of a date that returns, and the whole that it goes round in.
+CIRCLES = {"month": "year", "day": "month", "weekday": "week", "hour": "day"}
 RARE = 0.005  # categories below this share of the rows are taken together
 OTHER, MISSING = "(other)", "(missing)"
 
@@ -165,7 +167,9 @@ class Dates:
     def describe(self) -> str:
         gaps = f"; {self.missing:.1%} missing: marked" if self.missing else ""
         how = f" (written as {self.format})" if self.format else ""
-        return f"date{how}: {', '.join(self.feature_names)}{gaps}"
+        circles = [whole for part, whole in CIRCLES.items() if f"{part}_circular_0" in self.feature_names]
+        where = f", and where in the {', '.join(circles)}" if circles else ""
+        return f"date{how}: when{where}{gaps}"
 
     def _features(self, dates: "pd.Series") -> "pd.DataFrame":
         """Return skrub's features of the dates."""

@@ -31,6 +31,7 @@ from centrality._checks import InputError, positive
 from centrality._estimator import CheckedRows
 from centrality._values import Value
 from centrality.scores.mixing import Mixing
+from centrality.scores.number_format import rounded_up
 
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
@@ -154,8 +155,8 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     if level == 0 and beyond:
         enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
         warnings.warn(
-            f"No outliers at fdr={fdr:g}, because there are too few calibration rows: {beyond} of {len(scores)} rows "
-            f"are less central than all {len(inliers)} of them, which would be enough with {enough} or more.",
+            f"Nothing can be called an outlier at fdr={fdr:g} yet: {len(inliers):,} calibration rows are too few for "
+            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do; or raise fdr.",
             stacklevel=6,
         )
     return threshold_of_level(inliers, level)

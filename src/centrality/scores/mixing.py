@@ -3,9 +3,9 @@
 What travels is a pair of units: the global and the local score of a row on scales without ends, 0 at the median of the
 training rows. They are mixed, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t, and the centrality is
 m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to write one
-number, and rank rows alike. The global score has a veto: the local one counts for no more than ROOM / (1 - t) above it.
-A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone: a density. The
-paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
+number, and rank rows alike. The global score has a veto: the local one counts for no more than ALLOWANCE / (1 - t)
+above it. A far group of rows, however dense, is not typical then, unless t = 1 asks for the local score alone: a
+density. The paper's own mixture is the same with heads in [0, 1] for units, s = t, no veto and nothing to squeeze.
 """
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
@@ -21,7 +21,7 @@ from centrality._checks import InputError
 LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
 LOCAL_WEIGHT_IF_CLEAN = 9.0  # of clean rows the local head knows more: they were learned for longer, from a prior
 LOCAL_WEIGHT_GIVEN = 9.0  # given a context, in the wider units that the local score has there: benchmarks/contextual.py
-ROOM = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
+ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
 ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
 
 Matrix = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Mixing:
     """Hold how units are mixed and squeezed.
 
     `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
-    the global one. With `veto`, it may exceed the global one by ROOM / (1 - t) only.
+    the global one. With `veto`, it may exceed the global one by ALLOWANCE / (1 - t) only.
     """
 
     local_weight: float | None
@@ -42,27 +42,27 @@ class Mixing:
         """Return how much the local unit counts at t, from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
-    def room(self, t: Matrix | float) -> Matrix:
+    def allowance(self, t: Matrix | float) -> Matrix:
         """Return by how many units the local score may exceed the global one at t."""
         with np.errstate(divide="ignore"):
-            return np.asarray(ROOM / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
+            return np.asarray(ALLOWANCE / (1 - np.asarray(t))) if self.veto else np.full(np.shape(t), np.inf)
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
         if type(t) is float and 0 <= t <= 1:  # a request loop asks for one row at a time: plain numbers are quicker
             share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
             if self.veto and t < 1:
-                of_local = np.minimum(of_local, of_global + ROOM / (1 - t))
+                of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
             return np.asarray((1 - share) * of_global + share * of_local)
         dial = checked_t(t)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.ndim == 0 else (units[:, :1], units[:, 1:])
-        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.room(dial))
+        shares, of_local = self.share(dial), np.minimum(of_local, of_global + self.allowance(dial))
         return np.asarray((1 - shares) * of_global + shares * of_local)
 
     def weights(self, units: Matrix, t: float) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivatives of `mixed` at t by the two units."""
         share = float(self.share(t))
-        vetoed = units[:, 1] > units[:, 0] + self.room(t)
+        vetoed = units[:, 1] > units[:, 0] + self.allowance(t)
         return np.where(vetoed[:, None], [1.0, 0.0], [1 - share, share])
 
     def squeeze(self, values: Matrix) -> Matrix:

@@ -30,6 +30,16 @@ def number(value: object, digits: int = 4) -> str:
     return " ".join(str(value).split())
 
 
+def rounded_up(count: int) -> int:
+    """Return the next number that people would say: two digits and zeros.
+
+    >>> rounded_up(2969), rounded_up(99), rounded_up(100)
+    (3000, 99, 100)
+    """
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
+
+
 def share(value: float) -> str:
     """Write a number between 0 and 1 for people: three decimals, and no more than that it is small.
 

@@ -3,7 +3,7 @@
 The moved score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at a
 few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
 
-How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + the columns' functions,
+How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + columns' functions,
 which are Gaussian processes over the columns' ranks (`REACH`). Nobody has to say how far the score and how far the
 columns are to be trusted: each pair of s and of the functions' variance has a probability given the marks (Laplace's
 approximation), and what is used is the mean over them. Measured in benchmarks/marks.py.
@@ -27,6 +27,7 @@ VARIANCES = (3.0, 30.0)  # of the columns' functions together, in log-odds
 LEVEL_VARIANCE = 4.0  # of the level: the score below which 5% of the rows lie has even odds, give or take these
 TAIL = 0.05  # the spread of a score is from its median to this quantile
 STEPS, CLOSE, FLOOR = 50, 1e-6, 1e-12  # of Newton's method: how many, how near, the least curvature
+SHARES_OF_A_STEP = tuple(0.5**k for k in range(20))
 
 Matrix = NDArray[np.float64]
 
@@ -80,13 +81,16 @@ class Lesson:
         return self.odds * (self.threshold - scores)
 
 
-def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_]) -> Lesson:
-    """Return what the marks of the rows `marked` teach; `usual` rows tell what is usual, marked or not."""
+def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: float = 0.0) -> Lesson:
+    """Return what the marks of the rows `marked` teach; `usual` rows tell what is usual, marked or not.
+
+    `favoured` are log-odds by which outliers are more frequent here than among all marks, where these are some of them.
+    """
     knots, levels = _knots(usual.scaled)
     places = Refinement(knots, levels).parts(marked.scaled)  # (m, p) ranks
     middle, low = np.quantile(usual.scores, [0.5, TAIL])
     spread = max(middle - low, np.finfo(float).tiny)
-    found = _averaged(places, (low - marked.scores) / spread, outlier)
+    found = _averaged(places, (low - marked.scores) / spread, outlier, favoured)
     near = np.exp(-np.abs(levels[:, :, None] - places.T[:, None]) / REACH)  # (p, k, m)
     to_score = -spread / found.trust
     values = to_score * (near @ found.force) / len(knots)
@@ -100,14 +104,23 @@ def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_]) -> Lesson:
     )
 
 
-def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_]) -> _Posterior:
+def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_], favoured: float) -> _Posterior:
     """Return the mean over all trusts and variances, each by its probability given the marks."""
     alike = np.mean([np.exp(-np.abs(column[:, None] - column) / REACH) for column in places.T], axis=0)  # (m, m)
-    found = [_posterior(alike, trust, low, outlier, variance) for trust, variance in product(TRUSTS, VARIANCES)]
+    found = [
+        _posterior(alike, trust, trust * low + favoured, outlier, variance)
+        for trust, variance in product(TRUSTS, VARIANCES)
+    ]
     evidence = np.array([each.evidence for each in found])
     chances = np.exp(evidence - evidence.max())
-    means = [np.tensordot(chances / chances.sum(), part, 1) for part in map(np.array, zip(*found, strict=True))]
-    return _Posterior(*means)
+    weights = chances / chances.sum()
+    return _Posterior(
+        evidence=float(weights @ evidence),
+        trust=float(weights @ [each.trust for each in found]),
+        level=float(weights @ [each.level for each in found]),
+        force=weights @ np.array([each.force for each in found]),
+        unlearned=weights @ np.array([each.unlearned for each in found]),
+    )
 
 
 class _Posterior(NamedTuple):
@@ -118,29 +131,46 @@ class _Posterior(NamedTuple):
     unlearned: Matrix  # (m,) level and functions at each marked row, by the other marks
 
 
-def _posterior(alike: Matrix, trust: float, low: Matrix, outlier: NDArray[np.bool_], variance: float) -> _Posterior:
-    """Return the most likely level and functions, by Newton's method."""
-    prior, covariance = trust * low, LEVEL_VARIANCE + variance * alike
-    log_odds = prior
+def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.bool_], variance: float) -> _Posterior:
+    """Return the most likely level and functions, by Newton's method.
+
+    `force`, (m,), stands for them: the log-odds are prior + covariance @ force. A step that would make the marks less
+    likely is halved until it does not: where the score was trusted and wrong, whole steps swing without end.
+    """
+    covariance = LEVEL_VARIANCE + variance * alike
+    force, log_odds = np.zeros_like(prior), prior
+    value = _log_likelihood(log_odds, outlier)
     for _ in range(STEPS):
         chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
         root = np.sqrt(np.maximum(chance * (1 - chance), FLOOR))
         pull = root**2 * (log_odds - prior) + outlier - chance
-        factor = np.linalg.cholesky(np.eye(len(low)) + root[:, None] * covariance * root)
-        force = pull - root * _solved(factor, root * (covariance @ pull))
-        before, log_odds = log_odds, prior + covariance @ force
-        if np.abs(log_odds - before).max() < CLOSE:
+        noisy = np.eye(len(prior)) + root[:, None] * covariance * root
+        factor = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
+        step = pull - root * _solved(factor, root * (covariance @ pull)) - force
+        way = covariance @ step
+        if np.abs(way).max() < CLOSE:
             break
-    fit = -np.logaddexp(0, np.where(outlier, -log_odds, log_odds)).sum()
-    evidence = fit - 0.5 * force @ (log_odds - prior) - np.log(np.diag(factor)).sum()
+        for share in SHARES_OF_A_STEP:
+            there = log_odds + share * way
+            better = _log_likelihood(there, outlier) - float(0.5 * (force + share * step) @ (there - prior))
+            if better >= value:
+                break
+        force, log_odds, value = force + share * step, there, better
     inverse = np.diag(root[:, None] * _solved(factor, np.diag(root)))  # of covariance + 1 / root², on its diagonal
     unlearned = log_odds - prior + force / root**2 - force / inverse
-    return _Posterior(float(evidence), trust, LEVEL_VARIANCE * force.sum(), variance * force, unlearned)
+    evidence = float(value - np.log(np.diag(factor)).sum())
+    return _Posterior(evidence, trust, LEVEL_VARIANCE * force.sum(), variance * force, unlearned)
+
+
+def _log_likelihood(log_odds: Matrix, outlier: NDArray[np.bool_]) -> float:
+    return float(-np.logaddexp(0, np.where(outlier, -log_odds, log_odds)).sum())
 
 
 def _solved(factor: Matrix, right: Matrix) -> Matrix:
     """Solve by Cholesky's factor."""
-    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, right)))
+    from scipy.linalg import cho_solve  # which scoring alone does not need
+
+    return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
 
 def _knots(scaled: Matrix) -> tuple[Matrix, Matrix]:  # (p, KNOTS) each

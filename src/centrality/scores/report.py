@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
+from textwrap import fill
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +14,13 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.scores import html
 from centrality.scores.magnitudes import in_units
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
 VALUES = 1 << 22  # of wide rows, so many are looked at at once: 32 MiB
 HEADS = ("global", "local")
+WIDTH = 100  # characters a line of the printed report
 SHOWN = 10  # columns listed for each head, those that move it the most
 MOST_COLUMNS = 2000  # with more, how each of them moves the heads is not measured
 PROBES = 40_000  # rows scored to find that out, about
@@ -36,7 +38,7 @@ Scale: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # from 
 Score: TypeAlias = Callable[[CheckedRows], NDArray[np.float64]]  # from rows to their heads, (n, 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it.
 
@@ -193,33 +195,37 @@ class Report:
 
     def facts(self) -> dict[str, str]:
         """Return the numbers in words, for a page or a terminal."""
-        aside = f", {self.held_aside:,} more held aside" if self.held_aside else ""
-        constant = f", {self.constant_columns} of them constant" if self.constant_columns else ""
-        lines = {"data": f"{self.rows:,} rows{aside}; {self.columns:,} columns{constant}; {self.copies:.1%} copies"}
+        aside = f", and {self.held_aside:,} more held aside" if self.held_aside else ""
+        constant = f" ({self.constant_columns} of them the same in every row)" if self.constant_columns else ""
+        copies = f"; {self.copies:.1%} of the rows repeat another one" if self.copies else ""
+        lines = {
+            "Training": self._how_it_went(),
+            "Data": f"{self.rows:,} rows of {self.columns:,} numbers each{constant}{aside}{copies}.",
+        }
         for head in HEADS:
-            learned = "learned" if self.learned[head] else "NOT learned"
-            loss = self.losses[head]
-            lines[f"{head} head"] = (
-                f"{learned} (loss {loss['end']:.4g}; without learning {loss['nothing']:.4g}); "
-                f"prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs; "
-                f"middle half of scores {self.spread[head]:.2g} wide; {self.distinct[head]:.0%} of scores differ"
-            )
+            lines[head.capitalize()] = f"it prefers a row to a noisy copy in {self.told_apart[head]:.0%} of pairs."
             if head in self.influence:
-                shown = list(self.influence[head].items())[:5]
-                lines[f"{head} columns"] = ", ".join(f"{name} {share:.1%}" for name, share in shown)
+                moved = list(self.influence[head].items())[:5]
+                shares = ", ".join(f"{name} ({share:.0%})" for name, share in moved)
+                lines[head.capitalize()] += f" Columns that move it most: {shares}."
         return lines
 
+    def _how_it_went(self) -> str:
+        failed = [head for head, learned in self.learned.items() if not learned]
+        if not failed:
+            return "it worked; both heads have learned."
+        return f"it did not work; the {' and the '.join(failed)} head learned nothing."
+
     def __str__(self) -> str:
-        lines = [f"{name:>15}  {text}" for name, text in self.facts().items()]
-        return "\n".join([*lines, *(f"{'warning':>15}  {text}" for text in self.warnings)])
+        """Return the facts and warnings, a paragraph each, in lines of at most 100 characters."""
+        found = [*self.facts().items(), *(("Warning", text) for text in self.warnings)]
+        return "\n".join(fill(f"{name}: {text}", WIDTH, subsequent_indent="  ") for name, text in found)
+
+    def __repr__(self) -> str:
+        return f"<Report on {self.rows:,} rows, {len(self.warnings)} warnings: print it>"
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-            for name, text in self.facts().items()
-        )
-        items = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
-        return f"<table>{cells}</table>" + (f"<p><b>Warnings</b></p><ul>{items}</ul>" if items else "")
+        return html.facts_table(self.facts(), self.warnings)
 
 
 def examine(

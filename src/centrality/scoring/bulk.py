@@ -47,13 +47,13 @@ def units_and_rows(
         batches = [pa.concat_tables(batches)]
     parts: list[NDArray[np.float64]] = []
     kept: list[NDArray[np.float64]] = []
-    room = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
+    values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring") as bar:
         for table in read_ahead(batches):
             vectors = adapter.vectors(table)
             parts.append(adapter.units(vectors, table.num_rows))
-            room -= vectors.shape[0] * vectors.shape[1]
-            kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if room >= 0 else []
+            values_left -= vectors.shape[0] * vectors.shape[1]
+            kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
             adapter.require_readable(after=ENOUGH_ROWS)
             bar.update(table.num_rows)
     if not parts:

@@ -15,7 +15,7 @@ from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
 from centrality.scores.conformal import p_values
 from centrality.scores.mixing import name_at
-from centrality.scoring import units
+from centrality.scoring import chunks
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
 from centrality.tables import locations
@@ -39,7 +39,7 @@ class Job:
     @property
     def names(self) -> list[str]:
         """Name the columns it adds."""
-        return units.added_columns(self.ts, self.model.t, p_values=self.p_values, explain=self.explain)
+        return chunks.added_columns(self.ts, self.model.t, p_values=self.p_values, explain=self.explain)
 
     def note(self, source: str | None) -> str:
         """Return what is noted at the end of a Parquet file: which model made which columns, of which file's rows."""

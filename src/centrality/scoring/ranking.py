@@ -103,9 +103,9 @@ class _Ends:
         self.best = [_first([*self.best, table], self._top, descending=True, apart=self._apart)]
         self.worst = [_first([*self.worst, table], self._top, descending=False, apart=self._apart)]
 
-    def ranking(self, adapter: Adapter, t: float, groups: dict[str, Ranking]) -> Ranking:
+    def ranking(self, adapter: Adapter, t: float, unreadable: Unreadable, groups: dict[str, Ranking]) -> Ranking:
         best, worst = (_explained(end[0], adapter, t) for end in (self.best, self.worst))
-        return Ranking(self.rows, best, worst, adapter.unreadable, groups)
+        return Ranking(self.rows, best, worst, unreadable, groups)
 
 
 def rank(
@@ -144,8 +144,9 @@ def _rank_source(
     bar.close()
     if everything is None:
         raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
-    adapter.report()
-    return everything.ranking(adapter, t, {name: groups[name].ranking(adapter, t, {}) for name in sorted(groups)})
+    unreadable = adapter.report()  # before rows are read again, for their reasons
+    by_group = {name: groups[name].ranking(adapter, t, unreadable, {}) for name in sorted(groups)}
+    return everything.ranking(adapter, t, unreadable, by_group)
 
 
 def _with_scores(table: pa.Table, pairs: NDArray[np.float64], scores: NDArray[np.float64], before: int) -> pa.Table:

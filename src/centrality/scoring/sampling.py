@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality import tables
-from centrality.scoring import units
-from centrality.scoring.units import Engine, Unit
+from centrality.scoring import chunks
+from centrality.scoring.chunks import Chunk, Runner
 
 ROWS = 200_000  # a fit on so many equals a fit on all within the noise between two fits (benchmarks/scale.py)
 VALUES = 50_000_000  # so many at most, 400 MB: wide tables give fewer rows
@@ -33,7 +33,7 @@ def sample(
     size: int,
     rng: np.random.Generator,
     columns: Sequence[str] | None = None,
-    engine: Engine = units.in_turn,
+    runner: Runner = chunks.in_turn,
 ) -> pa.Table:
     """Return these columns of `size` rows of the data, or of all if there are fewer, in their order there."""
     with data if isinstance(data, tables.Source) else tables.open_rows(data) as source:
@@ -42,38 +42,38 @@ def sample(
         schema = pa.schema([source.schema.field(name) for name in names])
         if not source.files:
             return pa.Table.from_batches(_smallest_lots(source.batches(names), size, rng), schema)
-        all_units = units.of_files(source.files)
-    total = sum(unit.rows or 0 for unit in all_units)
+        all_chunks = chunks.of_files(source.files)
+    total = sum(chunk.rows or 0 for chunk in all_chunks)
     chosen = np.sort(rng.choice(total, min(size, total), replace=False))
-    parts = sorted(engine(partial(_read_share, names), _shares(all_units, chosen)), key=lambda done: done[0].number)
+    parts = sorted(runner(partial(_read_share, names), _shares(all_chunks, chosen)), key=lambda done: done[0].number)
     return pa.concat_tables([schema.empty_table(), *(rows for _, rows in parts)])
 
 
 @dataclass(frozen=True)
 class Share:
-    """Holds which rows of one unit were drawn."""
+    """Holds which rows of one chunk were drawn."""
 
-    number: int  # of the unit among all units
-    unit: Unit
-    rows: NDArray[np.int64]  # their numbers in the unit, rising
+    number: int  # of the chunk among all chunks
+    chunk: Chunk
+    rows: NDArray[np.int64]  # their numbers in the chunk, rising
 
 
-def _shares(all_units: Sequence[Unit], chosen: NDArray[np.int64]) -> list[Share]:
-    """Say which of the chosen rows, numbered over all units, lie in which unit."""
-    ends = np.cumsum([unit.rows or 0 for unit in all_units])
+def _shares(all_chunks: Sequence[Chunk], chosen: NDArray[np.int64]) -> list[Share]:
+    """Say which of the chosen rows, numbered over all chunks, lie in which chunk."""
+    ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
     parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     starts = [0, *ends[:-1]]
     return [
-        Share(number, unit, rows - start)
-        for number, (unit, rows, start) in enumerate(zip(all_units, parts, starts, strict=True))
+        Share(number, chunk, rows - start)
+        for number, (chunk, rows, start) in enumerate(zip(all_chunks, parts, starts, strict=True))
         if len(rows)
     ]
 
 
 def _read_share(names: Sequence[str], share: Share) -> pa.Table:
-    """Read these columns of the rows that were drawn from one unit."""
+    """Read these columns of the rows that were drawn from one chunk."""
     parts, rows_before = [], 0
-    with share.unit.open() as source:
+    with share.chunk.open() as source:
         for batch in source.batches(names):
             first, end = np.searchsorted(share.rows, [rows_before, rows_before + batch.num_rows])
             if end > first:

@@ -25,10 +25,10 @@ from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.calibration import QUANTILES
 from centrality.scores.drift import KEPT, TrainingScores
-from centrality.scoring import units
+from centrality.scoring import chunks
 from centrality.scoring.adapter import Adapter
+from centrality.scoring.chunks import Chunk, Runner
 from centrality.scoring.stream import read_ahead
-from centrality.scoring.units import Engine, Unit
 
 SIZE = 4000  # KLL's k: ranks are right to about 0.0005, in 50 kB
 SKETCHED = 3  # raw global, raw local, and the score that `predict` cuts
@@ -60,24 +60,24 @@ def require_possible(holdout: float | None) -> None:
 
 
 def second_pass(
-    model: CentralityModel, data: str | Path, engine: Engine = units.in_turn, *, progress: bool = False
+    model: CentralityModel, data: str | Path, runner: Runner = chunks.in_turn, *, progress: bool = False
 ) -> CentralityModel:
     """Return the fitted FUSE or Chain with its quantiles set by all rows of the data."""
     report = model.fitted_.report
     require_possible(None if report is None else report.held_aside or None)
-    all_units = units.plan(data, None)
+    all_chunks = chunks.plan(data, None)
     # Clipped scores, which `predict` cuts, depend on the ends that the first reading sets.
     readings = 2 if model.fitted_.calibration.kind == "clip" else 1
     for _ in range(readings):
-        merged = merge(units.do_all(partial(sketch_unit, model), all_units, engine, progress=progress))
+        merged = merge(chunks.do_all(partial(sketch_chunk, model), all_chunks, runner, progress=progress))
         model = with_fitted(model, _with_quantiles(model.fitted_, merged, fuse_of(model)))
     return model
 
 
-def sketch_unit(model: CentralityModel, unit: Unit) -> list[bytes]:
-    """Sketch what the model makes of one unit's rows."""
+def sketch_chunk(model: CentralityModel, chunk: Chunk) -> list[bytes]:
+    """Sketch what the model makes of one chunk's rows."""
     sketches = [optional("datasketches", "scale").kll_doubles_sketch(SIZE) for _ in range(SKETCHED)]
-    with unit.open() as source:
+    with chunk.open() as source:
         adapter = Adapter(model, source.schema.names)
         if adapter.one_series:
             raise InputError("The second pass is for rows that stand by themselves, not for windows of a series.")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from centrality import tables
 from centrality._checks import InputError
 from centrality.scores.mixing import checked_t
-from centrality.scoring import units
+from centrality.scoring import chunks
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.job import Job
 from centrality.tables import formats, locations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def score(job: Job, data: str | Path, output: str | Path) -> units.Scored:
+def score(job: Job, data: str | Path, output: str | Path) -> chunks.Scored:
     """Add the scores to the rows of `data` and write them to `output`, completely or not at all.
 
     `output` may be "-": then they go to stdout, as they come.
@@ -36,19 +36,19 @@ def score(job: Job, data: str | Path, output: str | Path) -> units.Scored:
         return _score_source(job, source, output)
 
 
-def score_unit(job: Job, unit: units.Unit) -> units.Scored:
-    """Score one unit of work into its file, completely or not at all."""
+def score_chunk(job: Job, chunk: chunks.Chunk) -> chunks.Scored:
+    """Score one chunk of work into its file, completely or not at all."""
     checked_t(job.ts)
-    if job.resume and units.is_done(unit, job.note(unit.source)):
-        assert unit.rows is not None  # it was compared with the rows that are there
-        return units.Scored(unit.rows)
-    if not locations.is_remote(unit.target):
-        Path(unit.target).parent.mkdir(parents=True, exist_ok=True)
-    with unit.open() as source:
-        return _score_source(job, source, unit.target)
+    if job.resume and chunks.is_done(chunk, job.note(chunk.source)):
+        assert chunk.rows is not None  # it was compared with the rows that are there
+        return chunks.Scored(chunk.rows)
+    if not locations.is_remote(chunk.target):
+        Path(chunk.target).parent.mkdir(parents=True, exist_ok=True)
+    with chunk.open() as source:
+        return _score_source(job, source, chunk.target)
 
 
-def _score_source(job: Job, source: tables.Source, output: str | Path) -> units.Scored:
+def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks.Scored:
     """Score an open source, as records of text where it and the output allow that, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
     if job.explain and not adapter.explains:
@@ -75,7 +75,7 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> units.
         adapter.require_readable()
     if job.watch is not None:
         job.watch.end()
-    return units.Scored(rows, adapter.unreadable)
+    return chunks.Scored(rows, adapter.unreadable)
 
 
 def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:

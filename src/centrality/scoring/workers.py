@@ -19,7 +19,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Generic, TypeVar
 
-from centrality.scoring.answers import Answer, Failure, Success
+from centrality.scoring.outcomes import Failure, Outcome, Success
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -73,7 +73,7 @@ def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> 
             worker.stop()
 
 
-def result_of(answer: Answer[Result], already_warned: set[str]) -> Result:
+def result_of(answer: Outcome[Result], already_warned: set[str]) -> Result:
     """Return the result that the answer holds, and give its warnings once; raise the error of a failure."""
     if isinstance(answer, Failure):
         raise answer.error()
@@ -112,10 +112,10 @@ class Worker(Generic[Item, Result]):
         with suppress(BrokenPipeError):  # it has died: `answer` will say so
             self.pipe.send_bytes(pickle.dumps(what))  # `send` would leave torch's tensors in shared memory
 
-    def answer(self) -> Answer[Result] | None:
+    def answer(self) -> Outcome[Result] | None:
         """Wait for its answer; None if the process died."""
         try:
-            answer: Answer[Result] = pickle.loads(self.pipe.recv_bytes())
+            answer: Outcome[Result] = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
             self.end()
             return None
@@ -127,7 +127,7 @@ class Worker(Generic[Item, Result]):
         how = f"was killed by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}"
         return (
             f"A worker process {how} {MOST_DEATHS} times over {self.item}. "
-            "If memory ran out, use fewer --workers, or --split to make units smaller."
+            "If memory ran out, use fewer --workers, or --split to make chunks smaller."
         )
 
     def end(self) -> None:
@@ -170,7 +170,7 @@ def end_with_caller() -> None:
     os._exit(1)
 
 
-def outcome(work: Callable[[Item], Result], item: Item) -> Answer[Result]:
+def outcome(work: Callable[[Item], Result], item: Item) -> Outcome[Result]:
     """Do the work on one item, and return its result and warnings, or the error."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("default", UserWarning)

@@ -57,23 +57,17 @@ def select(
     >>> bool(np.linalg.norm(X[odd], axis=1).min() > np.median(np.linalg.norm(X, axis=1)))
     True
     """
-    if what not in KINDS:
-        raise InputError(f"what must be one of {', '.join(map(repr, KINDS))}, got {what!r}.")
     if reader_of(model).reading().one_series:
         raise InputError("One row a case was wanted, but this model reads all rows as one series.")
     vectors = reader_of(model).vectors(X)
     rows = np.flatnonzero(~np.isnan(vectors).all(1)) if isinstance(vectors, np.ndarray) else np.arange(vectors.shape[0])
-    k = whole_number("k", k, at_most=len(rows))
     groups = codes_of(X, by, vectors.shape[0])[rows]
-    shares = shares_of(k, np.bincount(groups))
-    picker = _Picker(
-        model.fitted_, vectors, one_t(model.t if t is None else t), what, generator(random_state), progress
-    )
-    return in_turn([picker.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
+    t = one_t(model.t if t is None else t)
+    return Picker(model.fitted_, vectors, t, what, generator(random_state), progress).pick_by(groups, rows, k)
 
 
 @dataclass(frozen=True)
-class _Picker:
+class Picker:
     """Picks rows of one kind among those it is given."""
 
     fitted: Fitted
@@ -81,7 +75,16 @@ class _Picker:
     t: float
     what: str
     rng: np.random.Generator
-    progress: bool
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if self.what not in KINDS:
+            raise InputError(f"what must be one of {', '.join(map(repr, KINDS))}, got {self.what!r}.")
+
+    def pick_by(self, groups: NDArray[np.intp], rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+        """Return k of these rows, shared evenly among their groups, which take turns."""
+        shares = shares_of(whole_number("k", k, at_most=len(rows)), np.bincount(groups))
+        return in_turn([self.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
 
     def pick(self, rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
         """Return k of these rows, the best first."""

@@ -14,8 +14,8 @@ from centrality.service._hosts import is_own
 from centrality.service._limits import Limits, RequestError
 from centrality.service._metrics import CONTENT_TYPE, Metrics
 from centrality.service._queue import QUICK
+from centrality.service._request_scorer import LARGE_BODY, RequestScorer
 from centrality.service._rows import count
-from centrality.service._scorer import LARGE_BODY, Scorer
 from centrality.service._worker import Worker
 
 Message: TypeAlias = MutableMapping[str, Any]  # as ASGI has it
@@ -45,7 +45,7 @@ class App:
         self.file, self.metrics, self.limits = file, metrics, limits
         self.secret = None if token is None else f"Bearer {token}".encode()
         self._hosts = frozenset(host.lower() for host in hosts)
-        self.scorer = Scorer(limits, metrics.scored_together)
+        self.scorer = RequestScorer(limits, metrics.scored_together)
         self.worker = worker
         self.bodies = Bodies(limits)
         self.running = 0  # requests for scores

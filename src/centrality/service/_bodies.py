@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from centrality.service._limits import Limits, RequestError
-from centrality.service._scorer import LARGE_BODY
+from centrality.service._request_scorer import LARGE_BODY
 
 Message: TypeAlias = MutableMapping[str, Any]  # as ASGI has it
 Receive: TypeAlias = Callable[[], Awaitable[Message]]

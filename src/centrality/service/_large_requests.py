@@ -12,7 +12,7 @@ from pathlib import Path
 from centrality.service import _messages
 from centrality.service._answers import Answer, answer_of
 from centrality.service._limits import Limits
-from centrality.service._scorer import Scorer
+from centrality.service._request_scorer import RequestScorer
 from centrality.service._served import ServedModel, served_model
 
 NICENESS = 5  # small requests go first where there are too few cores
@@ -23,7 +23,7 @@ class LargeRequests:
 
     def __init__(self, channel: _messages.Channel, served: ServedModel, limits: Limits) -> None:
         self._channel, self._served = channel, served
-        self._scorer = Scorer(limits, self._scored_together)
+        self._scorer = RequestScorer(limits, self._scored_together)
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._cancelling: set[asyncio.Task[None]] = set()
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from centrality.network.network import Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.scores.calibration import BEND, Calibration
-from centrality.scores.mixing import ROOM, checked_t
+from centrality.scores.mixing import ALLOWANCE, checked_t
 from centrality.scores.refinement import Refinement
 from centrality.torch.networks import finest, to_score
 
@@ -106,6 +106,7 @@ class Centrality(nn.Module):
         assert self.knots is not None
         assert self.lengths is not None
         assert self.slopes is not None
+        assert self.start is not None
         passed = (z.to(self.knots.dtype)[:, :, None] - self.knots).clamp(min=0).minimum(self.lengths)  # (n, p, k - 1)
         return self.start + (passed * self.slopes).sum((1, 2))
 
@@ -148,13 +149,13 @@ class Centrality(nn.Module):
         return z.clamp(-LIMIT, LIMIT).float()
 
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)
-        """Mix units at t; with a veto, the local one counts for no more than ROOM / (1 - t) above the global one."""
+        """Mix units at t; with a veto, the local one is at most ALLOWANCE / (1 - t) above the global one."""
         dial = (t if isinstance(t, Tensor) else torch.from_numpy(checked_t(t))).to(units.dtype).to(units.device)
         any_number: Any = dial  # what follows is arithmetic
         share: Any = self.mixing.share(any_number)
         of_global, of_local = (units[:, 0], units[:, 1]) if dial.dim() == 0 else (units[:, :1], units[:, 1:])
         if self.mixing.veto:
-            of_local = torch.minimum(of_local, of_global + ROOM / (1 - dial))
+            of_local = torch.minimum(of_local, of_global + ALLOWANCE / (1 - dial))
         mixed: Tensor = (1 - share) * of_global + share * of_local
         return mixed
 

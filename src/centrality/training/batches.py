@@ -1,4 +1,4 @@
-"""The batches of our schedule: drawn on the host for many steps at once, used one by one."""
+"""Draw the batches of our schedule: on the host, for many steps at once, used one by one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.training.comparisons import preference
-from centrality.training.named_metrics import NamedMetric
+from centrality.training.comparisons import NamedMetric, preference
+from centrality.training.noise import RowScales
 from centrality.training.plan import Task
 from centrality.training.schemes import Partition
 
@@ -57,6 +57,21 @@ class DrawnSteps:
         return len(self.positions)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """The rows of one step for one head, or for both: candidates, then rows that are noised; either may be missing."""
+
+    positions: NDArray[np.int64]  # (members, 2b + r) first candidates, second ones, rows to be noised
+    preferred: NDArray[np.float32] | None = None  # (members, s, b) π̂ of first i against second i, i + 1, ...
+    noise: NDArray[np.float32] | None = None  # (members, r, p) standard normal
+    row_scales: RowScales | None = None  # of the rows to be noised
+
+    @property
+    def candidates(self) -> int:
+        """Return b, how many first candidates there are."""
+        return 0 if self.preferred is None else self.preferred.shape[2]
+
+
 class BatchSampler:
     """Draws the batches of one run of training, in an order that only its seed decides."""
 
@@ -69,8 +84,8 @@ class BatchSampler:
         """Return for how many of the budget's steps to draw at once."""
         rows, sizes = self._task.rows, self._sizes
         until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
-        by_room = NOISE_DRAWN_AHEAD // (sizes.members * sizes.noised * rows.width)
-        return max(1, min(by_room, budget // SHARE_DRAWN_AHEAD, until_renewed))
+        by_memory = NOISE_DRAWN_AHEAD // (sizes.members * sizes.noised * rows.width)
+        return max(1, min(by_memory, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
     def skip(self, steps: int) -> None:
         """Go on as if these steps had been drawn."""

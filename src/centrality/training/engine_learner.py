@@ -1,4 +1,4 @@
-"""Teach with the compiled engine. Members are taught apart, so threads change no bit of the result."""
+"""Train with the compiled engine. Members are trained apart, so threads change no bit of the result."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,17 +12,16 @@ from centrality.engine import Engine
 from centrality.network.devices import cores
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, Network
-from centrality.training.batches import BatchSizes, DrawnSteps
+from centrality.training.batches import Batch, BatchSizes, DrawnSteps
+from centrality.training.comparisons import NamedMetric
 from centrality.training.history import Losses
-from centrality.training.learner import Lesson, State
-from centrality.training.named_metrics import NamedMetric
-from centrality.training.noise import Turns
+from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State, corrected
+from centrality.training.noise import RowScales
 from centrality.training.plan import Task
-from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, corrected
 
 
 @dataclass(frozen=True)
-class _Lessons:
+class _Batches:
     """The batches of some steps."""
 
     positions: NDArray[np.int64]  # (steps, members, 2b + r + m)
@@ -33,7 +32,7 @@ class _Lessons:
 
 
 class EngineLearner:
-    """Teaches our own networks on a CPU."""
+    """Trains our own networks on a CPU."""
 
     def __init__(self, task: Task, engine: Engine, *, balance: float) -> None:
         self._task, self._engine, self._balance = task, engine, balance
@@ -50,44 +49,48 @@ class EngineLearner:
         return nullcontext()
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
+        self, drawn: DrawnSteps, sizes: BatchSizes, row_scales: RowScales, rates: NDArray[np.float64]
     ) -> Iterator[int]:
         """Take the steps of our schedule, and yield their number."""
         noise = self._task.standard_normal(len(drawn), sizes.members, sizes.noised, self._task.rows.width)
-        lessons = _Lessons(drawn.positions, noise, drawn.preferred, sizes.candidates, sizes.opponents)
-        self.losses = self._by_all(lessons, turns, rates)
+        batches = _Batches(drawn.positions, noise, drawn.preferred, sizes.candidates, sizes.opponents)
+        self.losses = self._train_members(batches, row_scales, rates)
         yield len(drawn)
 
-    def learn(self, lesson: Lesson, rate: float) -> Losses:
+    def take_step(self, batch: Batch, rate: float) -> Losses:
         """Take one step, and return the losses before it."""
-        preferred, noise = lesson.preferred, lesson.drawn
+        preferred, noise = batch.preferred, batch.noise
         if noise is None:
             noise = np.empty((self._task.network.members, 0, self._task.rows.width), dtype=np.float32)
-        lessons = _Lessons(
-            positions=lesson.positions[None],
+        batches = _Batches(
+            positions=batch.positions[None],
             noise=noise[None],
             preferred=None if preferred is None else preferred[None],
-            candidates=lesson.candidates,
+            candidates=batch.candidates,
             opponents=0 if preferred is None else preferred.shape[1],
         )
-        turns = lesson.turns or Turns.over(np.ones(self._task.network.layout.potentials), 0, balanced=False)
-        return np.asarray(self._by_all(lessons, turns, np.array([rate]))[0])
+        row_scales = batch.row_scales or RowScales.cycled(
+            np.ones(self._task.network.layout.potentials), 0, balanced=False
+        )
+        return np.asarray(self._train_members(batches, row_scales, np.array([rate]))[0])
 
-    def _by_all(self, lessons: _Lessons, turns: Turns, rates: NDArray[np.float64]) -> Losses:
-        """Let every member learn, and return the mean of their losses."""
+    def _train_members(self, batches: _Batches, row_scales: RowScales, rates: NDArray[np.float64]) -> Losses:
+        """Train every member, and return the mean of their losses."""
         members, each = range(self._task.network.members), corrected(rates, int(self._taken[0]) + 1)
         self._taken += len(rates)
 
-        def teach(member: int) -> Losses:
-            return self._teach(member, lessons, turns, each)
+        def train(member: int) -> Losses:
+            return self._train_member(member, batches, row_scales, each)
 
         if len(members) == 1:
-            return teach(0)
+            return train(0)
         with ThreadPoolExecutor(min(cores(), len(members))) as pool:
-            return np.asarray(np.mean(list(pool.map(teach, members)), axis=0, dtype=np.float64), dtype=np.float32)
+            return np.asarray(np.mean(list(pool.map(train, members)), axis=0, dtype=np.float64), dtype=np.float32)
 
-    def _teach(self, member: int, lessons: _Lessons, turns: Turns, rates: NDArray[np.float32]) -> Losses:
-        task, losses = self._task, np.zeros((len(lessons.positions), 2), dtype=np.float32)
+    def _train_member(
+        self, member: int, batches: _Batches, row_scales: RowScales, rates: NDArray[np.float32]
+    ) -> Losses:
+        task, losses = self._task, np.zeros((len(batches.positions), 2), dtype=np.float32)
         named = task.comparison if isinstance(task.comparison, NamedMetric) else None
         self._engine.train(
             values=self._values[member],
@@ -99,14 +102,14 @@ class EngineLearner:
             vectors=task.rows.all if named is None else named.vectors,
             metric="given" if named is None else named.kernel,
             tie=0.0 if named is None else named.tie,
-            positions=np.ascontiguousarray(lessons.positions[:, member]),
-            noise=np.ascontiguousarray(lessons.noise[:, member]),
-            preferred=None if lessons.preferred is None else np.ascontiguousarray(lessons.preferred[:, member]),
-            candidates=lessons.candidates,
-            opponents=lessons.opponents,
-            potentials=turns.potentials,
-            eta=turns.eta,
-            weight=turns.weight,
+            positions=np.ascontiguousarray(batches.positions[:, member]),
+            noise=np.ascontiguousarray(batches.noise[:, member]),
+            preferred=None if batches.preferred is None else np.ascontiguousarray(batches.preferred[:, member]),
+            candidates=batches.candidates,
+            opponents=batches.opponents,
+            potentials=row_scales.potentials,
+            eta=row_scales.eta,
+            weight=row_scales.weight,
             learned=task.rows.learned,
             balance=self._balance,
             weight_decay=task.plan.weight_decay,

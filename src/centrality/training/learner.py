@@ -1,8 +1,7 @@
-"""Choose what teaches a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
+"""Choose what trains a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,31 +11,18 @@ from centrality._optional import optional
 from centrality.engine import engine
 from centrality.network.devices import is_cpu
 from centrality.network.network import Network
-from centrality.training.batches import BatchSizes, DrawnSteps
+from centrality.training.batches import Batch, BatchSizes, DrawnSteps
 from centrality.training.history import Losses
-from centrality.training.noise import Turns
+from centrality.training.noise import RowScales
 from centrality.training.plan import Task
+
+MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
 
 State = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """The rows of one step for one head, or for both: candidates, then rows that are noised; either may be missing."""
-
-    positions: NDArray[np.int64]  # (members, 2b + r) first candidates, second ones, rows to be noised
-    preferred: NDArray[np.float32] | None = None  # (members, s, b) π̂ of first i against second i, i + 1, ...
-    drawn: NDArray[np.float32] | None = None  # (members, r, p) standard normal
-    turns: Turns | None = None
-
-    @property
-    def candidates(self) -> int:
-        """Return b, how many first candidates there are."""
-        return 0 if self.preferred is None else self.preferred.shape[2]
-
-
 class Learner(Protocol):
-    """Teaches a network one step after another."""
+    """Trains a network, one step after another."""
 
     losses: Losses  # of the steps that `take_steps` took last
 
@@ -44,14 +30,14 @@ class Learner(Protocol):
         """Prepare for training, and clean up after it."""
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
+        self, drawn: DrawnSteps, sizes: BatchSizes, row_scales: RowScales, rates: NDArray[np.float64]
     ) -> Iterator[int]:
         """Take the steps of our schedule, both heads in each, and yield how many were taken since the last time.
 
         `rates` are the learning rates of these steps.
         """
 
-    def learn(self, lesson: Lesson, rate: float) -> Losses:
+    def take_step(self, batch: Batch, rate: float) -> Losses:
         """Take one step, and return the losses before it: 0 for a head that has no rows."""  # (2,)
 
     def renew(self) -> None:
@@ -68,7 +54,7 @@ class Learner(Protocol):
 
 
 def learner_for(task: Task, *, balance: float) -> Learner:
-    """Return what teaches this task's network; `balance` weighs the global loss against the local one."""
+    """Return what trains this task's network; `balance` weighs the global loss against the local one."""
     if task.network.layout.standard and is_cpu(task.device):
         from centrality.training.engine_learner import EngineLearner
 
@@ -77,3 +63,10 @@ def learner_for(task: Task, *, balance: float) -> Learner:
     from centrality.training.torch_learner import TorchLearner  # brings torch
 
     return TorchLearner(task, balance=balance)
+
+
+def corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:
+    """Return the learning rates of steps `first`, `first` + 1, ... as an update multiplies them."""
+    step = np.arange(first, first + len(learning_rates))
+    correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
+    return np.asarray(learning_rates * correction, dtype=np.float32)

@@ -61,16 +61,16 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
 
 
 @dataclass(frozen=True)
-class Turns:
-    """How a batch's noised rows are noised: row i at scale eta[i], for potential i mod k to answer for."""
+class RowScales:
+    """The noise scale and the weight of each noised row of a batch; potential i mod k learns from row i."""
 
     eta: NDArray[np.float32]  # (r,)
     weight: NDArray[np.float32]  # (r,) how much the row counts
     potentials: int  # k
 
     @classmethod
-    def over(cls, scales: Sequence[float] | NDArray[np.float64], rows: int, *, balanced: bool) -> "Turns":
-        """Let the rows of a batch take turns over the noise scales.
+    def cycled(cls, scales: Sequence[float] | NDArray[np.float64], rows: int, *, balanced: bool) -> "RowScales":
+        """Give each of so many rows one of the noise scales, one scale after another, again and again.
 
         `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
         """

@@ -1,23 +1,39 @@
-"""The rows that training works on: scaled, in float32."""
+"""Hold the rows that training works on: scaled, in float32; and behind them, rows made of them.
 
+Made rows are for the global head, as candidates of comparisons. Which of two points is nearer to the anchors can be
+told of any two points, but comparisons among training rows teach nothing about what lies beyond them: where a column
+holds zeros and amounts, a large negative number could be the most central of all. So some candidates are training rows
+with one or more cells moved out of the column's range. And where rows are few for their columns, the head would learn
+them by heart: others are then crossed from two training rows, each cell taken from one of them. Anchors are never made,
+and the local head sees no made row.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.network.scaling import Scaling, dense, rows_per_block
-from centrality.training.off_support import FEW, MADE, SHARE, MadeRows
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
+SHARE = 4  # one compared candidate in so many is a made row
+FEW = 10  # training rows for each column, below which others are made too, and every other candidate is a made row
+MADE = 2048  # how many there are at a time
+SAMPLE = 2000  # rows that tell the range of a column, about
+NEAR = 1.0  # in scaled units, how far beyond the range half of the moved cells lie, on average
+FAR = 36.0  # up to where the others lie: a bent column ends there, since 10 + log(1e15 - 10) is 45
+
+Matrix = NDArray[np.float32]
 
 
 class Rows:
     """The rows that training works on, scaled, as one float32 array.
 
-    All of them are held if they fit into `room` values, and no more than `most` are of use; else as many as fit,
-    drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support` puts
-    rows made of them behind them, at positions from len(rows) on. The columns `given` are a context: nothing is learned
-    of their own distribution.
+    All of them are held if they have no more than `max_values` values, and no more than `most` are of use; else as many
+    as fit, drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support`
+    puts rows made of them behind them, at positions from len(rows) on. The columns `given` are a context: nothing is
+    learned of their own distribution.
     """
 
     def __init__(
@@ -26,7 +42,7 @@ class Rows:
         scaling: Scaling,
         rng: np.random.Generator,
         *,
-        room: int,
+        max_values: int,
         most: int | None = None,
         folds: NDArray[np.int64] | None = None,
         off_support: bool = False,
@@ -37,7 +53,7 @@ class Rows:
         self.total, self.width = int(X.shape[0]), int(X.shape[1])
         self.learned = np.ones(self.width, dtype=np.float32)  # 1 for a column that is learned, 0 for one that is given
         self.learned[[] if given is None else given] = 0.0
-        self.size = min(held_at_once(self.total, self.width, room), most or self.total)
+        self.size = min(held_at_once(self.total, self.width, max_values), most or self.total)
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self._made: MadeRows | None = None
@@ -82,7 +98,7 @@ class Rows:
     @property
     def every_made(self) -> int:
         """Return that one compared candidate in so many is to be a made row."""
-        return 2 if self.size < FEW * self.width else SHARE
+        return 2 if few(self.z) else SHARE
 
     def given(self, numbers: Any) -> NDArray[Any]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
@@ -93,6 +109,56 @@ class Rows:
         return self.given(slice(None) if self.holds_all else self.numbers).astype(np.float32)
 
 
-def held_at_once(n: int, width: int, room: int) -> int:
-    """Return how many of n rows fit into room for so many values."""
-    return min(n, max(room // width, FEWEST_ROWS_HELD))
+def held_at_once(n: int, width: int, max_values: int) -> int:
+    """Return how many of n rows are held, so that they have no more than so many values."""
+    return min(n, max(max_values // width, FEWEST_ROWS_HELD))
+
+
+@dataclass(frozen=True)
+class MadeRows:
+    """Hold made rows, and of which rows they were made: a network that must not see those leaves them out."""
+
+    z: Matrix  # (MADE, p)
+    parents: NDArray[np.intp]  # (MADE, 2)
+
+    @classmethod
+    def of(cls, z: Matrix, rng: np.random.Generator, learned: NDArray[np.bool_] | None = None) -> "MadeRows":
+        """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few.
+
+        Columns that are not `learned` are a context, which a made row has from its first parent.
+        """
+        parents = rng.integers(len(z), size=(MADE, 2))
+        crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
+        parents[~crossed, 1] = parents[~crossed, 0]
+        made = moved_off(z, z[parents[:, 0]], rng)
+        either = rng.random((int(crossed.sum()), z.shape[1])) < 0.5
+        made[crossed] = np.where(either, z[parents[crossed, 0]], z[parents[crossed, 1]])
+        return cls(made if learned is None else np.where(learned, made, z[parents[:, 0]]), parents)
+
+
+def few(z: Matrix) -> bool:
+    """Say whether rows are few for their columns."""
+    return bool(len(z) < FEW * z.shape[1])
+
+
+def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
+    """Return the 1st and 99th percentile of each column, which no wild cell stretches; its ends if they are equal."""
+    low, high = np.quantile(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99], axis=0)
+    rare = low == high
+    return np.where(rare, z.min(0), low).astype(np.float32), np.where(rare, z.max(0), high).astype(np.float32)
+
+
+def moved_off(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
+    """Return rows with cells moved out of the usual ranges of the columns of z, to either side.
+
+    Half of them have one cell moved, the others any number; a constant column is left alone.
+    """
+    count, p = rows.shape
+    low, high = usual_range(z)
+    share = np.where(rng.random(count) < 0.5, 0.0, rng.random(count))  # of the cells, beside the one that always moves
+    moved = rng.random((count, p)) < share[:, None]
+    moved[np.arange(count), rng.integers(p, size=count)] = True
+    moved &= high > low
+    beyond = np.where(rng.random((count, p)) < 0.5, rng.exponential(NEAR, (count, p)), FAR * rng.random((count, p)))
+    there = np.where(rng.random((count, p)) < 0.5, low - beyond, high + beyond)
+    return np.where(moved, there, rows).astype(np.float32)

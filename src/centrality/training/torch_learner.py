@@ -1,4 +1,4 @@
-"""Teach with torch: users' encoders anywhere, our own networks on a GPU. Autograd and torch's Adam do the work.
+"""Train with torch: users' encoders anywhere, our own networks on a GPU. Autograd and torch's Adam do the work.
 
 Batches, noise and preferences are those that the engine would be given, drawn and found on the host.
 """
@@ -15,19 +15,18 @@ from torch import Tensor
 from centrality.network.network import Network
 from centrality.torch.losses import Noise, global_loss, local_loss
 from centrality.torch.networks import to_train, weights_of
-from centrality.training.batches import BatchSizes, DrawnSteps
+from centrality.training.batches import Batch, BatchSizes, DrawnSteps
 from centrality.training.comparisons import preference
 from centrality.training.history import Losses
-from centrality.training.learner import Lesson, State
-from centrality.training.noise import Turns
+from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State
+from centrality.training.noise import RowScales
 from centrality.training.plan import Task
-from centrality.training.rates import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what torch's Adam remembers of each parameter
 
 
 class TorchLearner:
-    """Teaches any network on any device."""
+    """Trains any network on any device."""
 
     def __init__(self, task: Task, *, balance: float) -> None:
         self._task, self._balance = task, balance
@@ -54,7 +53,7 @@ class TorchLearner:
             yield
 
     def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, turns: Turns, rates: NDArray[np.float64]
+        self, drawn: DrawnSteps, sizes: BatchSizes, row_scales: RowScales, rates: NDArray[np.float64]
     ) -> Iterator[int]:
         """Take the steps of our schedule, one at a time."""
         task, losses = self._task, []
@@ -67,23 +66,23 @@ class TorchLearner:
                 if drawn.preferred is None
                 else drawn.preferred[step]
             )
-            losses.append(self._teach(Lesson(positions[:, :anchors_from], preferred, noise[step], turns), rate))
+            losses.append(self._train(Batch(positions[:, :anchors_from], preferred, noise[step], row_scales), rate))
             yield 1
         self.losses = torch.stack(losses).cpu().numpy()
 
-    def learn(self, lesson: Lesson, rate: float) -> Losses:
+    def take_step(self, batch: Batch, rate: float) -> Losses:
         """Take one step, and return the losses before it."""
-        return np.asarray(self._teach(lesson, rate).cpu().numpy())
+        return np.asarray(self._train(batch, rate).cpu().numpy())
 
-    def _teach(self, lesson: Lesson, rate: float) -> Tensor:  # -> (2,) the members' mean global and local loss
-        rows = self._rows[self._there(lesson.positions)]  # (members, 2b + r, p)
-        compared, losses = 2 * lesson.candidates, rows.new_zeros(2, len(rows))
+    def _train(self, batch: Batch, rate: float) -> Tensor:  # -> (2,) the members' mean global and local loss
+        rows = self._rows[self._there(batch.positions)]  # (members, 2b + r, p)
+        compared, losses = 2 * batch.candidates, rows.new_zeros(2, len(rows))
         self._optimizer.zero_grad(set_to_none=False)
-        if lesson.preferred is not None:
-            losses[0] = global_loss(self._module, rows[:, :compared], self._there(lesson.preferred))
-        if lesson.drawn is not None and lesson.turns is not None:
+        if batch.preferred is not None:
+            losses[0] = global_loss(self._module, rows[:, :compared], self._there(batch.preferred))
+        if batch.noise is not None and batch.row_scales is not None:
             learned = self._task.rows.learned
-            noise = self._noise(lesson.turns, self._there(lesson.drawn * learned))
+            noise = self._noise(batch.row_scales, self._there(batch.noise * learned))
             losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * noise.drawn, noise)
         (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
         self._taken += 1
@@ -93,9 +92,9 @@ class TorchLearner:
         self._optimizer.step()
         return losses.detach().mean(1)
 
-    def _noise(self, turns: Turns, drawn: Tensor) -> Noise:
-        eta, weight = (self._there(part)[:, None] for part in (turns.eta, turns.weight))
-        owner = np.eye(turns.potentials, dtype=np.float32)[np.arange(len(turns.eta)) % turns.potentials]
+    def _noise(self, row_scales: RowScales, drawn: Tensor) -> Noise:
+        eta, weight = (self._there(part)[:, None] for part in (row_scales.eta, row_scales.weight))
+        owner = np.eye(row_scales.potentials, dtype=np.float32)[np.arange(len(row_scales.eta)) % row_scales.potentials]
         learned = self._task.rows.learned
         return Noise(drawn, eta, weight, self._there(owner), None if learned.all() else self._there(learned))
 

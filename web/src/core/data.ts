@@ -49,6 +49,7 @@ export interface Data {
   words: boolean; // that make a text odd
   whole: boolean; // pictures and texts as large as they are
   later: boolean; // the host makes a better map
+  jobs: boolean; // it learns from marks, picks rows and finds copies
   against?: { name: string; mixing: Mixing; g: Float64Array; l: Float64Array }; // what another model says
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
@@ -129,6 +130,7 @@ function read(whole: ArrayBuffer, print: string): Data {
     words: Boolean(header.words),
     whole: Boolean(header.whole),
     later: Boolean(header.later),
+    jobs: Boolean(header.jobs),
     print,
     end: () => undefined,
   };
@@ -260,13 +262,14 @@ function embeddedReasons(header: EmbeddedReasons, names: string[], get: Get) {
   const features = get<Uint16Array>(header.features);
   const values = get<Float32Array>(header.values);
   const typical = get<Float64Array>(header.typical);
+  const usual = header.usual && texts(header.usual, get);
   return (row: number) => {
     const k = find(rows, row);
     if (k < 0) return undefined;
     const top = features.length / rows.length;
     const reasons = Array.from(features.subarray(k * top, (k + 1) * top), (feature, j) => {
       const at = 2 * (k * top + j);
-      return { name: names[feature], global: values[at], local: values[at + 1] };
+      return { name: names[feature], global: values[at], local: values[at + 1], ...(usual && { usual: usual(k * top + j) }) };
     });
     return { reasons, typical: pairAt(typical, k) };
   };

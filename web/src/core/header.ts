@@ -68,6 +68,7 @@ export interface EmbeddedReasons {
   features: StoredArray;
   values: StoredArray;
   typical: StoredArray;
+  usual?: Texts;
 }
 
 export interface EmbeddedNeighbours {
@@ -124,6 +125,7 @@ export interface Header {
   keys?: Texts;
   whole?: boolean;
   later?: boolean;
+  jobs?: boolean;
   against?: Against;
 }
 
@@ -131,6 +133,7 @@ export interface Reason {
   name: string;
   global: number;
   local: number;
+  usual?: string;
 }
 
 export interface Heat {
@@ -195,4 +198,15 @@ export interface BetterMap {
   trouble: string;
   axes?: Axes;
   points?: string;
+}
+
+export interface Learned {
+  order: number[];
+  said: string;
+}
+
+export interface CopiesOfRow {
+  kind: string;
+  rows: number[];
+  differs: string;
 }

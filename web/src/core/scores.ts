@@ -202,6 +202,19 @@ function place(below: Uint32Array, k: number): number {
   return low;
 }
 
+/** By how much the share of rows that score less than a row is larger by the second scores than by the first: -1 to 1. */
+export function differences(first: Scores, second: Scores): Float32Array {
+  const out = new Float32Array(first.f.length);
+  for (const [scores, sign] of [[first, -1], [second, 1]] as const) {
+    const { order, f } = scores;
+    for (let start = 0, end = 0; start < order.length; start = end) {
+      while (end < order.length && f[order[end]] === f[order[start]]) end++;
+      for (let k = start; k < end; k++) out[order[k]] += (sign * start) / order.length;
+    }
+  }
+  return out;
+}
+
 /** By how much each row's place changes from global to local, from -1 (to the back) to 1 (to the front). */
 export function moves(data: Data): Float32Array {
   const places = [0, 1].map((t) => {

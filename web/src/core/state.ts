@@ -14,7 +14,8 @@ export interface State {
   rule: "" | "share" | "fdr";
   level: number; // of the rule
   panel: "review" | "ranking" | "columns" | "whatif";
-  list: "ends" | "moves";
+  list: "ends" | "moves" | "differ"; // the last: where two models disagree
+  by: string; // a column by which the ends of the ranking are told group by group, or ""
   table: "" | "table" | "gallery";
   theme: "" | "light" | "dark";
   groups: "on" | "off"; // lines around dense places, and names
@@ -38,6 +39,7 @@ export const beginning = (t: number): State => ({
   level: 0.05,
   panel: "review",
   list: "ends",
+  by: "",
   table: "",
   theme: "",
   groups: "on",
@@ -57,7 +59,7 @@ export function written(state: State, first: State): string {
   if (state.rule) out.set("rule", `${state.rule}_${round(state.level)}`);
   if (state.pinned >= 0) out.set("row", String(state.pinned));
   if (state.beside >= 0) out.set("beside", round(state.beside));
-  for (const key of ["colour", "query", "panel", "list", "table", "theme", "groups"] as const) {
+  for (const key of ["colour", "query", "panel", "list", "by", "table", "theme", "groups"] as const) {
     if (state[key] !== first[key]) out.set(key, state[key]);
   }
   const rows = runs(state.selection);
@@ -121,7 +123,8 @@ export function readBack(text: string, first: State, n: number): State {
   state.groups = oneOf(given.get("groups"), ["on", "off"]);
   const beside = Number(given.get("beside") ?? -1);
   if (within(beside, 0, 1)) state.beside = beside;
-  state.list = oneOf(given.get("list"), ["ends", "moves"]);
+  state.list = oneOf(given.get("list"), ["ends", "moves", "differ"]);
+  state.by = given.get("by") ?? "";
   state.table = oneOf(given.get("table"), ["", "table", "gallery"]);
   state.theme = oneOf(given.get("theme"), ["", "light", "dark"]);
   state.ranges = rangesOf(given.get("ranges"));

@@ -90,6 +90,11 @@ export class Marks {
     return count;
   }
 
+  /** The rows that have been called this. */
+  rows(said: Said): number[] {
+    return [...this.#marks.values()].filter(({ mark }) => mark === said).map(({ row }) => this.data.row(row)).sort((a, b) => a - b);
+  }
+
   get size(): number {
     return this.#marks.size;
   }

@@ -66,6 +66,7 @@ export function fromNotebook(model: NotebookModel): Host {
       return addresses.get(name)!;
     },
     ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
+    job: <T>(what: string, given: unknown) => questions.ask({ ask: what, row: 0, given }, ({ answer }) => answer as T),
     why: (row) => questions.ask({ row }, (answer) => answer.why!),
     csv: (rows, t) => questions.ask({ ask: "selection", row: 0, given: { rows, t } }, ({ answer }) => answer as string),
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),

@@ -4,6 +4,7 @@ import { any, type App, type Changed, type Part } from "../app";
 import { plural } from "../core/words";
 import { MARKS, type Said } from "../host/marks";
 import { h, icon } from "./dom";
+import { Pick } from "./pick";
 import { Tags } from "./tags";
 
 export class Bulk implements Part {
@@ -17,7 +18,7 @@ export class Bulk implements Part {
     const verdict = (mark: Said, text: string) =>
       h(`button.small.${mark || "none"}`, { title: mark ? `Shift and ${mark[0].toUpperCase()}` : "", onclick: () => this.#say(mark) }, text);
     this.element.append(h("h2", "Mark all of them", this.#said),
-      h("div.row", ...MARKS.map((mark) => verdict(mark, mark)), verdict("", "no mark"), this.#undo), this.#tags.element);
+      h("div.row", ...MARKS.map((mark) => verdict(mark, mark)), verdict("", "no mark"), this.#undo), this.#tags.element, new Pick(app, () => this.#rows()).element);
     app.onKey((event) => this.#key(event));
   }
 

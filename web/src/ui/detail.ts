@@ -4,6 +4,7 @@
 import type { App, Changed, Part } from "../app";
 import { exact, many, percent, score, short, signed } from "../core/words";
 import { guiltyFirst } from "./compare";
+import type { Copies } from "./copies";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
@@ -21,6 +22,7 @@ class Card {
   constructor(
     private readonly app: App,
     private readonly answers: Answers,
+    private readonly copies: Copies,
     private readonly fixed: boolean,
     private readonly home: HTMLElement,
     private readonly filled: () => void,
@@ -64,7 +66,8 @@ class Card {
       fixed ? moreButton(app, row) : "",
       h("div.along", h("span", "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")),
       h("div.reasons"),
-      h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", c.text(row) || "—")])));
+      h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", c.text(row) || "—")])),
+      fixed ? this.copies.of(row, () => row === this.row && this.show(row)) : "");
   }
 
   #ask(row: number): void {
@@ -98,11 +101,12 @@ export class Detail implements Part {
   constructor(
     private readonly app: App,
     answers: Answers,
+    copies: Copies,
     private readonly stage: HTMLElement,
     private readonly place: (row: number) => [number, number],
   ) {
-    this.#pointed = new Card(app, answers, false, stage, () => this.#stand());
-    this.#chosen = new Card(app, answers, true, this.dock, () => undefined);
+    this.#pointed = new Card(app, answers, copies, false, stage, () => this.#stand());
+    this.#chosen = new Card(app, answers, copies, true, this.dock, () => undefined);
   }
 
   update(changed: Changed): void {

@@ -36,8 +36,9 @@ function set(element: Element, name: string, value: Value): void {
 
 type Events = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
 
-export function on(element: HTMLElement, events: Events): void {
+export function on<E extends HTMLElement>(element: E, events: Events): E {
   for (const [name, act] of Object.entries(events)) element.addEventListener(name, act as EventListener, { passive: false });
+  return element;
 }
 
 const ICONS: Record<string, string> = {

@@ -2,12 +2,14 @@
 
 import { any, type App, type Changed, type Part } from "../app";
 import { comparison } from "./compare";
+import type { Copies } from "./copies";
 import { h, icon, on } from "./dom";
 import type { Words } from "../core/header";
 import type { Said } from "../host/marks";
 import { moreButton } from "./full";
 import { Handover } from "./handover";
 import { closed, hint } from "./hint";
+import { Learn } from "./learn";
 import { Tags } from "./tags";
 import { type Answers, NO_WORDS, sentences, unitsAt, weighed } from "./why";
 import { exact, many, plural, score, short, signed } from "../core/words";
@@ -26,6 +28,7 @@ export class Queue implements Part {
   readonly #undo = h("button", { title: "Undo (u)", onclick: () => this.#takeBack() }, icon("back"), "Undo");
   readonly #handover: Handover;
   readonly #tags: Tags;
+  readonly #learn: Learn;
   readonly #hint: HTMLElement | "";
   #rows: number[] = []; // to be reviewed, from the oddest on
   #places = new Map<number, number>();
@@ -35,6 +38,7 @@ export class Queue implements Part {
   constructor(
     private readonly app: App,
     private readonly answers: Answers,
+    private readonly copies: Copies,
     private readonly point: (row: number) => void,
   ) {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
@@ -42,13 +46,14 @@ export class Queue implements Part {
     on(this.#note, { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
     this.#handover = new Handover(app);
     this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
+    this.#learn = new Learn(app, () => this.#anew());
     this.#hint = hint(app.host.marks.where);
     const step = (by: 1 | -1, text: string, key: string) => h("button", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
     this.element = h("section.review", { label: "Review" },
       h("h2", "Review", this.#progress), this.#hint, this.#bar,
       h("div.verdicts", ...this.#verdicts),
       h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
-      this.#tags.element, this.#note, this.#row, this.#handover.element);
+      this.#learn.element, this.#tags.element, this.#note, this.#row, this.#handover.element);
     app.onKey((event) => this.#key(event));
   }
 
@@ -60,9 +65,14 @@ export class Queue implements Part {
     this.#count();
   }
 
-  /** The rows called outliers, or else the oddest ones: of those that are visible. */
+  /** The rows called outliers, or else the oddest ones, or those that marks point at: of those that are visible. */
   #line(): void {
     const { app } = this;
+    if (this.#learn.order) {
+      this.#rows = this.#learn.order.filter(app.shown).slice(0, FIRST);
+      this.#places = new Map(this.#rows.map((row, k) => [row, k]));
+      return;
+    }
     const wanted = app.limit ? Math.min(MOST, app.scores.count(app.limit)) : Math.min(FIRST, app.data.n);
     this.#rows = app.scores.ends(wanted, false, app.visible).filter((row) => !app.limit || app.flagged(row));
     this.#places = new Map(this.#rows.map((row, k) => [row, k]));
@@ -79,6 +89,14 @@ export class Queue implements Part {
     this.#bar.value = all ? done / all : 0;
     this.#undo.disabled = !marks.canUndo;
     this.#handover.show();
+    this.#learn.show();
+  }
+
+  /** Begin with the first row of another order. */
+  #anew(): void {
+    this.#line();
+    this.#go(this.#open(-1));
+    this.#count();
   }
 
   #show(row: number): void {
@@ -124,7 +142,8 @@ export class Queue implements Part {
       h("ul.sentences", ...told.map(([name, text, amount]) => h("li", h("b", name), ` ${text}`, h("span.amount", exact(amount), signed(amount))))),
       comparison(app, row, why, reasons, (near) => app.set({ pinned: near }), this.#words),
       why && why.near.length > 1 && h("p.near", "Nearest rows: ", ...why.near.slice(1).map((near) =>
-        h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "");
+        h("button.plain", { onclick: () => this.#go(near) }, `${data.id(near)} (${score(scores.f[near])})`))) || "",
+      this.copies.of(row, () => row === this.#shown && this.#fill(row)));
   }
 
   /** The next row after a place that has no verdict yet; then those for later; -1 when all are done. */

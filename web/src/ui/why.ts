@@ -57,6 +57,7 @@ export class Answers {
 export interface Weighed {
   name: string;
   value: number; // what the feature adds to the score at this t, or takes from it
+  usual?: string; // in the row's kind
 }
 
 /** What things that contribute to the units of a row add to its score at this t. */
@@ -67,7 +68,7 @@ export const unitsAt = ({ data }: App, row: number): Pair => [data.g[row], data.
 /** Reasons at this t, the strongest first; those that hardly count are left out. */
 export function weighed(app: App, reasons: Reason[], units: Pair, typical: Pair): Weighed[] {
   const at = adding(app, units, typical);
-  const values = reasons.map(({ name, global, local }) => ({ name, value: at(global, local) }));
+  const values = reasons.map(({ name, global, local, usual }) => ({ name, value: at(global, local), usual }));
   values.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const most = Math.abs(values[0]?.value ?? 0);
   return values.filter(({ value }) => Math.abs(value) > 0.02 * most);
@@ -83,8 +84,9 @@ export function warmth(app: App, { width, height, values }: Heat, units: Pair, t
 }
 
 /** A value of a column and what is usual there, in the data's own terms; "" where that cannot be said. */
-export function inItsTerms(app: App, name: string, row: number): string {
+export function inItsTerms(app: App, name: string, row: number, usual?: string): string {
   const column = app.data.columns.find((c) => c.name === name);
+  if (usual && column) return `${column.text(row) || "missing"}, typically ${usual}`;
   if (!column?.values) return "";
   if (column.levels) {
     const code = column.values[row];
@@ -103,5 +105,5 @@ export function inItsTerms(app: App, name: string, row: number): string {
 
 /** The strongest reasons as sentences. */
 export function sentences(app: App, row: number, reasons: Weighed[], most: number): [string, string, number][] {
-  return reasons.slice(0, most).map(({ name, value }) => [name, inItsTerms(app, name, row), value]);
+  return reasons.slice(0, most).map(({ name, value, usual }) => [name, inItsTerms(app, name, row, usual), value]);
 }

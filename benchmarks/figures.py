@@ -1,0 +1,90 @@
+"""Which command makes which results, and on which files they rest: a figure is old when one of those has changed.
+
+A new benchmark is one line here; `make benchmarks ARGS=--check` then tells when it has to be run again.
+"""
+
+from dataclasses import dataclass
+
+ENGINE = ("engine/*.h", "engine/kernels.cpp", "engine/module.cpp")
+SCORES = (*ENGINE, *(f"src/centrality/{room}/*.py" for room in ("network", "model", "scores")))
+FITS = (*SCORES, "src/centrality/fuse/*.py", "src/centrality/training/*.py")
+TORCH = ("src/centrality/torch/*.py",)
+TABLES = ("src/centrality/tables/*.py", "src/centrality/scoring/*.py")
+COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
+EXPLORER = ("src/centrality/explorer/*.py", "web/src/**/*.ts")
+SERVICE = ("src/centrality/service/*.py", *TABLES, *SCORES)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Results of one command: their names below the folder of results, and patterns of the files they rest on."""
+
+    command: str
+    results: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def _measured(module: str, *sources: str, results: tuple[str, ...] = ()) -> Figure:
+    """Return the figure of a module of this folder, whose own lines are among its sources."""
+    own = f"benchmarks/{module}/*.py" if module in ("speed", "detection") else f"benchmarks/{module}.py"
+    return Figure(f"python -m benchmarks.{module}", results or (module,), (own, *sources))
+
+
+# What `make benchmarks` runs: about half an hour.
+ROUTINE = (
+    _measured("mixture", *FITS),
+    _measured("learning", *FITS),
+    _measured("depths", "src/centrality/depths/*.py"),
+    _measured("modalities", *FITS, *COLUMNS),
+    _measured("streams", *TABLES, *SCORES),
+    _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
+    _measured("hostile", "benchmarks/_served.py", *SERVICE),
+    _measured("onnx_runtime", "src/centrality/onnx.py", *SCORES),
+    _measured("false_discoveries", *FITS),
+    _measured("speed", *FITS, results=("speed", "speed_memory", "cost")),
+    _measured("explanations", *FITS, results=("explanations_*",)),
+    _measured("scale", *TABLES, *FITS, results=("scale", "scale_*")),
+    _measured(
+        "column_writings",
+        "benchmarks/_column_corpus.py",
+        "benchmarks/_messy_files.py",
+        *COLUMNS,
+        *TABLES,
+        results=("column_writings", "column_writings_*", "planted_cells"),
+    ),
+    _measured("explorer", *EXPLORER),
+    _measured("explorer_acts", *EXPLORER),
+    Figure(
+        "python -m benchmarks.explorer_acts --memory 5",
+        ("explorer_memory",),
+        ("benchmarks/explorer_acts.py", *EXPLORER),
+    ),
+)
+# What takes hours, a GPU or another machine.
+BY_HAND = (
+    _measured("detection", *FITS, results=("detection/*", "detection/*/*")),
+    _measured("ablation", *FITS, results=("ablation", "ablation_cells")),
+    _measured("contextual", *FITS, results=("contextual", "contextual_means")),
+    _measured("contextual_scenarios", *FITS),
+    _measured("dirty_calibration", *FITS),
+    _measured("drift", "src/centrality/regions.py", *FITS),
+    _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
+    _measured("gpu", *TORCH, *FITS),
+    _measured("membership", *FITS),
+    _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
+    Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),
+    Figure("make faults", ("faults",), ("tests/faults/*.py", *TABLES)),
+    Figure(
+        "make mutation",
+        ("mutation", "mutation_survivors"),
+        (
+            "tests/mutation/*.py",
+            *(f"src/centrality/{module}.py" for module in ("model_file", "regions", "metrics")),
+            *(f"src/centrality/{module}.py" for module in ("scores/calibration", "scores/conformal", "torch/losses")),
+            *(f"src/centrality/training/{module}.py" for module in ("comparisons", "schemes")),
+        ),
+    ),
+    Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/service/*.py")),
+)
+FIGURES = (*ROUTINE, *BY_HAND)
+PAPER = Figure("centrality reproduce all", ("*",), ("paper/*.py", *FITS))

@@ -1,0 +1,171 @@
+"""centrality refine: let a model learn from rows that people marked, and say which to look at next."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from centrality._checks import InputError
+from centrality.commands._arguments import count, load_model, model_and_data, model_path, require_output
+from centrality.commands._display import aligned, paint
+from centrality.scores.number_format import number, share
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from centrality.model.interface import CentralityModel
+
+HELP = "learn from rows marked outlier or fine: the rest is ranked anew, and what is likely left is said"
+COLUMNS = 3  # named among those that count otherwise now
+
+
+class Learned(TypedDict):
+    """Says of a column which of its values make rows odder than before, and which more typical."""
+
+    column: str
+    odder: object
+    more_typical: object
+
+
+class Result(TypedDict):
+    """Holds what was learned, how many outliers are likely left, and the rows to look at next."""
+
+    model: str
+    rows: int
+    outlier: int  # rows marked so
+    fine: int
+    elsewhere: int  # marks of rows that are not in the data
+    columns: list[Learned]
+    called: int  # rows that the new model calls outliers
+    left: dict[str, float]
+    left_in_words: str
+    enough: bool
+    error_rates: bool  # whether p-values and `detect` have rows to compare with
+    shows: list[str] | None
+    next: list[dict[str, Any]]
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    model_and_data(command)
+    command.add_argument(
+        "--marks",
+        type=Path,
+        required=True,
+        metavar="MARKS",
+        help="a .csv file of marks with columns row (from 0) and mark (outlier, fine), as the explorer keeps it; "
+        "or a page that was exported with marks",
+    )
+    command.add_argument(
+        "--key", metavar="COLUMN", help="the column that told rows apart in the explorer (default: all cells together)"
+    )
+    command.add_argument("-o", "--output", type=model_path, required=True, metavar="NEW", help="the model that learned")
+    command.add_argument("--top", type=count, default=10, metavar="N", help="rows to look at next (default: 10)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    from centrality import tables
+    from centrality.model.reader import reader_of
+
+    require_output(arguments.output, arguments.model, arguments.data, arguments.marks)
+    model, table = load_model(arguments), tables.read(arguments.data)
+    if reader_of(model).reading().one_series:
+        raise InputError("One row a case was wanted, but this model reads all rows as one series.")
+    marks, elsewhere = _marks(arguments, table)
+    review, wiser = model.review(table, marks), model.learn_marks(table, marks)
+    wiser.save(arguments.output)
+    left, chance = review.left, review.chance
+    assert left is not None  # something is marked
+    assert chance is not None
+    first, reading = review.order[: arguments.top], reader_of(model).reading()
+    return {
+        "model": str(arguments.output),
+        "rows": table.num_rows,
+        "outlier": marks.count("outlier"),
+        "fine": marks.count("fine"),
+        "elsewhere": elsewhere,
+        "columns": _columns(wiser, table),
+        "called": int((wiser.predict(table) == -1).sum()),
+        "left": {"rows": left.rows, "about": left.about, "low": left.low, "high": left.high},
+        "left_in_words": str(left),
+        "enough": left.enough,
+        "error_rates": wiser.fitted_.inliers is not None,
+        "shows": reading.columns if reading.kind in ("text", "images") else None,
+        "next": [
+            {"row": int(row), "chance": float(chance[row]), "holds": holds}
+            for row, holds in zip(first, table.take(first).to_pylist(), strict=True)
+        ],
+    }
+
+
+def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int]:
+    """Return what was said of each row, and how many marks are of rows that are not there."""
+    from centrality.explorer.marks import read, rows_marked
+    from centrality.explorer.row_keys import row_keys
+    from centrality.model.teaching import MARKS
+
+    if not arguments.marks.exists():
+        raise InputError(f"There is no file of marks {arguments.marks}: `centrality explore` makes one.")
+    given = [mark for mark in read(arguments.marks) if mark["mark"] in MARKS]
+    keys = row_keys(table, arguments.key) if arguments.key or any(mark["key"] for mark in given) else ()
+    marks: list[str | None] = [None] * table.num_rows
+    for what in MARKS:
+        for row in rows_marked(what, given, keys):
+            if row < table.num_rows:
+                marks[row] = what
+    found = table.num_rows - marks.count(None)
+    if not found:
+        which = f"none of its {len(given):,} marks is of a row of {arguments.data}" if given else "it has no such mark"
+        raise InputError(
+            f"{arguments.marks} was wanted to say outlier or fine of some rows, but {which}. Rows are known by all "
+            "their cells, or by the column that --key names, or by their number where a mark has no key."
+        )
+    return marks, len(given) - found
+
+
+def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[Learned]:
+    """Return the columns that count otherwise now, those first that move rows the most."""
+    import numpy as np
+
+    from centrality.model.reader import reader_of
+
+    reader = reader_of(wiser)
+    if (features := reader.features()) is None:
+        return []
+    vectors = reader.vectors(table)
+    parts = reader.by_feature(wiser.fitted_.shift_by_column(vectors))
+    values = reader.values(table, vectors)
+    known = np.flatnonzero(~np.isnan(parts).any(1))
+    most = np.argsort(-np.ptp(parts[known], axis=0), kind="stable")[:COLUMNS]
+    lowest, highest = known[parts[known].argmin(0)], known[parts[known].argmax(0)]
+    return [
+        {"column": features.names[j], "odder": _plain(values[j][lowest[j]]),
+         "more_typical": _plain(values[j][highest[j]])}
+        for j in most.tolist()
+    ]  # fmt: skip
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON takes it."""
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def show(result: Result) -> str:
+    from centrality.scoring.ranking import excerpt
+
+    told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
+    lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
+    if result["elsewhere"]:
+        lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
+    for column in result["columns"]:
+        odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
+        lines.append(f"  {column['column']}: {odder} is odder than before, {typical} more typical")
+    lines.append(f"{result['called']:,} rows are likelier outliers than not.")
+    lines.append(paint(result["left_in_words"], "heading"))
+    if result["next"]:
+        lines += ["", paint("Look at these next", "heading")]
+        shows = result["shows"]
+        body = [[f"{row['row']:,}", share(row["chance"]), excerpt(row["holds"], shows)] for row in result["next"]]
+        lines += aligned(["row", "chance", "holds"], body, left=(2,))
+    if not result["error_rates"]:
+        lines.append("DATA are not the rows of the fit: before p-values and detect --fdr, calibrate on fresh rows.")
+    return "\n".join([*lines, f"Model: {result['model']}"])

@@ -1,0 +1,183 @@
+"""Finish a fit: from a trained network and its scores of the training rows to the fitted model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._checks import tell
+from centrality._estimator import CheckedRows
+from centrality.model.blocks import block_by_block, in_blocks
+from centrality.model.explanations import Field
+from centrality.model.fitted import OFFSET_STEPS, Fitted, History
+from centrality.model.remembered_rows import RememberedRows
+from centrality.model.scorers import scorer_for
+from centrality.model.typical import typical_points
+from centrality.network.context import Context
+from centrality.network.network import Network
+from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.scores.calibration import Calibration
+from centrality.scores.conformal import Inliers
+from centrality.scores.drift import TrainingScores
+from centrality.scores.folds import Split
+from centrality.scores.report import examine
+
+Matrix = NDArray[np.float64]
+Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
+COPIES = 4  # of a row: networks have seen most of them, as they have where a new row is like them
+HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Hold what training leaves behind."""
+
+    network: Network
+    device: str
+    scaling: Scaling
+    noise_scale: tuple[float, ...]
+    history: History
+    remembered: RememberedRows
+    names: Sequence[str] | None  # of the columns
+    context: Context | None = None  # the rows are relative to their kinds; None: as they are
+    split: Split | None = None  # None: all members have learned from all rows
+
+
+def finish_fit(
+    trained: Trained,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    *,
+    calibration: str,
+    t: float,
+    share_of_outliers: float | None,
+    clean: bool,
+    level_is_open: bool,
+) -> Fitted:
+    """Return the fitted model, its quantiles set by the scores that networks give to rows they were not trained on.
+
+    These are the rows `judged` of X. `share_of_outliers` is that of these rows which `predict` calls outliers; None
+    means a tenth, or a hundredth of `clean` ones, of new rows like them. `level_is_open`: comparisons say nothing about
+    the level of g, which is then 0 at the median row; the paper's schedule leaves it where training ended.
+    """
+    seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
+    by_row = block_by_block(
+        seen,
+        rows_per_block(seen.shape[1]),
+        lambda rows: np.moveaxis(scorer.of_rows(dense(rows), trained.scaling), 0, 1),
+        trained.device,
+    )
+    outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
+    _require_finite(outputs)
+    unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
+    apart = trained.split is not None and trained.split.apart
+    if apart:
+        unseen |= (_copies(X) >= COPIES)[judged]
+    about = {"clean": clean, "apart": apart, "level_is_open": level_is_open, "given": trained.context is not None}
+    fixed, as_new = Calibration.fit(calibration, outputs, unseen, **about)
+    raw = fixed.raw(outputs)
+    own, new = fixed.units(raw), fixed.units(as_new)
+    measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
+    by_t = (fixed.mixing.mixed(measure, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
+    field = Field(scorer, fixed.softened(), reach=1.0)
+    return Fitted(
+        network=trained.network,
+        scorer=scorer,
+        device=trained.device,
+        scaling=trained.scaling,
+        context=trained.context,
+        calibration=fixed,
+        noise_scale=trained.noise_scale,
+        halves=apart,
+        offset=_quantile(fixed.mixing.mixed(measure, float(t)), share),
+        offset_at_t=float(t),
+        offsets=np.array([_quantile(each, share) for each in by_t]),
+        history=trained.history,
+        remembered=trained.remembered,
+        names=None if trained.names is None else tuple(map(str, trained.names)),
+        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
+        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
+        typical=typical_points(
+            seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
+        ),
+    )
+
+
+def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
+    """Count the rows equal to each row, itself included: equal rows have equal random weighted sums."""
+    weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
+    blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
+    marks = np.concatenate([block.sum(1) for block in blocks])
+    _, same, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    return np.asarray(counts[same])
+
+
+def _require_finite(outputs: Matrix) -> None:
+    """Raise a FloatingPointError if a row has no score: all quantiles would be lost with it."""
+    lost = int((~np.isfinite(outputs)).any(axis=(0, 2)).sum())
+    if lost:
+        raise FloatingPointError(
+            f"{lost} of {outputs.shape[1]} training rows have scores that are no finite numbers, though losses were: "
+            "extreme values, or an encoder that is not made for them. Look at the largest rows; scaling='auto' bends "
+            "far values, a smaller learning_rate (of PaperFUSE) keeps weights small."
+        )
+
+
+def _quantile(scores: Matrix, share: float) -> float:
+    """Return the score below which this share of new rows lies, so far as these tell."""
+    return float(np.quantile(scores, share, method="weibull"))
+
+
+def with_report(
+    fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float], origins: Origins | None = None
+) -> Fitted:
+    """Return the model with a report on how its fit to the rows X went; warn of what must not be overlooked.
+
+    `origins` are the features that the columns of X stand for, where these are no columns of the user's.
+
+    `weights` are those of the local losses, one for each noise scale. A head that has learned nothing is a coin toss
+    (global), or a score of zero (local).
+    """
+    nothing = {"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))}
+    report = examine(
+        X,
+        fitted.heads,
+        held_aside=held_aside,
+        history=fitted.history,
+        nothing=nothing,
+        names=fitted.names,
+        center=fitted.scaling.center,
+        scaled=fitted.scaling.scaled,
+        by_heart=_by_heart(fitted, X),
+    )
+    if origins is not None:
+        report = report.of_features(*origins)
+    for text in report.alarms:
+        tell(text)
+    return replace(fitted, report=report)
+
+
+def calibrated_on(held: CheckedRows, fitted: Fitted) -> Fitted:
+    """Return the model calibrated on the rows held aside; warn if it scores them lower than its training rows."""
+    found = fitted.training_scores.compare(fitted.heads(held))
+    if found.detected() and found.effect < 0:
+        tell(
+            f"Rows held aside score lower than those learned from (effect {found.effect:+.2f}): the network knows the "
+            "latter by heart, so predict calls more than the share asked for of new rows outliers. detect and p_values "
+            "go by the rows held aside; to mend predict, train for fewer epochs, or leave out `epochs`."
+        )
+    return fitted.calibrated(fitted.units(held), "auto")
+
+
+def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
+    """Return by how much the local score of training rows rises when networks trained on them count too: the median."""
+    if not fitted.halves:
+        return 0.0
+    some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
+    alike = replace(fitted.calibration, doubt=0.0)  # all members together, whether they have seen the rows or not
+    units = [
+        each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)
+    ]
+    return float(np.median(units[0][:, 1] - units[1][:, 1]))

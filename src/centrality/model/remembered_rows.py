@@ -1,0 +1,100 @@
+"""Remember a small uniform sample of all rows a model has seen: with it, a model learns on without forgetting.
+
+It never goes into a file.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from centrality._checks import tell
+from centrality._estimator import CheckedRows
+
+REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
+FEWEST_REMEMBERED = 256  # rows, however wide they are
+MOST_KNOWN = 0.5  # of whole numbers that all come equally often, at most 37% of the rows look familiar
+MOST_COMPARED = 20_000  # rows
+HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than this, on either side
+
+
+@dataclass(frozen=True)
+class RememberedRows:
+    """A sample of the rows trained on so far; a loaded model has none of them, for a file holds no rows."""
+
+    rows: CheckedRows | None  # in the user's units
+    folds: NDArray[np.int64] | None  # of those rows: which networks have not seen them, nor may learn from them later
+    seen: int  # how many rows it stands for
+
+    @classmethod
+    def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
+        """Remember rows of X, which are all that was seen."""
+        n, capacity = X.shape[0], _capacity(X)
+        kept = np.arange(n) if n <= capacity else _some(n, capacity, rng)
+        return cls(X[kept], None if folds is None else folds[kept], n)
+
+    def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
+        """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
+        n = X.shape[0]
+        seen = self.seen + n
+        if self.rows is None:
+            return replace(RememberedRows.of(X, folds, rng), seen=seen)
+        remembered = self.rows.shape[0]
+        size = min(_capacity(X), remembered + n)
+        # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
+        new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
+        old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
+        parts = [self.rows[old], X[fresh]]
+        together = (
+            sparse.vstack(parts, format="csr")
+            if sparse.issparse(X)
+            else np.concatenate([np.asarray(part) for part in parts])
+        )
+        both = None if self.folds is None or folds is None else np.concatenate([self.folds[old], folds[fresh]])
+        return RememberedRows(together, both, seen)
+
+    def warn_of_known(self, rows: CheckedRows | None) -> None:
+        """Warn if most of these rows, which should be new, were trained on, as far as what is remembered tells."""
+        if (share := self.share_known(rows)) > MOST_KNOWN:
+            tell(
+                f"About {share:.0%} of these rows are training rows, which the networks have seen: p-values would be "
+                "too small, and too many rows would be called outliers. Call calibrate with other rows, or without any."
+            )
+
+    def share_known(self, rows: CheckedRows | None) -> float:
+        """Estimate which share of the rows are among those seen, from the ones remembered.
+
+        Rows count that come once on both sides: values that are few, and so come again, would look familiar.
+        """
+        if not isinstance(rows, np.ndarray) or not isinstance(self.rows, np.ndarray):
+            return 0.0
+        some = rows[:: max(1, len(rows) // MOST_COMPARED)]
+        once = np.intersect1d(_come_once(some), _come_once(self.rows), assume_unique=True)
+        return min(1.0, len(once) / len(some) * self.seen / len(self.rows))
+
+
+def _come_once(rows: NDArray[Any]) -> NDArray[np.void]:
+    """Return the rows that come once, each as one value."""
+    values = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # which makes 0 of -0
+    keys, counts = np.unique(values.view(np.dtype((np.void, values.shape[1] * 8))).ravel(), return_counts=True)
+    return np.asarray(keys[counts == 1])
+
+
+def _capacity(X: CheckedRows) -> int:
+    """Return how many rows of this width are remembered at most."""
+    return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
+
+
+def _new_among(size: int, *, new: int, old: int, rng: np.random.Generator) -> int:
+    """Draw how many of `size` rows are new, if they are chosen at random from new and old rows without repetition."""
+    if max(new, old) < HYPERGEOMETRIC_ROWS:
+        return int(rng.hypergeometric(new, old, size))
+    # Of so many rows hardly any is chosen twice: to allow that changes the variance by less than 0.03%.
+    return min(new, int(rng.binomial(size, new / (new + old))))
+
+
+def _some(n: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return so many of n row numbers, chosen at random without repetition, in their order."""
+    return np.sort(rng.choice(n, count, replace=False))

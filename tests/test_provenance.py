@@ -1,0 +1,91 @@
+"""A figure says where it was measured, and is old once a file it rests on has changed."""
+
+import dataclasses
+
+import pytest
+from benchmarks import __main__ as command
+from benchmarks import _results, provenance
+from benchmarks.figures import FIGURES, Figure
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of one source and one figure, measured now."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "fit.py").write_text("steps = 500\n")
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "LEDGER", tmp_path / "benchmarks" / "results" / "measured.csv")
+    monkeypatch.setattr(provenance, "FIGURES", (Figure("make speed", ("speed",), ("src/*.py",)),))
+    monkeypatch.setattr(_results, "RESULTS", tmp_path / "benchmarks" / "results")
+    _results.save("speed", [{"what": "fit", "seconds": 0.5}])
+    return tmp_path
+
+
+def test_every_result_of_the_repository_belongs_to_one_figure_and_says_how_it_was_measured():
+    known = provenance.ledger()
+    for name in provenance.results():
+        assert provenance.figure_of(name)
+        assert name in known, f"{name} was written by something that does not call provenance.note"
+    assert set(known) == set(provenance.results()), "the ledger tells of results that are gone"
+
+
+def test_every_figure_rests_on_files_that_are_there():
+    for figure in FIGURES:
+        for pattern in figure.sources:
+            assert any(provenance.ROOT.glob(pattern)), f"{figure.command} rests on {pattern}, which matches no file"
+
+
+def test_what_is_saved_is_noted_and_not_old(project, capsys):
+    origin = provenance.measured(project / "benchmarks" / "results" / "speed.csv")
+    assert origin.machine == provenance.machine()
+    assert float(origin.load) >= 0
+    assert not list(provenance.old())
+    assert command.check() == 0
+
+
+def test_a_figure_is_old_once_a_source_changes_appears_or_goes_and_young_again_after_that_is_undone(project):
+    fit, other = project / "src" / "fit.py", project / "src" / "other.py"
+    for change, undo in (
+        (lambda: fit.write_text("steps = 400\n"), lambda: fit.write_text("steps = 500\n")),
+        (lambda: other.write_text(""), other.unlink),
+        (lambda: fit.rename(project / "fit.py"), lambda: (project / "fit.py").rename(fit)),
+    ):
+        change()
+        assert [name for name, *_ in provenance.old()] == ["benchmarks/results/speed.csv"]
+        undo()
+        assert not list(provenance.old())
+
+
+def test_the_check_fails_and_names_the_result_and_the_command(project, capsys):
+    (project / "src" / "fit.py").write_text("steps = 400\n")
+    capsys.readouterr()
+    assert command.check() == 1
+    said = capsys.readouterr().out
+    assert "make speed: measured" in said
+    assert "benchmarks/results/speed.csv" in said
+    assert "1 of 1 results" in said
+
+
+def test_a_result_that_nobody_noted_is_old(project):
+    provenance.LEDGER.unlink()
+    assert [why for *_, why in provenance.old()] == ["nobody noted where it was measured"]
+
+
+def test_a_result_of_no_figure_is_refused(project):
+    (project / "benchmarks" / "results" / "guess.csv").write_text("a\n1\n")
+    with pytest.raises(SystemExit, match=r"guess.csv: no figure in benchmarks/figures.py"):
+        list(provenance.old())
+
+
+def test_of_two_lines_that_a_merge_left_the_later_one_holds(project):
+    (name, late), *_ = provenance.ledger().items()
+    early = dataclasses.replace(late, date="2020-01-01T00:00:00+00:00", commit="0ld")
+    provenance.write({"a": late, "b": early})
+    assert provenance.ledger()[name] == late
+
+
+def test_results_outside_the_repository_are_let_be(project, tmp_path_factory):
+    before = provenance.LEDGER.read_bytes()
+    provenance.note(tmp_path_factory.mktemp("elsewhere") / "speed.csv")
+    assert provenance.LEDGER.read_bytes() == before
