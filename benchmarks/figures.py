@@ -64,7 +64,8 @@ ROUTINE = (
 BY_HAND = (
     _measured("detection", *FITS, results=("detection/*", "detection/*/*")),
     _measured("ablation", *FITS, results=("ablation", "ablation_cells")),
-    _measured("contextual", *FITS, results=("contextual", "contextual_*")),
+    _measured("contextual", *FITS, results=("contextual", "contextual_means")),
+    _measured("contextual_scenarios", *FITS),
     _measured("dirty_calibration", *FITS),
     _measured("drift", "src/centrality/regions.py", *FITS),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),

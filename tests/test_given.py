@@ -11,8 +11,7 @@ from centrality.network.context import Context
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.tables.unreadable import DataNote
-from centrality.training.off_support import MadeRows
-from centrality.training.rows import Rows
+from centrality.training.rows import MadeRows, Rows
 
 made_of_all = MadeRows.of  # without saying which columns are learned
 
@@ -76,7 +75,7 @@ def test_a_file_scores_as_the_model_does(model, odd, tmp_path):
 
 
 def test_a_kind_that_was_never_seen_is_said(model, odd):
-    with pytest.warns(DataNote, match="1 of 3 rows have a context of which no such kind was seen"):
+    with pytest.warns(DataNote, match="'size, city': in 1 of 3 rows the value is a context of which no such kind"):
         model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
 
 
@@ -101,8 +100,8 @@ def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
     """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
     X = houses(50).to_numpy()
     rng, none = np.random.default_rng(0), Scaling.none(4)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20).learned, 1.0)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
 
 
 def test_names_and_positions_are_the_same(odd):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 # Options of `centrality fit` that the other commands have too, with the same meaning.
-SHARED = ("quiet", "represent", "window", "random_state", "encoder", "cache", "corrupt", "device")
+SHARED = ("quiet", "represent", "window", "given", "random_state", "encoder", "cache", "corrupt", "device")
 
 
 def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":

@@ -7,7 +7,6 @@ the score at t is its mixture, the centrality is the mixture squeezed into [0, 1
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,7 +35,6 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.mixing import Mixing
 from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
-from centrality.tables.unreadable import DataNote
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
@@ -136,18 +134,8 @@ class Fitted(Value):
     # Rows relative to their kinds, where there is a context.
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return the user's rows as all that follows takes them; say so if the context of one is of no known kind."""
-        if self.context is None:
-            return rows
-        new = int(self.context.unseen(rows).sum())
-        if new:
-            warnings.warn(
-                f"{new:,} of {rows.shape[0]:,} rows have a context of which no such kind was seen in fitting: they are "
-                "measured by what all kinds have in common.",
-                DataNote,
-                stacklevel=2,
-            )
-        return self.context.relative(rows)
+        """Return the user's rows as all that follows takes them: given a context, relative to their kinds."""
+        return rows if self.context is None else self.context.relative(rows)
 
     def absolute(self, rows: Matrix) -> Matrix:
         """Return rows that `relative` made, or points among them, in the user's units."""  # (n, p)

@@ -35,7 +35,7 @@ class Forest(Value):
         """Return a forest that predicts `wanted` (n, columns) from c (n, q), and what it says of rows it has not seen.
 
         A leaf has so many rows at least, and holds their median, or their mean. The second, (n, columns), is the mean
-        of the trees that were grown without the row.
+        over the trees that were grown without the row, of what their leaves would hold without it.
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
@@ -61,11 +61,9 @@ class Forest(Value):
             feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
             sides = (tree.children_left, tree.children_right)
             children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
-            of = _means if means else medians
-            grew = of(y[drawn], at[drawn, number], tree.node_count)
-            value[number, own] = of(y, at[:, number], tree.node_count)
-            unseen = np.setdiff1d(np.arange(len(y)), drawn)
-            total[unseen] += grew[at[unseen, number]]
+            leaf_of, unseen = at[:, number], np.setdiff1d(np.arange(len(y)), drawn)
+            value[number, own] = (_means if means else medians)(y, leaf_of, tree.node_count)
+            total[unseen] += (_means_of_others if means else medians_of_others)(y, leaf_of)[unseen]
             count[unseen] += 1
         forest = cls(feature, threshold, children, value)
         said = forest(c)
@@ -102,6 +100,29 @@ def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:  # (
         low, high = ordered[first + (counts - 1) // 2], ordered[first + counts // 2]
         found[present, column] = 0.5 * (low + high)
     return found
+
+
+def medians_of_others(values: Matrix, leaf: NDArray[np.int64]) -> Matrix:  # (n, columns), (n,) -> (n, columns)
+    """Return for each row the median of the other values in its leaf; its own, if it is alone there."""
+    found = np.empty_like(values)
+    _, first, own, counts = np.unique(np.sort(leaf), return_index=True, return_inverse=True, return_counts=True)
+    first, counts = first[own], counts[own]  # (n,) of each place in the order of leaves
+    rank = np.arange(len(leaf)) - first
+    for column in range(values.shape[1]):
+        order = np.lexsort((values[:, column], leaf))
+        ordered = values[order, column]
+        # The middle of the others, which are one fewer: from its own rank on, each has the rank after that.
+        middles = (np.maximum(counts - 2, 0) // 2, (counts - 1) // 2)
+        low, high = (ordered[first + np.minimum(k + (rank <= k), counts - 1)] for k in middles)
+        found[order, column] = 0.5 * (low + high)
+    return found
+
+
+def _means_of_others(values: Matrix, leaf: NDArray[np.int64]) -> Matrix:
+    """Return for each row the mean of the other values in its leaf; 0, if it is alone there."""
+    counts = np.bincount(leaf)[leaf][:, None]
+    sums = np.stack([np.bincount(leaf, column)[leaf] for column in values.T], axis=1)
+    return np.asarray((sums - values) / np.maximum(counts - 1, 1))
 
 
 def _means(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:
