@@ -123,7 +123,7 @@ def seconds() -> dict[str, float]:
 
 # What people type into the search of a site about outliers, and the page that must be among the answers.
 SEARCHED = {
-    "anomali": "guides/outliers", "novelti": "guides/outliers", "excel": "guides/tables", "duplic": "guides/glossary",
+    "anomali": "guides/outliers", "novelti": "guides/outliers", "excel": "guides/tables", "duplic": "guides/copies",
     "confid": "guides/which_number", "docker": "guides/deployment", "mlflow": "guides/mlops", "bibtex": "guides/citing",
 }  # fmt: skip
 
