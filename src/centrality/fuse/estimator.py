@@ -33,6 +33,7 @@ from centrality.network.devices import find_device
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
+from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
@@ -244,7 +245,10 @@ class FUSE(CentralityModel):
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        network = self._untrained(rows.width, len(plan.noise_scales), members, np.random.default_rng(seed + 1))
+        start = np.random.default_rng(seed + 1)
+        network = self._untrained(rows.width, len(plan.noise_scales), members, start)
+        if network.layout.standard and not (self.novelty or self._by_paper()) and context is None:
+            network = refined(network, rows.z, start)
         if self.novelty and not self._by_paper() and context is None:  # a prior would find contexts odd by themselves
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))

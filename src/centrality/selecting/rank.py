@@ -55,7 +55,7 @@ def rank(
     >>> odd.column_names[-4:]
     ['row', 'centrality', 'p_value', 'reasons']
     """
-    frame = _frame(rows)
+    frame = as_frame(rows)
     native = nw.from_native(frame, eager_only=True)
     groups = codes_of(frame, by, len(native))
     learned = frame if by is None else native.drop(by).to_native()
@@ -75,7 +75,7 @@ def rank(
     return tables.with_columns(chosen, new)
 
 
-def _frame(rows: ModelRows) -> Any:
+def as_frame(rows: ModelRows) -> Any:
     """Return rows as a frame: of their own kind, or an Arrow table."""
     rows = in_memory(rows)
     is_frame = nw.dependencies.is_into_dataframe(rows) and not isinstance(rows, pa.RecordBatch)
