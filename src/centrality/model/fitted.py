@@ -81,12 +81,17 @@ class Fitted(Value):
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
-    def to_torch(self, t: float, device: str = "cpu") -> Centrality:
-        """Return the whole way from rows to scores as a torch module; t is its dial where none is given."""
+    def to_torch(self, t: float, device: str = "cpu", context: Context | None = None) -> Centrality:
+        """Return the whole way from rows to scores as a torch module; t is its dial where none is given.
+
+        With the `context` it takes the user's rows, without it rows that are relative to their kinds already.
+        """
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
 
-        return Centrality(self.network, self.scaling, self.calibration, self.refinement, t=t, device=device)
+        return Centrality(
+            self.network, self.scaling, self.calibration, self.refinement, context=context, t=t, device=device
+        )
 
     @cached_property
     def _by_device(self) -> dict[str, DeviceScorer]:

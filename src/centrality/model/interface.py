@@ -342,7 +342,6 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         from centrality.model.onnx_graph import write  # here: only an export needs it
 
         check_is_fitted(self)
-        self._refuse_context("an ONNX file")
         write(self.fitted_, path, t=self.t, rows=rows)
 
     def to_torch(self) -> "Centrality":
@@ -361,15 +360,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         True
         """
         check_is_fitted(self)
-        self._refuse_context("a torch module")
-        return self.fitted_.to_torch(float(checked_t(self.t)))
-
-    def _refuse_context(self, what: str) -> None:
-        if self.fitted_.context is not None:
-            raise InputError(
-                f"A model that was fitted with `given` cannot become {what}: what is usual for a kind is told by "
-                "trees, which it has no place for. Save it as a model file instead, and score with centrality."
-            )
+        return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
