@@ -70,6 +70,7 @@ BY_HAND = (
     _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
     _measured("membership", *FITS),
+    Figure("python -m benchmarks.speed paper", ("speed_paper",), ("benchmarks/speed/*.py", *FITS)),
     _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
     Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),
     Figure("make faults", ("faults",), ("tests/faults/*.py", *TABLES)),
