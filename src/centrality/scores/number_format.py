@@ -36,7 +36,7 @@ def rounded_up(count: int) -> int:
     >>> rounded_up(2969), rounded_up(99), rounded_up(100)
     (3000, 99, 100)
     """
-    unit = 10 ** max(0, len(str(count)) - 2)
+    unit = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // unit) * unit
 
 
