@@ -299,6 +299,7 @@ def test_knots_in_a_file_that_no_lesson_could_have_written_are_refused(wiser, tm
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of rows that were planted, and where nothing can be called
 @pytest.mark.parametrize("kind", ["column", "group"])
 def test_fifty_marks_give_detect_the_power_back_that_outliers_among_the_training_rows_take(kind):
     """500 rows, 25 of them outliers: over four fits, at fdr = 0.1."""
