@@ -73,12 +73,12 @@ def planted() -> None:
         rows.append({"set": name, "rows": n, "change": change, **judged(found, n, count)})
         print(rows[-1], flush=True)
 
+    for name, table in tables():
+        note(name, "one cell", copies(one_cell(table)), len(table))
     for name, X in vectors():
         single = alone(X, lambda X, rows: X[rows])
         for part in LEVELS:
             note(name, f"noise {part:g} of the spacing", copies(noisy(single, part)), len(single))
-    for name, table in tables():
-        note(name, "one cell", copies(one_cell(table)), len(table))
     texts = alone(all_texts(), lambda X, rows: [X[row] for row in rows])
     note("AG news", "typed anew", copies([*texts, *map(retyped, texts[:PLANTED], range(PLANTED))]), len(texts))
     images = alone(all_images(), lambda X, rows: [X[row] for row in rows])
