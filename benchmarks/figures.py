@@ -11,6 +11,7 @@ FITS = (*SCORES, "src/centrality/fuse/*.py", "src/centrality/training/*.py")
 TORCH = ("src/centrality/torch/*.py",)
 TABLES = ("src/centrality/tables/*.py", "src/centrality/scoring/*.py")
 COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
+SELECTING = ("src/centrality/selecting/*.py",)
 EXPLORER = ("src/centrality/explorer/*.py", "web/src/**/*.ts")
 SERVICE = ("src/centrality/service/*.py", *TABLES, *SCORES)
 
@@ -52,6 +53,9 @@ ROUTINE = (
         *TABLES,
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
+    _measured("pick", *SELECTING, *FITS, *COLUMNS, results=("pick_*",)),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time")),
+    _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_acts", *EXPLORER),
     Figure(
