@@ -157,6 +157,7 @@ benchmarks: .venv/.test
 	$(BIN)/python -m benchmarks.explorer
 	$(BIN)/python -m benchmarks.explorer_acts
 	$(BIN)/python -m benchmarks.explorer_acts --memory 5
+	$(BIN)/python -m benchmarks.explorer_start
 	$(BIN)/python docs/tables.py
 
 JOBS ?= 2
