@@ -122,13 +122,16 @@ java:
 	  echo "No Java: the test of the Spark adapter is skipped."
 
 # The site, in docs/_build/html: warnings are errors, pages with code are executed, those that did not change are kept.
+# What pages show as printed is printed again and compared; every number in them must say where it comes from.
 docs: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
 	$(BIN)/python docs/check.py
+	$(BIN)/python docs/number_sources.py
+	$(BIN)/python docs/printed.py
 
-# A dry run: what a release would be, and what is missing. ARGS=--publish uploads.
+# What is left to a person before a release; it uploads nothing.
 release: .venv/.test
-	$(BIN)/python .ci/release.py $(ARGS)
+	$(BIN)/python .ci/release.py
 
 pictures: .venv/.test
 	$(BIN)/python docs/pictures.py

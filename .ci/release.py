@@ -1,8 +1,9 @@
-"""Make a release, or say what is missing: `make release` is a dry run, `make release ARGS=--publish` uploads.
+"""Say what is left to a person before a release: `make release`. It uploads nothing.
 
 Checks that the tree is clean, that version, changelog and citation agree, that the addresses are real and no figure is
-older than the files it rests on; builds the sdist and the wheel, looks into both, and runs the wheel in a fresh
-environment.
+older than the files it rests on; builds sdist and wheel, looks into both, runs the wheel in a fresh environment, and
+lets twine, check-wheel-contents and pyroma judge them. Wheels for other systems, and the upload, are the work of
+.github/workflows/wheels.yml.
 """
 
 import argparse
@@ -14,10 +15,17 @@ import tempfile
 import tomllib
 import venv
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+TOOLS = {"twine": ["check", "--strict"], "check_wheel_contents": [], "pyroma": ["--min", "10"]}
+ALWAYS = (
+    "Push the tag: git tag v{number} && git push origin v{number}. The workflow wheels then builds for Linux, macOS, "
+    "Windows and ARM.",
+    "Approve the job publish of that workflow: it uploads.",
+)
 
 
 def version() -> str:
@@ -34,8 +42,8 @@ def missing(number: str) -> list[str]:
         found.append(f'CHANGELOG.md has no entry "## {number}".')
     if f"version: {number}" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
         found.append(f"CITATION.cff does not have version {number}.")
-    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    if any("example.org" in url for url in urls.values()):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if "example.org" in str([project["urls"], project["authors"]]):
         found.append("pyproject.toml still has addresses of example.org: say where the project lives.")
     tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     if f"v{number}" in tags:
@@ -94,30 +102,36 @@ def runs(wheel: Path) -> list[str]:
     return []
 
 
+def judged(sdist: Path, wheel: Path) -> list[str]:
+    """Let other people's tools judge the files: those of them that are installed (.ci/release-tools.txt)."""
+    found = []
+    for module, arguments in TOOLS.items():
+        files = [str(sdist), str(wheel)] if module == "twine" else [str(sdist if module == "pyroma" else wheel)]
+        if find_spec(module) is None:
+            found.append(f"{module} is not installed: pip install -r .ci/release-tools.txt")
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments, *files], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            found.append(f"{module} finds fault: {(done.stdout + done.stderr).strip()[-300:]}")
+    return found
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--publish", action="store_true", help="upload to the package index with twine, and tag the commit"
-    )
-    publish = parser.parse_args().publish
+    argparse.ArgumentParser(description=__doc__).parse_args()
     number = version()
     problems = missing(number)
     for old in DIST.glob("*"):
         old.unlink()
     sdist, wheel = built()
-    problems += wrong(sdist, wheel) + runs(wheel)
+    problems += wrong(sdist, wheel) + runs(wheel) + judged(sdist, wheel)
     print(
         f"centrality {number}: {sdist.name} {sdist.stat().st_size:,} bytes, {wheel.name} {wheel.stat().st_size:,} bytes"
     )
-    for problem in problems:
-        print(f"  - {problem}")
-    if not publish:
-        print("Dry run: nothing was uploaded." + (" Ready." if not problems else ""))
-        return 0
-    if problems:
-        return 1
-    subprocess.run([sys.executable, "-m", "twine", "upload", str(sdist), str(wheel)], check=True)
-    subprocess.run(["git", "tag", f"v{number}"], cwd=ROOT, check=True)
+    print("Left to a person:")
+    for step in [*problems, *(step.format(number=number) for step in ALWAYS)]:
+        print(f"  - {step}")
     return 0
 
 

@@ -24,7 +24,7 @@ class ActiveDiscovery:
     """An isolation forest of some rows, whose leaves have weights that marks change."""
 
     def __init__(self, X: np.ndarray, seed: int) -> None:
-        forest = IsolationForest(TREES, max_samples=min(ROWS, len(X)), random_state=seed).fit(X)
+        forest = IsolationForest(n_estimators=TREES, max_samples=min(ROWS, len(X)), random_state=seed).fit(X)
         self.z = _unit_rows(sparse.hstack([_paths(tree, X) for tree in forest.estimators_], format="csr"))
         self.equal = np.full(self.z.shape[1], 1 / np.sqrt(self.z.shape[1]))
         self.scores = self.z @ self.equal  # larger: more of an outlier

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import provenance
 from benchmarks._results import RESULTS, data, save
 from benchmarks.cells import Lines, measure_unknown
 from centrality import FUSE
@@ -117,14 +118,14 @@ def given_with_noise(x: Matrix, c: Matrix) -> Matrix:
 
 
 METHODS: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
-    "IForest": isolation_forest,
-    "FUSE pooled": pooled,
-    "FUSE per group": per_group,
-    "residuals": residuals,
-    "quantile residuals": quantile_residuals,
-    "quantile forest": quantile_forest,
     "FUSE given": given,
     "FUSE given, 10 noise columns": given_with_noise,
+    "residuals": residuals,
+    "FUSE pooled": pooled,
+    "IForest": isolation_forest,
+    "quantile residuals": quantile_residuals,
+    "quantile forest": quantile_forest,
+    "FUSE per group": per_group,
 }
 
 
@@ -177,6 +178,7 @@ def main() -> None:
     cells = [(name, method) for method in METHODS for name in names]
     with tqdm(total=sum(not known.knows(cell) for cell in cells), unit="cell") as bar:
         measure_unknown(cells, measure, known, bar)
+    provenance.note(RESULTS / "contextual.csv")
     save("contextual_means", [_mean(method, known.found, names) for method in METHODS])
 
 

@@ -14,6 +14,7 @@ from benchmarks._results import save
 from centrality import FUSE
 
 Matrix = NDArray[np.float64]
+LARGE = 300  # rows of a group whose spread is known to 5%
 
 
 def markets(rng: np.random.Generator, groups: int = 90, days: int = 540) -> tuple[Matrix, list[tuple[int, int]]]:
@@ -70,18 +71,20 @@ def main() -> None:
     places = "90 markets, 540 days: places of the two odd ones of their day"
     note(places, "FUSE pooled", 1, at_once)
     note(places, "FUSE given market, weekday", 1, lambda: at_once(given=[1, 2]))
-    note(places, "FUSE per market", 90, lambda: str(_places(rows, _per_market(rows), wanted)))
     spread = "x given c is N(0, c²): share of p-values up to .1, smallest and largest over tenths of c"
     note(spread, "FUSE pooled", 1, lambda: _spread())
     note(spread, "FUSE given c", 1, lambda: _spread(given=[1]))
     between = "two branches: AUC of points between them"
     note(between, "FUSE given c", 1, _between)
-    within = "20 groups of 30 to 3,000 rows: share of p-values up to .1, smallest and largest over groups"
-    note(within, "FUSE pooled", 1, lambda: _in_groups())
-    note(within, "FUSE given group", 1, lambda: _in_groups(given=[1]))
+    within = "20 groups of 30 to 3,000 rows, {}: share of p-values up to .1, smallest and largest over groups"
+    for spread, words in ((0.0, "of one spread"), (0.7, "of spreads of their own")):
+        note(within.format(words), "FUSE pooled", 1, lambda spread=spread: _in_groups(spread))
+        note(within.format(words), "FUSE given group", 1, lambda spread=spread: _in_groups(spread, given=[1]))
     many = "2,000 groups of 5 to 50 rows: AUC of rows that have the behaviour of another one's"
     note(many, "FUSE pooled", 1, lambda: _many_groups())
     note(many, "FUSE given group", 1, lambda: _many_groups(given=[1]))
+    save("contextual_scenarios", found)  # what follows takes as long as all of this, many times
+    note(places, "FUSE per market", 90, lambda: str(_places(rows, _per_market(rows), wanted)))
     save("contextual_scenarios", found)
 
 
@@ -112,29 +115,33 @@ def _between() -> str:
     return f"{roc_auc_score(np.repeat([0, 1], 500), -model.score_samples(rows)):.3f}"
 
 
-def _groups(sizes: NDArray[np.int64], rng: np.random.Generator) -> tuple[Callable[..., Matrix], Matrix]:
-    """Return how to draw rows of groups, each with a middle and a spread of its own, and one table of these sizes."""
-    middle, spread = rng.normal(0, 5, len(sizes)), np.exp(rng.normal(0, 0.7, len(sizes)))
+def _groups(
+    sizes: NDArray[np.int64], rng: np.random.Generator, *, spread: float
+) -> tuple[Callable[..., Matrix], Matrix]:
+    """Return how to draw rows of groups with middles of their own, and spreads that differ so much; and rows."""
+    middle, own = rng.normal(0, 5, len(sizes)), np.exp(spread * rng.normal(size=len(sizes)))
 
     def draw(group: NDArray[np.int64]) -> Matrix:
-        return np.column_stack([middle[group] + spread[group] * rng.normal(size=len(group)), group])
+        return np.column_stack([middle[group] + own[group] * rng.normal(size=len(group)), group])
 
     return draw, draw(np.repeat(np.arange(len(sizes)), sizes))
 
 
-def _in_groups(**settings: object) -> str:
-    draw, rows = _groups(np.geomspace(30, 3000, 20).astype(np.int64), np.random.default_rng(0))
+def _in_groups(spread: float, **settings: object) -> str:
+    sizes = np.geomspace(30, 3000, 20).astype(np.int64)
+    draw, rows = _groups(sizes, np.random.default_rng(0), spread=spread)
     group = np.repeat(np.arange(20), 4000)
     p = FUSE(random_state=0, **settings).fit(rows).p_values(draw(group))  # type: ignore[arg-type]
-    shares = [float((p[group == each] <= 0.1).mean()) for each in range(20)]
-    return f"{min(shares):.3f} to {max(shares):.3f}"
+    shares = np.array([float((p[group == each] <= 0.1).mean()) for each in range(20)])
+    large = shares[sizes >= LARGE]
+    return f"{shares.min():.3f} to {shares.max():.3f}; of {LARGE} rows and more {large.min():.3f} to {large.max():.3f}"
 
 
 def _many_groups(**settings: object) -> str:
     from sklearn.metrics import roc_auc_score
 
     rng = np.random.default_rng(0)
-    _, rows = _groups(rng.integers(5, 51, 2000), rng)
+    _, rows = _groups(rng.integers(5, 51, 2000), rng, spread=0.7)
     odd = rng.random(len(rows)) < 0.02
     rows[odd, 0] = rng.permutation(rows[odd, 0])  # the behaviour of a row of another group, most likely
     model = FUSE(random_state=0, **settings).fit(rows)  # type: ignore[arg-type]

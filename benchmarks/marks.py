@@ -1,6 +1,6 @@
 """How many more outliers does a reviewer find whose marks teach the model, and is the number left told rightly?
 
-    python -m benchmarks.marks [--sets 8]    all sets: about ten minutes of one thread; goes on where it stopped
+    python -m benchmarks.marks [--sets 8] [--models FOLDER]    ten minutes of one thread; goes on where it stopped
 
 The sets of adbench_dev and macrodata_dev, cut to a random 2,000 rows, that hold at least 20 outliers. Each is fitted
 once. A simulated reviewer, who knows the truth, marks five rows at a time, those that stand first, up to 100; what has
@@ -26,15 +26,18 @@ from pathlib import Path
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks import provenance
 from benchmarks._results import RESULTS, data, save
 from benchmarks.active_discovery import ActiveDiscovery
 from benchmarks.cells import Lines
 from centrality import FUSE
+from centrality import load as load_model
 
 ROWS, OUTLIERS, AT_A_TIME = 2000, 20, 5
 COUNTS = (10, 20, 50, 100)  # marks
 WRONG = 0.1  # of the marks, where some are
 NEXT = 100
+WAYS = ("plain", "random forest", "active discovery", "marks", "10% wrong")
 
 Marked = tuple[np.ndarray, np.ndarray]  # numbers of rows, and which of them were called outliers
 Order = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of marks, all rows that are left, the next one first
@@ -63,7 +66,7 @@ def as_marks(n: int, marked: np.ndarray, outlier: np.ndarray) -> list[str | None
 def by_forest(X: np.ndarray, scores: np.ndarray, marked: np.ndarray, outlier: np.ndarray) -> np.ndarray:
     if len(set(outlier.tolist())) < 2:
         return left(scores, marked)
-    forest = RandomForestClassifier(200, min_samples_leaf=2, random_state=0).fit(X[marked], outlier)
+    forest = RandomForestClassifier(50, min_samples_leaf=2, random_state=0).fit(X[marked], outlier)
     chance = forest.predict_proba(X)[:, 1]
     rank = scores.argsort().argsort() / len(scores)
     return left(1e-3 * rank - chance, marked)  # of equal chances, the lower score
@@ -87,31 +90,44 @@ def reviewed(order: Order, y: np.ndarray, wrong: np.ndarray) -> list[Marked]:
     return seen
 
 
-def measured(path: Path) -> list[list[object]]:
-    """Return a line for each way: how many outliers were found at each of COUNTS, and whether intervals held."""
-    X, y = load(path)
+def fitted(path: Path, X: np.ndarray, models: Path | None) -> FUSE:
+    """Fit the model of a set, or take the one that is kept from an earlier run."""
+    kept = None if models is None else models / f"{path.stem}.safetensors"
+    if kept is not None and kept.exists():
+        return load_model(kept)
     model = FUSE(random_state=0).fit(X)
+    if kept is not None:
+        model.save(kept)
+    return model
+
+
+def orders(X: np.ndarray, model: FUSE) -> dict[str, Order]:
+    """Return each way to say which rows come next."""
     scores = model.score_samples(X)
-    peer = ActiveDiscovery(X, seed=0)
 
     def review(marked: np.ndarray, outlier: np.ndarray) -> np.ndarray:
-        return model.review(X, as_marks(len(y), marked, outlier)).order
+        return model.review(X, as_marks(len(X), marked, outlier)).order
 
-    ways: dict[str, Order] = {
+    return {
         "plain": lambda marked, outlier: left(scores, marked),
+        "random forest": partial(by_forest, X, scores),
+        "active discovery": partial(by_discovery, ActiveDiscovery(X, seed=0)),
         "marks": review,
         "10% wrong": review,
-        "random forest": partial(by_forest, X, scores),
-        "active discovery": partial(by_discovery, peer),
     }
-    truth, lines = np.zeros(len(y), dtype=bool), []
+
+
+def measured(path: Path, ways: list[str], models: Path | None) -> list[list[object]]:
+    """Return a line for each way: how many outliers were found at each of COUNTS, and whether intervals held."""
+    X, y = load(path)
+    model = fitted(path, X, models)
+    order, lines = orders(X, model), []
     mistaken = np.random.default_rng([len(y), int(y.sum())]).random(len(y)) < WRONG
-    for way, order in ways.items():
-        seen = reviewed(order, y, mistaken if way == "10% wrong" else truth)
+    for way in ways:
+        seen = reviewed(order[way], y, mistaken & (way == "10% wrong"))
         found = [int(y[marked].sum()) for marked, _ in seen]
-        held: list[object] = [""] * len(seen)
-        if way in ("marks", "10% wrong"):
-            held = [_held(model, X, y, *marks) for marks in seen]
+        ours = way in ("marks", "10% wrong")
+        held = [_held(model, X, y, *marks) if ours else "" for marks in seen]
         lines.append([path.stem, len(y), int(y.sum()), way, *found, *held])
     return lines
 
@@ -129,7 +145,7 @@ def summary(lines: list[dict[str, str]]) -> list[dict[str, object]]:
         return np.array([float(cell) for cell in cells if cell])
 
     rows: list[dict[str, object]] = []
-    for way in dict.fromkeys(line["way"] for line in lines):
+    for way in [way for way in WAYS if any(line["way"] == way for line in lines)]:
         for count in COUNTS:
             found, plain = of(way, count, "found"), of("plain", count, "found")
             held = of(way, count, "held")
@@ -143,22 +159,26 @@ def summary(lines: list[dict[str, str]]) -> list[dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.marks", description=__doc__)
     parser.add_argument("--sets", type=int, help="so many sets only, and nothing is written")
-    few = parser.parse_args().sets
+    parser.add_argument("--models", type=Path, help="a folder where fitted models are kept for the next run")
+    parser.add_argument("--ways", default=",".join(WAYS), help="some of them, separated by commas")
+    asked = parser.parse_args()
     warnings.filterwarnings("ignore")  # what a fit says of its rows
     folders = (data("adbench_dev"), data("macrodata_dev"))
     paths = [path for folder in folders for path in sorted(folder.glob("*.npz"), key=lambda path: path.name.lower())]
     paths = [path for path in paths if load(path)[1].sum() >= OUTLIERS]
     columns = ("set", "rows", "outliers", "way", *(f"found {n}" for n in COUNTS), *(f"held {n}" for n in COUNTS))
-    kept = Lines(RESULTS / "marks_sets.csv", columns)
-    known = {line["set"] for line in kept.read()}
-    if few is not None:
-        lines = [line for path in paths[:: len(paths) // few] for line in measured(path)]
+    if asked.sets is not None:
+        some = paths[:: max(len(paths) // asked.sets, 1)]
+        lines = [line for path in some for line in measured(path, asked.ways.split(","), asked.models)]
         print(*summary([dict(zip(columns, map(str, line), strict=True)) for line in lines]), sep="\n")
         return
+    kept = Lines(RESULTS / "marks_sets.csv", columns)
+    known = {(line["set"], line["way"]) for line in kept.read()}
     for path in paths:
-        if path.stem not in known:
-            kept.append(*measured(path))
+        if unknown := [way for way in asked.ways.split(",") if (path.stem, way) not in known]:
+            kept.append(*measured(path, unknown, asked.models))
             print(path.stem, flush=True)
+    provenance.note(kept.path)
     save("marks", summary(kept.read()))
 
 

@@ -1,5 +1,6 @@
 """Checks the built site: links and anchors, every public name, tutorials, thirty questions. `make docs` runs it."""
 
+import json
 import re
 import sqlite3
 import sys
@@ -117,14 +118,31 @@ def seconds() -> dict[str, float]:
     database = ROOT / "docs" / "_build" / "jupyter_cache" / "global.db"
     with sqlite3.connect(database) as connection:
         rows = connection.execute("SELECT uri, data FROM nbcache").fetchall()
-    import json
-
     return {Path(uri).stem: json.loads(data)["execution_seconds"] for uri, data in rows}
+
+
+# What people type into the search of a site about outliers, and the page that must be among the answers.
+SEARCHED = {
+    "anomali": "guides/outliers", "novelti": "guides/outliers", "excel": "guides/tables", "duplic": "guides/copies",
+    "confid": "guides/which_number", "docker": "guides/deployment", "mlflow": "guides/mlops", "bibtex": "guides/citing",
+}  # fmt: skip
+
+
+def not_found() -> list[str]:
+    """Name the words (as the search shortens them) whose page the search does not know."""
+    index = json.loads((SITE / "searchindex.js").read_text(encoding="utf-8").partition("(")[2].rpartition(")")[0])
+    found = []
+    for word, page in SEARCHED.items():
+        known = [index[kind].get(word, []) for kind in ("terms", "titleterms")]  # a number, or a list of them
+        places = [place for part in known for place in (part if isinstance(part, list) else [part])]
+        if page not in {index["docnames"][place] for place in places}:
+            found.append(f"the search does not find {page} by {word}")
+    return found
 
 
 def problems(site: dict[str, Page]) -> list[str]:
     """Name all that is wrong with the site, in sentences."""
-    found = broken_links(site)
+    found = broken_links(site) + not_found()
     found += [f"{name} is public, and on no page of the reference" for name in sorted(public_names() - inventory())]
     asked, away = questions(), clicks(site)
     if len(asked) < QUESTIONS:

@@ -63,6 +63,7 @@ html_static_path = ["_static"]
 html_extra_path = ["_extra"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
@@ -70,10 +71,15 @@ html_last_updated_fmt = None
 sitemap_url_scheme = "{link}"
 sitemap_show_lastmod = False
 html_theme_options = {
-    "logo": {"text": "centrality"},
+    "logo": {"text": "centrality", "image_light": "_static/favicon.svg", "image_dark": "_static/favicon.svg"},
+    "icon_links": [{"name": "Source", "url": URLS["Source"], "icon": "fa-solid fa-code-branch"}],
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher", *(["version-switcher"] if os.environ.get("CENTRALITY_DOCS_VERSIONS") else [])],
+    "navbar_end": [
+        "theme-switcher",
+        "navbar-icon-links",
+        *(["version-switcher"] if os.environ.get("CENTRALITY_DOCS_VERSIONS") else []),
+    ],
     # CENTRALITY_DOCS_VERSIONS is the address of a JSON file that lists every version of the site with its address.
     **(
         {"switcher": {"json_url": os.environ["CENTRALITY_DOCS_VERSIONS"], "version_match": version}}

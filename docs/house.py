@@ -1,42 +1,30 @@
-"""Draws docs/pictures/house.png, the rooms of the package floor by floor: `make house`.
+"""Count the house, then and now, and write the table into docs/internals/house.md: `make house`.
 
-Which rooms lie on a floor is read from the contract in pyproject.toml, what they hold from CONTRIBUTING.md.
+python docs/house.py [REVISION]     what is compared with the working tree (default: BEFORE)
 """
 
+import ast
+import io
 import re
-import textwrap
+import subprocess
+import sys
+import tarfile
+import tempfile
 import tomllib
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PICTURE = ROOT / "docs" / "pictures" / "house.png"
-WIDE, TALL, GAP = 100.0, 8.0, 1.0  # the house, a floor, and what lies between two rooms
-LETTERS = 1.95  # of a description that fit into one unit of width
-LEAST, PADDING = 12.0, 2.0  # a room's width beside others, and its walls
-PLAIN, TORCH = "#e4efdc", "#dbe6f4"
-
-
-def contract(kind: str) -> dict[str, Any]:
-    """Return the one contract of import-linter of this kind."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    (found,) = [one for one in settings["contracts"] if one["type"] == kind]
-    return dict(found)
-
-
-def floors() -> list[list[str]]:
-    """Return the rooms of each layer, from the top."""
-    return [[inside(room) for room in layer.split("|")] for layer in contract("layers")["layers"]]
-
-
-def without_torch() -> set[str]:
-    """Return the rooms that may not import torch, in no file of theirs."""
-    return {inside(room) for room in contract("forbidden")["source_modules"]}
-
-
-def inside(module: str) -> str:
-    """Return a module's name within the package."""
-    return module.strip().removeprefix("centrality.")
+PAGE = ROOT / "docs" / "internals" / "house.md"
+BEFORE = "35179d7~1"  # the last commit before the estimator was cut to what people set
+LONG = 40  # lines of a function
+MARKS = "<!-- figures: make house -->", "<!-- end of figures -->"
+COUNT_NAMES = """
+import inspect, centrality
+from centrality import FUSE, chain
+public = [name for name in dir(FUSE) if not name.startswith("_")]
+print(len(inspect.signature(FUSE).parameters), len(public), len(centrality.__all__))
+"""
 
 
 def map_of_the_house() -> dict[str, str]:
@@ -49,55 +37,67 @@ def map_of_the_house() -> dict[str, str]:
     return dict(rows)
 
 
-def bare(room: str) -> str:
-    """Return the name by which the contract knows a file or a folder."""
-    return room.removesuffix("/").removesuffix(".py")
+def floors() -> list[list[str]]:
+    """Return the rooms of each layer of the contract in pyproject.toml, from the top."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (found,) = [one for one in settings["contracts"] if one["type"] == "layers"]
+    return [[room.strip().removeprefix("centrality.") for room in layer.split("|")] for layer in found["layers"]]
 
 
-def widths(texts: list[str]) -> list[float]:
-    """Share the floor among its rooms: who has more to say gets more of it, and everybody enough."""
-    free = WIDE - GAP * (len(texts) - 1) - LEAST * len(texts)
-    total = sum(map(len, texts))
-    return [LEAST + free * len(text) / total for text in texts]
+def counted(package: Path) -> dict[str, int]:
+    """Count the files and lines of each room, and over all what the issue of plain code asks for."""
+    found: Counter[str] = Counter()
+    for path in sorted(package.rglob("*.py")):
+        source, below = path.read_text(encoding="utf-8"), path.relative_to(package).parts
+        room = f"`{below[0]}/`" if len(below) > 1 else "single modules"
+        tree, lines = ast.parse(source), len(source.splitlines())
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        long = sum((one.end_lineno or 0) - one.lineno >= LONG for one in functions)
+        for name, number in {
+            f"files of {room}": 1,
+            f"lines of {room}": lines,
+            "files": 1,
+            "lines": lines,
+            f"functions of over {LONG} lines, docstrings included": long,
+            "`Any`, as a word": len(re.findall(r"\bAny\b", source)),
+            "type-ignores": source.count("type: ignore"),
+        }.items():
+            found[name] += number
+    names = subprocess.run([sys.executable, "-c", COUNT_NAMES], cwd=package.parent, capture_output=True, check=True)
+    kinds = ("parameters of FUSE", "public names of a model", "public names of the package")
+    return dict(zip(kinds, map(int, names.stdout.split()), strict=True)) | dict(found)
 
 
-def draw() -> Any:
-    """Return the figure."""
-    from matplotlib.figure import Figure
-
-    held = {bare(room): (room, what) for room, what in map_of_the_house().items()}
-    plain = without_torch()
-    house = floors()
-    figure = Figure(figsize=(13, 0.62 * len(house) + 0.3))
-    axes = figure.add_axes((0.01, 0.01, 0.98, 0.98))
-    axes.set(xlim=(-0.2, WIDE + 0.2), ylim=(-TALL / 2, (TALL + GAP) * len(house)))
-    axes.axis("off")
-    for number, rooms in enumerate(house):
-        left, low = 0.0, (TALL + GAP) * (len(house) - 1 - number)
-        for room, width in zip(rooms, widths([held[room][1] for room in rooms]), strict=True):
-            paint(axes, (left, low, width), *held[room], PLAIN if room in plain else TORCH)
-            left += width + GAP
-    said = "Rooms import from floors below, never from above or beside. Green rooms never import torch."
-    axes.text(0, -TALL / 4, said, va="center", fontsize=9, color="#445566")
-    return figure
+def at_revision(revision: str) -> dict[str, int]:
+    """Count the house as it was."""
+    command = ["git", "archive", revision, "src"]
+    archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as held:
+            held.extractall(folder, filter="data")
+        return counted(Path(folder) / "src" / "centrality")
 
 
-def paint(axes: Any, place: tuple[float, float, float], name: str, what: str, colour: str) -> None:
-    """Draw one room: its walls, its name and what it holds."""
-    from matplotlib.patches import FancyBboxPatch
+def table(before: dict[str, int], now: dict[str, int], revision: str) -> str:
+    """Return both counts side by side: what is of the whole package, then a line for each room."""
+    lines = [f"| | {revision} | now |", "|---|---|---|"]
+    whole = [name for name in now if not name.startswith(("files of", "lines of"))]
+    lines += [f"| {name} | {before.get(name, 0):,} | {now[name]:,} |" for name in whole]
+    rooms = sorted({name.removeprefix("files of ") for name in {*before, *now} if name.startswith("files of ")})
+    lines += ["", f"| room: files / lines | {revision} | now |", "|---|---|---|"]
+    for room in rooms:
+        cells = [f"{kind.get(f'files of {room}', 0)} / {kind.get(f'lines of {room}', 0):,}" for kind in (before, now)]
+        lines.append(f"| {room} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
-    left, low, width = place
-    walls = FancyBboxPatch((left, low), width, TALL, boxstyle="round,pad=0,rounding_size=0.8")
-    walls.set(facecolor=colour, edgecolor="#8899aa", linewidth=0.8)
-    axes.add_patch(walls)
-    lines = textwrap.fill(what, round((width - PADDING) * LETTERS))
-    axes.text(left + width / 2, low + TALL - 0.9, name, ha="center", va="top", fontsize=9.5, weight="bold")
-    axes.text(left + width / 2, low + 2.75, lines, ha="center", va="center", fontsize=7.5, linespacing=1.1)
+
+def main(revision: str = BEFORE) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    head, _, rest = page.partition(MARKS[0])
+    tail = rest.partition(MARKS[1])[2]
+    written = table(at_revision(revision), counted(ROOT / "src" / "centrality"), revision)
+    PAGE.write_text(f"{head}{MARKS[0]}\n\n{written}\n\n{MARKS[1]}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    from PIL import Image
-
-    draw().savefig(PICTURE, dpi=110)
-    with Image.open(PICTURE) as picture:  # a palette is enough, and a third of the size
-        picture.convert("RGB").quantize(64).save(PICTURE, optimize=True)
+    main(*sys.argv[1:])

@@ -1,8 +1,8 @@
-"""Runs what the pages show being run, and compares what it prints with what they say: `make docs` fails where they differ.
+"""Runs what the pages show as run, and compares what it prints with what they say: `make docs` fails where they differ.
 
-A page shows output in two ways: below the `$ commands` of a console block, and in a text block right after a Python block.
-A lone `...` stands for lines left out. Words and whole numbers must be the same; a number with a decimal point may differ
-by two units of its last digit or by 2%, which other versions of numpy and scikit-learn may change.
+A page shows output in two ways: below the commands of a console block, and in a text block right after a Python block.
+A lone `...` stands for lines left out. Words and whole numbers must be the same; a number with a decimal point may
+differ by two units of its last digit or by 2%, which other versions of numpy and scikit-learn may change.
 
     python docs/printed.py [PAGE ...]      --write puts what was printed into the pages
 """
@@ -80,7 +80,7 @@ def steps_of(text: str) -> list[Step]:
     steps: list[Step] = []
     blocks = list(BLOCK.finditer(text))
     executed = "file_format: mystnb" in text
-    for block, after in zip(blocks, [*blocks[1:], None]):
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         kind, content = block[1], block[2]
         if kind == "console":
             steps += console_steps(content, block.start(2))
@@ -142,7 +142,7 @@ def same_line(shown: str, printed: str) -> bool:
     """Say whether two lines are the same: words and whole numbers equal, decimals within the tolerance."""
     if DECIMAL.sub("#", shown).split() != DECIMAL.sub("#", printed).split():
         return False
-    for left, right in zip(DECIMAL.findall(shown), DECIMAL.findall(printed)):
+    for left, right in zip(DECIMAL.findall(shown), DECIMAL.findall(printed), strict=True):
         allowed = LAST_DIGITS * 10.0 ** -len(left.partition(".")[2])
         first, second = (float(number.replace(",", "")) for number in (left, right))
         if abs(first - second) > max(allowed, OWN_TOLERANCE * abs(first)) * (1 + 1e-9):
@@ -191,7 +191,9 @@ def differences(path: Path, *, write: bool = False) -> tuple[int, list[str]]:
     """Run a page if it shows output; return how many outputs it shows, and name those that differ."""
     text = path.read_text(encoding="utf-8")
     steps = steps_of(text)
-    if not any(step.shown for step in steps):
+    while steps and steps[-1].shown is None:  # what comes after the last output need not be run
+        steps.pop()
+    if not steps:
         return 0, []
     name = path.relative_to(ROOT).as_posix()
     try:
@@ -199,7 +201,7 @@ def differences(path: Path, *, write: bool = False) -> tuple[int, list[str]]:
     except Exception as error:  # whatever a page does wrong, it is the page that is named
         return 0, [f"{name}: {type(error).__name__}: {error}"]
     found = []
-    for step, lines in reversed(list(zip(steps, printed))):
+    for step, lines in reversed(list(zip(steps, printed, strict=True))):
         if step.shown is None or same(step.shown, lines):
             continue
         found.append(f"{name}: this is not what is printed below `{step.source.strip().splitlines()[-1]}`:\n")

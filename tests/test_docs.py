@@ -12,7 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from centrality import FUSE
 
 ROOT = Path(__file__).parent.parent
 GENERATED = {"api", "cli", "_build"}  # pages that are made when the site is built
@@ -46,6 +49,17 @@ def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
         exec(compile(code, page, "exec"), names)
     for saved in tmp_path.iterdir():
         assert saved.stat().st_size < 2_500_000  # six networks of 64 columns: 2.2 MB
+
+
+def test_model_files_are_as_large_as_the_pages_say(tmp_path):
+    sizes = {}
+    for n, p in ((20_000, 30), (1_000, 30), (1_000, 1_000)):  # many rows, few rows, many columns
+        X = np.random.default_rng(0).normal(size=(n, p))
+        FUSE(random_state=0, max_steps=2, noise_scale=[1.0, 2.0, 3.0, 4.0, 5.0]).fit(X).save(tmp_path / "m.safetensors")
+        sizes[n, p] = (tmp_path / "m.safetensors").stat().st_size / 1e6
+    assert sizes[20_000, 30] == pytest.approx(0.3, abs=0.05)
+    assert sizes[1_000, 30] == pytest.approx(2, abs=0.5)
+    assert sizes[1_000, 1_000] == pytest.approx(9, abs=0.5)
 
 
 def test_tables_in_the_pages_are_those_of_the_committed_results(tables):

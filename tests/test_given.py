@@ -75,7 +75,7 @@ def test_a_file_scores_as_the_model_does(model, odd, tmp_path):
 
 
 def test_a_kind_that_was_never_seen_is_said(model, odd):
-    with pytest.warns(DataNote, match="1 of 3 rows have a context of which no such kind was seen"):
+    with pytest.warns(DataNote, match="'size, city': in 1 of 3 rows the value is a context of which no such kind"):
         model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
 
 
@@ -100,8 +100,8 @@ def test_a_column_that_is_no_context_is_noised_and_learned_as_it_is():
     """The engine multiplies noise and residuals by this: a one changes no bit of a number."""
     X = houses(50).to_numpy()
     rng, none = np.random.default_rng(0), Scaling.none(4)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20).learned, 1.0)
-    np.testing.assert_array_equal(Rows(X, none, rng, room=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20).learned, 1.0)
+    np.testing.assert_array_equal(Rows(X, none, rng, max_values=1 << 20, given=np.array([1, 3])).learned, [1, 0, 1, 0])
 
 
 def test_names_and_positions_are_the_same(odd):
@@ -148,10 +148,41 @@ def test_the_papers_schedule_knows_no_context():
         PaperFUSE(random_state=0, epochs=1, given=["size"]).fit(houses(50))
 
 
-def test_doors_that_know_no_context_refuse_it(model, tmp_path):
-    for export in (lambda: model.to_onnx(tmp_path / "m.onnx"), model.to_torch):
-        with pytest.raises(InputError, match="A model that was fitted with `given` cannot become"):
-            export()
+@pytest.fixture(scope="module")
+def many_kinds() -> tuple[FUSE, np.ndarray]:
+    """Return a model whose context has levels, of which spreads differ too, and rows new and old to it."""
+    rng = np.random.default_rng(0)
+    group, size = rng.integers(12, size=600), rng.normal(size=600)
+    x = 3 * group + size + (1 + group % 3) * rng.normal(size=600)
+    rows = np.column_stack([x, rng.normal(size=600), size, group])
+    return FUSE(random_state=0, max_steps=60, given=[2, 3]).fit(rows), np.vstack(
+        [rows[:50], rows[:3] + np.array([0, 0, 9, 0.5])]
+    )
+
+
+def test_a_torch_module_scores_as_the_model_does(many_kinds):
+    torch = pytest.importorskip("torch")
+    model, rows = many_kinds
+    assert model.fitted_.context.levels
+    assert model.fitted_.context.widths
+    q = torch.from_numpy(rows).requires_grad_()
+    with pytest.warns(DataNote):
+        expected = model.heads(rows)
+    found = model.to_torch().heads(q)
+    np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-5)
+    found.sum().backward()
+    assert q.grad[:, :2].abs().sum() > 0
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_an_onnx_file_scores_as_the_model_does(many_kinds, tmp_path, kind):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("centrality.onnx")
+    model, rows = many_kinds
+    model.to_onnx(tmp_path / "model.onnx", rows=kind)
+    with pytest.warns(DataNote):
+        expected = model.heads(rows.astype(kind))
+    np.testing.assert_allclose(runtime.Scorer(tmp_path / "model.onnx").heads(rows), expected, atol=1e-5)
 
 
 def test_p_values_hold_in_narrow_and_in_wide_contexts():

@@ -39,7 +39,7 @@ def check(api):
 def test_the_reference_has_every_public_module_and_name(api):
     rooms = {f"centrality.{room}" for room in centrality._ROOMS}
     assert rooms | {"centrality"} <= set(api.MODULES)
-    assert set(centrality.__all__) - {"__version__"} == set(api.public_names("centrality"))
+    assert {name for name in centrality.__all__ if not name.startswith("_")} == set(api.public_names("centrality"))
     for room in api.MODULES:
         assert api.public_names(room), f"{room} has no public names"
 
@@ -54,12 +54,20 @@ def test_every_page_of_the_reference_shows_a_sentence(api):
     assert without == []
 
 
-def test_methods_that_people_need_first_exist_and_stand_before_those_for_extensions(api):
+def test_methods_that_people_need_first_exist_and_those_for_extensions_are_left_out(api):
     groups = api.grouped_methods(centrality.FUSE)
     assert groups["Methods"][1][:4] == ["fit", "partial_fit", "centrality", "heads"]
     assert set(api.FIRST) <= set(groups["Methods"][1]) | set(groups["Properties"][1])
-    assert groups["For extensions"][1] == []  # a model has none: reading rows belongs to its reader
-    assert "restore" in api.grouped_methods(centrality.representations.Table)["For extensions"][1]
+    table = centrality.representations.Table
+    assert {"fit", "transform", "describe"} <= set(api.grouped_methods(table)["Methods"][1])
+    assert set(dir(table)) >= api.FOR_EXTENSIONS
+    assert not api.FOR_EXTENSIONS & set(api.grouped_methods(table)["Methods"][1])
+
+
+def test_a_page_of_the_reference_links_to_pages_whose_code_uses_the_name(api):
+    assert "tutorials/penguins" in api.using("Table")
+    assert "- :doc:`/tutorials/cars`" in api.page("centrality.depths", "Halfspace")
+    assert api.using("no_such_name") == []
 
 
 def test_the_reference_of_the_command_line_has_every_command_and_option(tmp_path):
@@ -78,13 +86,15 @@ def test_parameters_get_a_description_of_their_own(api):
         "----------",
         "t : the dial.",
         "    More.",
+        "k : int, default=3",
+        "    How many.",
         "",
         "Examples",
         "--------",
         ">>> a : b",
     ]
     api.describe_parameters(None, "class", "x", None, None, lines)
-    assert lines[4:7] == ["t", "    the dial.", "    More."]
+    assert lines[4:9] == ["t", "    the dial.", "    More.", "k : int, default=3", "    How many."]
     assert lines[-1] == ">>> a : b"
 
 

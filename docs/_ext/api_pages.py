@@ -1,6 +1,7 @@
 """Write the pages of the API reference: one for each public name, listed by module; see-also from the lists below."""
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ MODULES = {
     "centrality.scores.reasons": "What `reasons` returns.",
     "centrality.scores.report": "What `report` returns.",
 }
+MOST_EXAMPLES = 6
+CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only what methods return.
 RETURNED = {
     "centrality.scores.corrections": ["Correction", "Corrections"],
@@ -66,19 +69,23 @@ def public_methods(thing: type) -> list[str]:
     return [
         name
         for name, attribute in own.items()
-        if not name.startswith("_") and (inspect.isfunction(attribute) or isinstance(attribute, kinds))
+        if not name.startswith("_")
+        and name not in FOR_EXTENSIONS
+        and (inspect.isfunction(attribute) or isinstance(attribute, kinds))
     ]
 
 
-# Methods of models in the order in which people need them; what only extensions need comes last.
+# Methods of models in the order in which people need them.
 FIRST = (
     "fit", "partial_fit", "centrality", "heads", "score_samples", "decision_function", "predict",
     "calibrate", "p_values", "detect", "threshold", "explain", "reasons", "kind", "toward_center",
     "drift", "drift_report", "report", "standard_error", "raw", "transform",
     "get_feature_names_out", "save", "to_onnx", "explore", "as_in_paper",
 )  # fmt: skip
+# What a `Chain` asks of a representation, and nobody else: whoever writes one reads representations/_base.py.
 FOR_EXTENSIONS = {
     "values", "warm_up", "rows_of", "shown", "state", "restore", "origins", "typical", "types", "from_command_line",
+    "examined",
 }  # fmt: skip
 
 
@@ -87,13 +94,26 @@ def grouped_methods(thing: type) -> dict[str, tuple[str, list[str]]]:
     methods = public_methods(thing)
     methods.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
     properties = [name for name in methods if isinstance(inspect.getattr_static(thing, name), property)]
-    extending = [name for name in methods if name in FOR_EXTENSIONS and name not in properties]
-    usual = [name for name in methods if name not in properties and name not in extending]
     return {
-        "Methods": ("automethod", usual),
+        "Methods": ("automethod", [name for name in methods if name not in properties]),
         "Properties": ("autoproperty", properties),
-        "For extensions": ("automethod", extending),
     }
+
+
+def using(name: str) -> list[str]:
+    """Return the tutorials and guides whose code uses a name, as paths from the folder of pages: tutorials first."""
+    found = []
+    for folder in ("tutorials", "guides", "gallery"):
+        for path in sorted((Path(__file__).parents[1] / folder).glob("*.md")):
+            if re.search(rf"\b{name}\(", "\n".join(CODE.findall(path.read_text("utf-8")))):
+                found.append(f"{folder}/{path.stem}")
+    return found[:MOST_EXAMPLES]
+
+
+def examples_of(name: str) -> list[str]:
+    """Return the lines that link to the pages with examples of a name."""
+    links = [f"- :doc:`/{page}`" for page in using(name)]
+    return [".. rubric:: Pages that use it", "", *links, ""] if links else []
 
 
 def page(module_name: str, name: str) -> str:
@@ -103,13 +123,13 @@ def page(module_name: str, name: str) -> str:
     lines = [title, "=" * len(title), "", f".. currentmodule:: {module_name}", ""]
     if not inspect.isclass(thing):
         role = "autofunction" if callable(thing) else "autodata"
-        return "\n".join([*lines, f".. {role}:: {name}", ""])
+        return "\n".join([*lines, f".. {role}:: {name}", "", *examples_of(name)])
     lines += [f".. autoclass:: {name}", ""]
     for heading, (role, chosen) in grouped_methods(thing).items():
         if chosen:
             lines += [f".. rubric:: {heading}", ""]
             lines += [line for method in chosen for line in (f".. {role}:: {name}.{method}", "")]
-    return "\n".join(lines)
+    return "\n".join(lines + examples_of(name))
 
 
 def index() -> str:
@@ -166,7 +186,10 @@ def see_also(full_name: str) -> list[str]:
 
 
 def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Turn "name : what it is", which is how our docstrings are written, into a name with a description below it."""
+    """Turn "name : what it is", as some docstrings have it, into a name with a description below it.
+
+    Those with a type and a default on that line, and the description below it, are numpydoc's own form already.
+    """
     inside = False
     for k, line in enumerate(list(lines)):
         if line.startswith("----"):
@@ -174,7 +197,7 @@ def describe_parameters(app: Any, what: str, name: str, obj: object, options: ob
             continue
         if k + 1 < len(lines) and lines[k + 1].startswith("----"):
             inside = False
-        if inside and " : " in line and not line.startswith(" "):
+        if inside and " : " in line and not line.startswith(" ") and "default=" not in line:
             title, _, text = line.partition(" : ")
             lines[k] = f"{title}\n    {text}"
     lines[:] = "\n".join(lines).split("\n")

@@ -13,7 +13,7 @@ os.environ["COLUMNS"] = "88"  # argparse breaks its lines for a terminal: let it
 
 GROUPS = {
     "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift"),
-    "Finish the job": ("refine", "pick", "copies"),
+    "Finish the job": ("refine", "pick", "copies", "labels"),
     "Look": ("plot", "explore", "inspect", "depth"),
     "Elsewhere": ("export", "serve"),
     "Try and set up": ("datasets", "demo", "completion", "version", "reproduce"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from centrality.fuse import PaperFUSE as PaperFUSE
     from centrality.scores.mixing import blend as blend
     from centrality.selecting.copies import copies as copies
+    from centrality.selecting.labels import wrong_labels as wrong_labels
     from centrality.selecting.pick import select as select
     from centrality.selecting.rank import rank as rank
 
@@ -28,6 +29,7 @@ _HOMES = {
     "copies": "selecting.copies",
     "rank": "selecting.rank",
     "select": "selecting.pick",
+    "wrong_labels": "selecting.labels",
 }
 _ROOMS = (
     "datasets",
@@ -44,7 +46,7 @@ _ROOMS = (
     "tables",
 )
 
-__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select"]
+__all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
 
 
 def __getattr__(name: str) -> Any:

@@ -90,7 +90,6 @@ def filled(value):
 
 
 CRAFTED_CONTEXTS = {
-    "a spread below 0": (array("context.spread.value", filled(-1)), "spread.value must hold numbers of at least 0"),
     "no narrowest spread": (array("context.narrowest", filled(0)), "narrowest must hold numbers above 0"),
     "ends upside down": (array("context.range", lambda held: held[::-1].copy()), "range must hold lower ends, then"),
     "contexts upside down": (array("context.seen", lambda held: held[::-1].copy()), "seen must hold lower ends, then"),

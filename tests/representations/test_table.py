@@ -45,7 +45,7 @@ def test_describe_says_what_became_of_each_column(fitted_table):
     assert "% missing: filled with the mean and marked" in said["height"]
     assert said["smokes"].startswith("number, standardised")
     assert said["city"] == "category, 3 levels, missing being one of them"
-    assert said["since"].startswith("date: year")
+    assert said["since"].startswith("date: when")
     assert said["seen"].startswith("date (written as %Y-%m-%d %H:%M)")
     assert said["about"].startswith("text of")
     assert said["always"] == "left out: every value is 1"

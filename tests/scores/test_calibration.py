@@ -22,11 +22,11 @@ def outputs_of(*potentials: np.ndarray) -> np.ndarray:
 def calibrated(kind: str, outputs: np.ndarray, *, clean: bool = False, level_is_open: bool = False) -> Calibration:
     """The calibration of members that have seen none of the rows."""
     unseen = np.ones(outputs.shape[:2], dtype=bool)
-    return Calibration.fit(kind, outputs, unseen, clean=clean, apart=False, level_is_open=level_is_open)[0]
+    return Calibration.fit(kind, outputs, unseen, clean=clean, apart=False, level_is_open=level_is_open, given=False)[0]
 
 
 def halved(outputs: np.ndarray, unseen: np.ndarray) -> tuple[Calibration, np.ndarray]:
-    return Calibration.fit("soft", outputs, unseen, clean=False, apart=True, level_is_open=True)
+    return Calibration.fit("soft", outputs, unseen, clean=False, apart=True, level_is_open=True, given=False)
 
 
 def on_units(potentials: int, kind: str = "soft", members: int = 1) -> Calibration:

@@ -15,6 +15,8 @@ DATA = (
     "files or of images, or a published set by name, such as breastw"
 )
 
+GIVEN = "the columns that are the context: rows are judged among rows of their kind"
+
 
 class ScoresResult(TypedDict):
     """Says where scores went: how many rows there are, and which columns were added to them."""
@@ -68,6 +70,7 @@ def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: boo
     fit.add_argument("--save", type=model_path, metavar="MODEL", help="keep the model that was fitted, a .safetensors")
     fit.add_argument("--represent", metavar="WHAT", help="how to read DATA, as in `centrality fit` (default: as it is)")
     fit.add_argument("--window", type=count, metavar="N", help="cut one long series into windows of this length")
+    fit.add_argument("--given", metavar="a,b", help=GIVEN)
     if columns:
         fit.add_argument("--columns", dest="learned", metavar="a,b", help="the columns to learn from (default: all)")
     fit.add_argument(
@@ -98,7 +101,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
 def _require_no_fit(arguments: argparse.Namespace) -> None:
     """Raise if a model was named and yet something is asked of a fit."""
-    for option in ("save", "represent", "window", "learned"):
+    for option in ("save", "represent", "window", "given", "learned"):
         if getattr(arguments, option, None) is not None:
             name = "columns" if option == "learned" else option
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")

@@ -27,6 +27,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "centrality copies photos/ -o copies.csv",
     ),
     "refine": ("centrality refine houses.safetensors houses.csv --marks houses.houses.marks.csv -o wiser.safetensors",),
+    "labels": ("centrality labels photos.parquet --by species -o doubtful.csv",),
     "drift": (
         "centrality drift houses.safetensors new.csv --window 500 --plot drift.png",
         "centrality drift last_year.csv this_year.csv",

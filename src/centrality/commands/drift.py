@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import count, load_model, require_output, seed, unreadable_share
+from centrality.commands._arguments import (
+    GIVEN,
+    column_names,
+    count,
+    load_model,
+    require_output,
+    seed,
+    unreadable_share,
+)
 from centrality.commands._display import paint, shows_progress
 
 if TYPE_CHECKING:
@@ -49,6 +57,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FIGURE", help="draw the effect window by window: .png, .svg, .pdf"
     )
+    command.add_argument("--given", metavar="a,b", help=f"for OLD NEW: {GIVEN}")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
@@ -139,7 +148,9 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
         raise InputError(f"OLD must have at least {4 * FEWEST} rows to compare with, got {old.num_rows}.")
     order = np.random.default_rng(arguments.random_state).permutation(old.num_rows)
     half = old.num_rows // 2
-    fuse = FUSE(random_state=arguments.random_state, device=arguments.device, progress=shows_progress(arguments))
+    given = None if arguments.given is None else column_names(arguments.given)
+    settings = {"device": arguments.device, "progress": shows_progress(arguments), "given": given}
+    fuse = FUSE(random_state=arguments.random_state, **settings)
     # Cells that cannot be read may be the very change that is asked for: they count, and do not stop the comparison.
     most = 1.0 if arguments.unreadable is None else arguments.unreadable
     model = fuse if _only_numbers(old) else Chain(Table(unreadable=most), fuse)

@@ -66,7 +66,9 @@ def run(arguments: argparse.Namespace) -> Result:
         for note in adapter.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)
     points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
-    changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)  # it was said above
+        changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,
         "rows": [

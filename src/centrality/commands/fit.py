@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import (
     DATA,
+    GIVEN,
     auto_or_count,
     auto_or_number,
     auto_or_numbers,
@@ -62,9 +63,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="numbers, table (mixed columns, dates, gaps), text:COL, images:COL, series (one a row), series:COL (with "
         "--window); default: numbers if every cell is one, else table",
     )
-    command.add_argument(
-        "--given", metavar="a,b", help="the columns that are the context: rows are judged among rows of their kind"
-    )
+    command.add_argument("--given", metavar="a,b", help=GIVEN)
     command.add_argument("--encoder", metavar="NAME", help="the encoder of text or images: a model's name or folder")
     command.add_argument("--pooling", default="auto", help="how text is pooled: cls, mean, max, or auto")
     command.add_argument("--download", action="store_true", help="fetch an encoder's weights if they are not on disk")

@@ -57,6 +57,8 @@ def show(result: Result) -> str:
         "losses": f"global {losses[0][-1]:.4f}, local {losses[1][-1]:.4f} after {steps[-1]} steps",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in result["parameters"].items()),
     }
+    if (given := result["parameters"].get("given")) is not None:
+        lines["given"] = ", ".join(map(str, given if isinstance(given, list) else [given]))
     how_read: list[str] = []
     if "representation" in result:
         described = result["representation"]

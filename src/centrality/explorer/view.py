@@ -349,7 +349,7 @@ def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) ->
     features = tuple(model.fitted_.features)
 
     def take(row: int) -> pa.Table:
-        return as_arrow(dense(vectors[row : row + 1])).rename_columns(features)
+        return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
 
     return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
@@ -361,8 +361,8 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
         return as_arrow(X)
     if kind != "numbers":
         return pa.table({"row": rows})
-    first_columns = dense(vectors[:, :MOST_COLUMNS])
-    return as_arrow(first_columns).rename_columns(model.fitted_.features[:MOST_COLUMNS])
+    held = vectors if model.fitted_.context is None else model.fitted_.absolute(dense(vectors))
+    return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
 def _reasons(

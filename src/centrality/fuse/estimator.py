@@ -18,7 +18,6 @@ from centrality._estimator import (
     random_numbers,
     require_finite,
     rows_to_fit,
-    rows_to_score,
     share_of_outliers,
     unchanged_on_failure,
     warn_of_labels,
@@ -212,12 +211,12 @@ class FUSE(CentralityModel):
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            context, fresh = None, None
+            parted, context, fresh = self._split(X, rng), None, None
             if self.given is not None:
                 require_possible(self._settings(), dissimilarity, X)
-                context, X, fresh = self._context(X, seed)
+                context, X, fresh = self._context(X, parted, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, context=context)
+            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
             self.fitted_ = self._finish_fit(trained, X, held, rng, fresh)
             if checkpoint is not None:
                 checkpoint.remove()
@@ -231,15 +230,14 @@ class FUSE(CentralityModel):
         seed: int,
         checkpoint: Checkpoint | None,
         *,
+        parted: Split | None,
         context: Context | None,
     ) -> Trained:
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
-        settings = self._settings()
-        max_values = 1 << 62 if self._by_paper() else HELD_VALUES  # the paper's schedule passes over all rows
-        members = members_for(settings, *X.shape)
-        plan, parted = Plan.of(settings, members), self._split(X, members, max_values, rng)
+        settings, max_values, members = self._settings(), self._max_values(), self._members(X)
+        plan = Plan.of(settings, members)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
@@ -262,12 +260,15 @@ class FUSE(CentralityModel):
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
-    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
+    def _context(
+        self, X: CheckedRows, parted: Split | None, seed: int
+    ) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
         """Return the model of what is usual given the context, the rows relative to it, and which it has not seen."""
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
+        judged = None if parted is None or parted.apart else parted.judged()
+        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed, judged=judged)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether rows are made to compare with: comparisons must look at scaled rows.
@@ -288,12 +289,22 @@ class FUSE(CentralityModel):
         learned = [rows.without(folds) for folds in plan.left_out]
         return closed(network, rows.z, plan.noise_scales, learned, rng)
 
-    def _split(self, X: CheckedRows, members: int, max_values: int, rng: np.random.Generator) -> Split | None:
+    def _max_values(self) -> int:
+        """Return how many values training holds at once; the paper's schedule passes over all rows."""
+        return 1 << 62 if self._by_paper() else HELD_VALUES
+
+    def _members(self, X: CheckedRows) -> int:
+        """Return how many networks are trained."""
+        return members_for(self._settings(), *X.shape)
+
+    def _split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
         """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
+        members = self._members(X)
         if self._by_paper():
             return None  # the paper's schedule learns from all rows
         n, width = X.shape
-        return split(n, members, rng, alike=self.novelty or held_at_once(n, width, max_values) < n)
+        alike = self.novelty or held_at_once(n, width, self._max_values()) < n
+        return split(n, members, rng, alike=alike, given=self.given is not None)
 
     def _finish_fit(
         self,
@@ -352,12 +363,12 @@ class FUSE(CentralityModel):
                 "This model has learned marks, which partial_fit would forget: go on learning with the model as it was "
                 "fitted, and then learn the marks again."
             )
-        X = before.relative(rows_to_score(self, X))
+        X = self._reader().vectors(X)
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
         if not self._by_paper():
-            parted = split(X.shape[0], members, rng, alike=not before.halves)
+            parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
         assert remembered.rows is not None  # it remembers some of X at least
         if remembered.rows.shape[0] < 3:

@@ -7,7 +7,6 @@ the score at t is its mixture, the centrality is the mixture squeezed into [0, 1
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,7 +35,6 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.mixing import Mixing
 from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
-from centrality.tables.unreadable import DataNote
 
 if TYPE_CHECKING:
     from centrality.torch.module import Centrality
@@ -83,12 +81,17 @@ class Fitted(Value):
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
-    def to_torch(self, t: float, device: str = "cpu") -> Centrality:
-        """Return the whole way from rows to scores as a torch module; t is its dial where none is given."""
+    def to_torch(self, t: float, device: str = "cpu", context: Context | None = None) -> Centrality:
+        """Return the whole way from rows to scores as a torch module; t is its dial where none is given.
+
+        With the `context` it takes the user's rows, without it rows that are relative to their kinds already.
+        """
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
 
-        return Centrality(self.network, self.scaling, self.calibration, self.refinement, t=t, device=device)
+        return Centrality(
+            self.network, self.scaling, self.calibration, self.refinement, context=context, t=t, device=device
+        )
 
     @cached_property
     def _by_device(self) -> dict[str, DeviceScorer]:
@@ -136,18 +139,8 @@ class Fitted(Value):
     # Rows relative to their kinds, where there is a context.
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return the user's rows as all that follows takes them; say so if the context of one is of no known kind."""
-        if self.context is None:
-            return rows
-        new = int(self.context.unseen(rows).sum())
-        if new:
-            warnings.warn(
-                f"{new:,} of {rows.shape[0]:,} rows have a context of which no such kind was seen in fitting: they are "
-                "measured by what all kinds have in common.",
-                DataNote,
-                stacklevel=2,
-            )
-        return self.context.relative(rows)
+        """Return the user's rows as all that follows takes them: given a context, relative to their kinds."""
+        return rows if self.context is None else self.context.relative(rows)
 
     def absolute(self, rows: Matrix) -> Matrix:
         """Return rows that `relative` made, or points among them, in the user's units."""  # (n, p)
@@ -303,9 +296,10 @@ class Fitted(Value):
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
 
-    def calibration_heads(self) -> Matrix:
-        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
-        return self.mixing.squeeze(self.calibration_rows().units)
+    def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
+        """Return the score at t, in units, below which rows with these units are to be called outliers."""
+        inliers = self.inlier_scores(t) if rule.needs_inliers else None
+        return rule.threshold(self.mixing.mixed(units, t), inliers)
 
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order

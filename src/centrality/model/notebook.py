@@ -1,8 +1,6 @@
 """Show a model in a notebook: what it was fitted on, where outliers begin, its warnings, and a small picture."""
 
-from collections.abc import Sequence
 from contextlib import suppress
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,9 +8,10 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.model.reader import reader_of
+from centrality.scores import html
 
-BINS, WIDE, HIGH = 30, 6, 44  # bars of a histogram, and pixels
-COLOURS = {"global": "#296e9b", "local": "#d6604d"}
+BINS, HEIGHT = 30, 44  # bars of a histogram, and pixels
+COLOURS = {"global": html.BLUE, "local": html.RED}
 
 
 class ShownInNotebooks:
@@ -35,13 +34,7 @@ def _facts(model: Any, fitted: Any) -> str:
         "none: holdout= or calibrate() gives p-values" if fitted.inliers is None else f"{len(fitted.inliers.units):,}"
     )
     lines["calibration rows"] = inliers
-    warnings = [] if report is None else report.warnings
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(str(text))}</td></tr>"
-        for name, text in lines.items()
-    )
-    items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
-    return f"<table>{cells}</table>" + (f"<p><b>Warnings</b></p><ul>{items}</ul>" if items else "")
+    return html.facts_table(lines, [] if report is None else report.warnings)
 
 
 def _picture(fitted: Any) -> str:
@@ -51,15 +44,11 @@ def _picture(fitted: Any) -> str:
 
 
 def _histogram(name: str, values: NDArray[np.float64]) -> str:
-    counts: Sequence[int] = np.histogram(values, bins=BINS, range=(0, 1))[0].tolist()
-    top = max(max(counts), 1)
-    bars = "".join(
-        f"<rect x='{k * WIDE}' y='{HIGH - tall:.1f}' width='{WIDE - 1}' height='{tall:.1f}'/>"
-        for k, tall in enumerate(HIGH * count / top for count in counts)
-    )
+    counts = np.histogram(values, bins=BINS, range=(0, 1))[0]
+    heights = HEIGHT * counts / max(counts.max(), 1)
+    bars = [html.Bar(HEIGHT - height, height, COLOURS[name]) for height in heights]
     label = f"{name} centrality of the training rows, from 0 to 1"
     return (
-        f"<figure style='display:inline-block;margin:0 1em .5em 0'><svg role='img' aria-label='{label}' "
-        f"width='{BINS * WIDE}' height='{HIGH}' fill='{COLOURS[name]}'>{bars}</svg>"
+        f"<figure style='display:inline-block;margin:0 1em .5em 0'>{html.chart(bars, HEIGHT, label)}"
         f"<figcaption style='font-size:.8em'>{label}</figcaption></figure>"
     )

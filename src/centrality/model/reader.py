@@ -3,6 +3,7 @@
 `reader_of(model)` gives a fitted model's reader to those who bring it rows: the adapter, the page, the service.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from centrality.network.scaling import dense
 from centrality.scores.drift import Names
 from centrality.scores.magnitudes import without_rounding
 from centrality.scores.reasons import Reasons, usual_of_kind
-from centrality.tables.unreadable import Unreadable
+from centrality.tables.unreadable import NEW_KIND, DataNote, Unreadable
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -60,6 +61,26 @@ class RowReader(ABC):
         """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
         vectors = self.vectors(X)
         return vectors, Unreadable(vectors.shape[0])
+
+    def given(self) -> list[str]:
+        """Return the names of the features that are the context; nothing where there is none."""
+        context, features = self.fitted.context, self.features()
+        if context is None or features is None:
+            return []
+        owner = np.arange(self.fitted.width) if features.owner is None else features.owner
+        return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
+
+    def new_kinds(self, rows: CheckedRows) -> Unreadable:
+        """Count the rows, not yet relative to their kinds, that are of a kind which was not seen in fitting."""
+        context = self.fitted.context
+        count = 0 if context is None else int(context.unseen(rows).sum())
+        return Unreadable(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
+
+    def relative(self, rows: CheckedRows) -> CheckedRows:
+        """Return rows as the fitted model takes them; warn of those whose kind was not seen in fitting."""
+        for note in self.new_kinds(rows).notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+        return self.fitted.relative(rows)
 
     def by_moment(self, scores: Matrix, length: int) -> Matrix:
         """Return scores of a series' windows as scores of its moments; those of other models are by row already."""
@@ -157,7 +178,7 @@ class NumberReader(RowReader):
 
     def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as they are, checked; given a context, relative to their kinds."""  # (n, p)
-        return self.fitted.relative(rows_to_score(self._estimator, X))
+        return self.relative(rows_to_score(self._estimator, X))
 
     def reading(self) -> Reading:
         """Say how the model reads a table: columns of numbers."""

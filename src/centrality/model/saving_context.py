@@ -13,7 +13,7 @@ from centrality.network.forest import Forest
 from centrality.network.scaling import Scaling
 
 MARK = "context."  # how the names of its arrays begin
-PLAIN = ("given", "line", "narrowest", "range", "seen")
+PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen")
 LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
 
 
@@ -37,7 +37,7 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
     if (np.diff(given) <= 0).any() or not 0 < len(given) < width:
         raise InputError(f"context.given must name some of the {width} columns, each once and in order.")
     q, d = len(given), width - len(given)
-    plain = {"line": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    plain = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
     numbers = {name: _numbers(own, name, shape) for name, shape in plain.items()}
     _require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
     for name in ("range", "seen"):
@@ -48,7 +48,7 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
         levels=_all_levels(own, "levels", q, d),
         widths=_all_levels(own, "widths", q, d),
         usual=_forest(own, "usual", q, d),
-        spread=_spread(own, q, d),
+        spread=_forest(own, "spread", q, d),
         **numbers,
     )
 
@@ -65,12 +65,6 @@ def _levels(own: Arrays, name: str, q: int, d: int) -> Levels:
     _require(len(np.unique(columns)) == len(columns), f"{name}.columns must name each column once")
     _require(len(np.unique(keys, axis=0)) == count, f"{name}.keys must hold each level once")
     return Levels(columns, keys, effects)
-
-
-def _spread(own: Arrays, q: int, d: int) -> Forest:
-    forest = _forest(own, "spread", q, d)
-    _require((forest.value >= 0).all(), "spread.value must hold numbers of at least 0")
-    return forest
 
 
 def _forest(own: Arrays, name: str, q: int, d: int) -> Forest:

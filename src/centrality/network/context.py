@@ -2,7 +2,7 @@
 
 A context model is fitted before the networks. What is usual given the context is a sum: a line through the numbers, an
 effect for every level of what comes again and again (a country, a month), drawn in where rows of it are few, and what a
-forest finds in the rest. A second forest tells the spread. Networks then learn the density of these relative
+forest finds in the rest. The spread is a product of the same three. Networks then learn the density of these relative
 behaviours, given the context as a further, clean input. Of the rows it is fitted on, a model says what it would had it
 not seen them: each row is left out of its own line, of its level's effect, and of the trees.
 """
@@ -20,6 +20,7 @@ from centrality.network.scaling import Scaling, dense
 CLEAN = 0.125  # how large contexts are before the network, in scaled units: small, so that it changes little with them;
 # a power of two, so that they can be had back to the bit
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
+RIDGE_OF_SPREAD, ROUNDS = 10.0, 3  # of the line that tells the spread: its penalty, and how often rows are weighed
 LEVEL = 15  # rows that a level has on average, at least, for a column to have levels
 TREES, LEAF = 40, 5  # of the forest that tells what is usual
 TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
@@ -28,6 +29,7 @@ FARTHEST = 4.0  # times the median deviation of its kind, from where a row says 
 KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
 NARROWEST = 0.1  # of the overall spread, that of a kind
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
+SAME_LEVEL = 1e-6  # in scaled units, how near a level is the same by other libraries, whose last digits may differ
 OUTSIDE = 0.1  # of a column's range, how far beyond it a context may lie
 
 Matrix = NDArray[np.float64]
@@ -62,6 +64,7 @@ class Context(Value):
     given: Whole  # (q,) places of the context columns
     scaling: Scaling
     line: Matrix  # (1 + q, d) the constant, then a slope for each context column
+    line_of_spread: Matrix  # (1 + q, d)
     levels: tuple[Levels, ...]  # that shift the middle
     widths: tuple[Levels, ...]  # that stretch the spread
     usual: Forest
@@ -77,13 +80,20 @@ class Context(Value):
 
     @classmethod
     def fit(
-        cls, X: Any, scaling: Scaling, given: Whole, owner: Whole, seed: int
+        cls,
+        X: Any,
+        scaling: Scaling,
+        given: Whole,
+        owner: Whole,
+        seed: int,
+        *,
+        judged: NDArray[np.intp] | None = None,
     ) -> "tuple[Context, Matrix, NDArray[np.bool_]]":
         """Return the context model of these rows, what the rows become, and which of them as if it had not seen them.
 
         One row in so many is as the model knows it, so that networks meet such rows too: where the context tells nearly
-        all, those lie closer to their kinds than new ones. `owner` (q,) says which context columns stand for one thing,
-        such as a category.
+        all, those lie closer to their kinds than new ones; none of those `judged`, which no network learns from.
+        `owner` (q,) says which context columns stand for one thing, such as a category.
         """
         z = scaling.scaled(dense(X).astype(np.float64))
         c, x = z[:, given], np.delete(z, given, axis=1)
@@ -98,19 +108,25 @@ class Context(Value):
         share = _share_explained(rest, unseen)
         usual, rest = usual.times(share), rest - share * unseen
         size = _without_outliers(c, np.abs(rest), seed + 2)
-        narrowest, factor = np.maximum(NARROWEST * size.mean(0), 1e-9), np.ones_like(size)
+        narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
+        line_of_spread, on_line = _line_of_spread(c, size, narrowest)
+        factor = np.maximum(on_line, narrowest)
         for columns in blocks:
-            if (found := _levels(c, size / (factor * np.maximum(size.mean(0), 1e-9)) - 1, columns)) is not None:
+            if (found := _levels(c, size / factor - 1, columns)) is not None:
                 widths.append(found[0])
                 factor = factor * _factor(found[1])
         leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
-        spread, of_kind = Forest.fit(c, size / factor, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
-        relative = _bent(rest / (STRETCH * np.maximum(of_kind * factor, narrowest)))
+        spread, more = Forest.fit(c, size / factor - 1, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
+        share = _share_explained(size / factor - 1, more)
+        spread, factor = spread.times(share), factor * _factor(share * more)
+        relative = _bent(rest / (STRETCH * np.maximum(factor, narrowest)))
         made = np.empty_like(z)
         made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
-        model = cls(given, scaling, line, tuple(levels), tuple(widths), usual, spread, narrowest, ends, seen)
+        parts = (line, line_of_spread, tuple(levels), tuple(widths), usual, spread)
+        model = cls(given, scaling, *parts, narrowest, ends, seen)
         fresh = np.random.default_rng(seed).random(len(z)) >= 1 / KNOWN
+        fresh[[] if judged is None else judged] = True
         made[~fresh] = model.relative(X[~fresh])
         return model, made, fresh
 
@@ -138,10 +154,12 @@ class Context(Value):
 
     def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
         """Return the middle and the spread of the scaled behaviours given the scaled contexts."""
-        middle = self.line[0] + c @ self.line[1:] + sum(level(c) for level in self.levels) + self.usual(c)
-        spread = self.spread(c)
-        for level in self.widths:
-            spread = spread * _factor(level(c))
+        width = OUTSIDE * (self.seen[1] - self.seen[0])
+        near = np.clip(c, self.seen[0] - width, self.seen[1] + width)  # far from all that was seen, no line holds
+        middle = self.line[0] + near @ self.line[1:] + sum(level(c) for level in self.levels) + self.usual(c)
+        spread = np.maximum(self.line_of_spread[0] + near @ self.line_of_spread[1:], self.narrowest)
+        for said in (*(level(c) for level in self.widths), self.spread(c)):
+            spread = spread * _factor(said)
         return middle, STRETCH * np.maximum(spread, self.narrowest)
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
@@ -151,7 +169,7 @@ class Context(Value):
         new = ((c < self.seen[0] - width) | (c > self.seen[1] + width)).any(1)
         for level in self.levels:
             new |= ~level.find(c)[1]
-        return np.asarray(new)
+        return np.asarray(new & ~np.isnan(c).any(1))  # a row that has no vector is of no kind at all
 
 
 def _without_outliers(c: Matrix, size: Matrix, seed: int) -> Matrix:
@@ -191,6 +209,31 @@ def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
     return np.concatenate([(offset - mean @ slopes)[None], slopes]), off
 
 
+def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the ridge regression of sizes on c, (1 + q, d), and what the line of all others says of each row, (n, d).
+
+    Where sizes are large they are also less certain: rows weigh by the inverse square of what is said of them, so that
+    the line holds for narrow kinds too. It is drawn toward the mean as far as it says nothing of rows left out.
+    """
+    rows, penalty = np.column_stack([np.ones(len(c)), c]), np.diag([1e-9] + [RIDGE_OF_SPREAD] * c.shape[1])
+    line, without = np.zeros((rows.shape[1], size.shape[1])), np.empty_like(size)
+    for column, wanted in enumerate(size.T):
+        said = np.full(len(c), max(float(wanted.mean()), 1e-12))
+        for _ in range(ROUNDS):
+            weight = 1 / np.square(np.maximum(said, least[column]))
+            weight /= weight.mean()
+            inverse = np.linalg.inv((rows * weight[:, None]).T @ rows + penalty)
+            line[:, column] = inverse @ (rows.T @ (weight * wanted))
+            said = rows @ line[:, column]
+        own = np.minimum(weight * np.einsum("ij,ij->i", rows @ inverse, rows), 0.99)
+        without[:, column] = said - own / (1 - own) * (wanted - said)
+    mean = size.mean(0)
+    share = _share_explained(size / np.maximum(mean, 1e-12) - 1, without / np.maximum(mean, 1e-12) - 1)
+    line *= share
+    line[0] += (1 - share) * mean
+    return line, mean + share * (without - mean)
+
+
 def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
     """Return the levels' effects on the rest, and those that each row's level would have without it; None: no levels.
 
@@ -202,7 +245,7 @@ def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | 
     )
     if len(counts) < 3 or len(c) < LEVEL * len(counts):
         return None
-    middle = medians(rest, level, len(counts))[level]
+    middle = medians(rest, level, len(counts))[0][level]
     most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if it were there
     kept = middle + np.clip(rest - middle, -most, most)
     sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)

@@ -38,7 +38,7 @@ def closed(
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
     scorer = EngineScorer(network, engine())
     for member, seen in enumerate(learned):
-        unseen = np.setdiff1d(np.arange(len(z)), seen)
+        unseen = np.flatnonzero(_missing(seen, len(z)))
         regions = min(REGIONS, len(unseen) // ROWS_EACH)
         if regions < 2:
             return network
@@ -49,6 +49,13 @@ def closed(
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
+
+
+def _missing(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:  # (count,)
+    """Say which of so many rows are not among these."""
+    missing = np.ones(count, dtype=bool)
+    missing[rows] = False
+    return missing
 
 
 def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -90,7 +97,11 @@ def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix
     nearest = squares.min(1)
     squares -= nearest[:, None]
     off, p = squares.astype(np.float32), seen.shape[1]  # a sum of exponentials of at most 1 needs no more digits
-    sums = [np.exp(off * np.float32(-0.5 / eta**2)).sum(1, dtype=np.float64) for eta in scales]
+    each = np.empty_like(off)  # one array for all scales: fresh memory costs as much as the exponentials
+    sums = [
+        np.exp(np.multiply(off, np.float32(-0.5 / eta**2), out=each), out=each).sum(1, dtype=np.float64)
+        for eta in scales
+    ]
     levels = (np.log(s) - 0.5 * nearest / eta**2 - p * np.log(eta) for s, eta in zip(sums, scales, strict=True))
     return np.stack(list(levels), axis=1)
 

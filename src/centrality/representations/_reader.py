@@ -1,6 +1,7 @@
 """Read rows for a Chain: by its representation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,13 @@ class RepresentationReader(RowReader):
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows as the networks see them; all NaN where a row could not be represented."""
-        return np.asarray(self.fitted.relative(np.asarray(self._representation.transform(X))))
+        return np.asarray(self.relative(np.asarray(self._representation.transform(X))))
 
     def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
         """Return the rows as the networks see them, and which of their cells the representation could not read."""
         vectors, unreadable = self._representation.examined(X)
-        return np.asarray(self.fitted.relative(np.asarray(vectors))), unreadable
+        new = replace(self.new_kinds(vectors), rows=0)  # of the rows that are counted already
+        return np.asarray(self.fitted.relative(np.asarray(vectors))), unreadable + new
 
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""

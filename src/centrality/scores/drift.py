@@ -14,7 +14,6 @@ than a training row, minus the reverse.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality._values import Value
+from centrality.scores import html
 from centrality.scores.drift_columns import (
     MANY,
     TAIL,
@@ -134,7 +134,7 @@ class Drift:
 
     def _repr_html_(self) -> str:
         verdict = "changed" if self.detected() else "no change that matters"
-        return f"<p><b>{verdict}</b>: {escape(str(self))}</p>"
+        return html.joined([html.Markup(f"<b>{verdict}</b>: {html.text_of(self)}")], "p")
 
     def __str__(self) -> str:
         way = "less" if self.effect < 0 else "more"

@@ -112,7 +112,11 @@ class TrainingColumns(Value):
         n, p = rows.shape
         some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
         k = max(11, min(VALUES, MOST_VALUES // p))
-        kept = [_kept(np.sort(values), k) for _, block in ColumnBlocks(some, MOST_VALUES) for values in block.T]
+        kept = [
+            _kept(np.sort(values), k)
+            for _, block in ColumnBlocks(some, MOST_VALUES)
+            for values in np.ascontiguousarray(block.T)
+        ]
         values, below, upto = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
         none = np.zeros((0, 0))
         found = cls(values, below, upto, none, none, some.shape[0])
@@ -124,7 +128,7 @@ class TrainingColumns(Value):
         """Compare each column of new rows, and each pair of them, with the training rows."""
         each: list[ColumnDrift] = []
         for _, block in ColumnBlocks(rows, MOST_VALUES):
-            for values in block.T:
+            for values in np.ascontiguousarray(block.T):
                 j = len(each)
                 each.append(self._column(j, values, names[j], direction=directions[j]))
         return tuple(each), self._pairs(rows, names) if len(self.products) > 1 else ()
@@ -142,21 +146,23 @@ class TrainingColumns(Value):
     def _ranks(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
         """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
         values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
-        at = np.searchsorted(values, x)
-        inside = np.minimum(at, len(values) - 1)
-        tied = values[inside] == x
-        last = np.searchsorted(values, x, side="right") - 1
-        # Between two values kept, rise from what is not above the lower one to what is below the upper one.
-        low_share = np.where(at > 0, upto[at - 1], 0.0)
-        high_share = np.where(at < len(values), below[inside], 1.0)
-        low, high = values[np.maximum(at - 1, 0)], values[inside]
-        part = np.clip(np.divide(x - low, high - low, out=np.full(len(x), 0.5), where=high > low), 0.0, 1.0)
-        between = low_share + part * (high_share - low_share)
-        return np.where(tied, below[inside] + upto[np.maximum(last, 0)], 2 * between) - 1
+        # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
+        # first and the last nobody knows how far: half of what lies there.
+        low, high = np.append(values[:1], values), np.append(values, values[-1:])
+        low_share, high_share = np.append(0.0, upto), np.append(below, 1.0)
+        apart, rise = high > low, high_share - low_share
+        start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
+        width = np.where(apart, high - low, 1.0)
+        at = _count_below(values, x)
+        ranks = 2 * (start[at] + np.clip((x - low[at]) / width[at], 0.0, 1.0) * rise[at]) - 1
+        tied = np.flatnonzero(high[at] == x)
+        last = np.searchsorted(values, x[tied], side="right") - 1
+        ranks[tied] = below[at[tied]] + upto[last] - 1
+        return np.asarray(ranks)
 
     def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
         """Return mean and variance of the products of any two columns' ranks, each centred."""
-        columns = (values for _, block in ColumnBlocks(rows, MOST_VALUES) for values in block.T)
+        columns = (values for _, block in ColumnBlocks(rows, MOST_VALUES) for values in np.ascontiguousarray(block.T))
         u = np.column_stack([self._ranks(j, x) for j, x in enumerate(columns)])
         u -= u.mean(0)
         mean = u.T @ u / len(u)
@@ -199,6 +205,15 @@ def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         value = np.array([0.5 * x[0] + 0.5 * x[-1]])
     value = np.concatenate([value, np.full(k - len(value), value[-1])])
     return value, np.searchsorted(x, value, side="left") / n, np.searchsorted(x, value, side="right") / n
+
+
+def _count_below(values: Matrix, x: Matrix) -> NDArray[np.intp]:  # (m,)
+    """Return how many of the rising values lie below each x, as `np.searchsorted(values, x)` in half of the time."""
+    order = np.argsort(x)
+    passed = np.searchsorted(x[order], values, side="right")  # from which place on each value lies below
+    found = np.empty(len(x), dtype=np.intp)
+    found[order] = np.repeat(np.arange(len(values) + 1), np.diff(passed, prepend=0, append=len(x)))
+    return found
 
 
 def _correlations(products: Matrix) -> Matrix:

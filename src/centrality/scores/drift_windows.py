@@ -6,15 +6,16 @@ The test of all rows together has a p-value of its own. Each window has one, too
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows
+from centrality.scores import html
 from centrality.scores.drift import ALPHA, Drift, HeadDrift, Names, TrainingScores, holm
 
 FEWEST = 20  # rows of a window: with fewer, only a complete change would be noticed
+CHART_HEIGHT = 40  # pixels
 IN_ORDER = (
     "If the rows are in order of time, windows may differ from the training rows as a whole although nothing is wrong, "
     "because of the season or a trend: then compare with a model of the same season."
@@ -89,8 +90,7 @@ class DriftReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<div>{escape(line)}</div>" for line in str(self).splitlines())
-        return f"<div>{_bars(self.windows)}{lines}</div>"
+        return f"<div>{_chart(self.windows)}{html.joined(str(self).splitlines(), 'div')}</div>"
 
 
 def compare_windows(
@@ -146,18 +146,13 @@ def small(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
 
 
-def _bars(windows: Sequence[Window]) -> str:
+def _chart(windows: Sequence[Window]) -> str:
     """Draw the effect of each window as a bar, up for more central and down for less; those that changed in red."""
     if not windows:
         return ""
-    wide, high = 6, 40
-    bars = "".join(
-        f"<rect x='{k * wide}' y='{high / 2 - max(effect, 0) * high / 2:.1f}' width='{wide - 1}' "
-        f"height='{max(abs(effect) * high / 2, 0.5):.1f}' fill='{'#d6604d' if window.changed else '#888888'}'/>"
-        for k, window in enumerate(windows)
-        for effect in (window.drift.effect,)
-    )
-    return (
-        f"<svg role='img' aria-label='effect by window' width='{wide * len(windows)}' height='{high}'>"
-        f"<line x1='0' x2='{wide * len(windows)}' y1='{high / 2}' y2='{high / 2}' stroke='#888888'/>{bars}</svg>"
-    )
+    half, bars = CHART_HEIGHT / 2, []
+    for window in windows:
+        effect, colour = window.drift.effect, html.RED if window.changed else html.GREY
+        bars.append(html.Bar(half - max(effect, 0) * half, max(abs(effect) * half, 0.5), colour))
+    zero = f"<line x1='0' x2='{html.BAR_WIDTH * len(bars)}' y1='{half}' y2='{half}' stroke='{html.GREY}'/>"
+    return html.chart(bars, CHART_HEIGHT, "effect by window", zero)

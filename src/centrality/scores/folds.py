@@ -13,6 +13,7 @@ FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
 FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a tenth of clean rows is not missed
 JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
+JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 
 
@@ -37,13 +38,14 @@ class Split:
         return np.flatnonzero(np.isin(self.own, sorted({fold for folds in self.left_out for fold in folds})))
 
 
-def split(n: int, members: int, rng: np.random.Generator, *, alike: bool) -> Split | None:
+def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split | None:
     """Deal n rows out to folds; None if they are too few, so that all must be learned from.
 
-    `alike`: all networks leave out the same rows.
+    `alike`: all networks leave out the same rows; `given`: there is a context.
     """
     if alike or members == 1:
-        share = np.clip(JUDGED_AT_LEAST / n, 1 / FOLDS_FOR_ONE, MOST_LEFT_OUT)
+        wanted, most = (JUDGED_GIVEN, MOST_GIVEN) if given else (JUDGED_AT_LEAST, MOST_LEFT_OUT)
+        share = np.clip(wanted / n, 1 / FOLDS_FOR_ONE, most)
         own = np.ones(n, dtype=np.int64)
         own[rng.permutation(n)[: int(share * n)]] = 0
         left_out: tuple[tuple[int, ...], ...] = ((0,),) * members

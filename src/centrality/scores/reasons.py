@@ -5,15 +5,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.scores import html
 from centrality.scores.number_format import number
 
 LEAST = 0.005  # contributions of less than this are no reason
-BAR, WIDEST = "#d6604d", 90  # of a contribution of one, in pixels
+WIDEST = 90  # pixels, the bar of a contribution of one
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,13 @@ class Reasons:
         return f"<Reasons for {len(self.rows):,} rows at t = {self.t:g}: print them>"
 
     def _repr_html_(self) -> str:
-        left = "text-align:left"
-        head = f"<tr><th>row</th><th>centrality at t = {self.t:g}</th><th style='{left}'>lowered by</th></tr>"
-        body = "".join(
-            f"<tr><td>{escape(label)}</td><td>{score:.4f}</td>"
-            f"<td style='{left}'>{''.join(map(_bar, row)) or NOTHING}</td></tr>"
-            for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
+        return html.table(
+            ["row", f"centrality at t = {self.t:g}", "lowered by"],
+            (
+                [label, f"{score:.4f}", html.Markup("".join(map(_bar, row)) or NOTHING)]
+                for label, score, row in zip(self._labels(), self.scores, self.rows, strict=True)
+            ),
         )
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
     def _labels(self) -> list[str]:
         return [str(label) for label in (range(len(self.rows)) if self.labels is None else self.labels)]
@@ -148,10 +147,7 @@ def usual_of_kind(typical: object, low: object, high: object) -> object:
 
 
 def _bar(reason: Reason) -> str:
-    box, length = "display:inline-block;height:.7em", WIDEST * min(1.0, abs(reason.contribution))
-    bar = f"<span style='{box};width:{length:.0f}px;background:{BAR}'></span>"
-    gap = f"<span style='{box};width:{WIDEST - length:.0f}px'></span>"
-    return f"<div style='white-space:nowrap'>{bar}{gap} {escape(str(reason))}</div>"
+    return html.line_of_bar(abs(reason.contribution), str(reason), WIDEST)
 
 
 def _item(value: object) -> object:

@@ -144,7 +144,8 @@ def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.b
         chance = 0.5 * (1 + np.tanh(0.5 * log_odds))
         root = np.sqrt(np.maximum(chance * (1 - chance), FLOOR))
         pull = root**2 * (log_odds - prior) + outlier - chance
-        factor: Matrix = np.asarray(np.linalg.cholesky(np.eye(len(prior)) + root[:, None] * covariance * root))
+        noisy = np.eye(len(prior)) + root[:, None] * covariance * root
+        factor = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
         step = pull - root * _solved(factor, root * (covariance @ pull)) - force
         way = covariance @ step
         if np.abs(way).max() < CLOSE:

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from textwrap import fill
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.scores import html
 from centrality.scores.magnitudes import in_units
 
 SAMPLE = 20_000  # rows looked at, evenly spaced, where there are more
@@ -225,12 +225,7 @@ class Report:
         return f"<Report on {self.rows:,} rows, {len(self.warnings)} warnings: print it>"
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-            for name, text in self.facts().items()
-        )
-        items = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
-        return f"<table>{cells}</table>" + (f"<p><b>Warnings</b></p><ul>{items}</ul>" if items else "")
+        return html.facts_table(self.facts(), self.warnings)
 
 
 def examine(

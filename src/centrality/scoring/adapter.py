@@ -52,6 +52,7 @@ class Adapter:
             return vectors
         matrix = tables.numbers(table, ADVICE)
         require_finite(matrix, self.columns, ADVICE)
+        self.unreadable += self.reader.new_kinds(matrix)
         return self.fitted.relative(matrix)
 
     def require_readable(self, *, after: int = 0) -> None:

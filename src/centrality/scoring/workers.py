@@ -127,7 +127,7 @@ class Worker(Generic[Item, Result]):
         how = f"was killed by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with {code}"
         return (
             f"A worker process {how} {MOST_DEATHS} times over {self.item}. "
-            "If memory ran out, use fewer --workers, or --split to make units smaller."
+            "If memory ran out, use fewer --workers, or --split to make chunks smaller."
         )
 
     def end(self) -> None:

@@ -1,6 +1,6 @@
 """Groups of rows: by the values of a column or by given labels, and how to share a number of rows among them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -26,26 +26,35 @@ def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
     """
     if by is None:
         return np.zeros(n, dtype=np.intp)
-    values = [None if _is_missing(value) else value for value in (_column(X, by) if isinstance(by, str) else by)]
+    values = _labels(X, by)
     if len(values) != n:
         raise InputError(f"by must hold one value for each of the {n:,} rows, got {len(values):,}.")
-    distinct = set(values)
-    if len(distinct) == n > 1:
+    in_order = values_of(X, by)
+    if len(in_order) == n > 1:
         raise InputError("by must tell groups of rows, but its values differ in every row.")
-    places = {value: place for place, value in enumerate(_sorted(distinct))}
+    places = {value: place for place, value in enumerate(in_order)}
     return np.array([places[value] for value in values], dtype=np.intp)
+
+
+def values_of(X: Any, by: Labels) -> list[object]:
+    """Return the different values by which rows are grouped: numbers by size, others as text, a gap at the end.
+
+    >>> values_of(None, [10, 9, None, 10])
+    [9, 10, None]
+    """
+    distinct = set(_labels(X, by))
+    known: list[Any] = [value for value in distinct if value is not None]
+    are_numbers = all(isinstance(value, Real) for value in known)
+    return sorted(known, key=None if are_numbers else str) + [None] * (None in distinct)
+
+
+def _labels(X: Any, by: Labels) -> list[object]:
+    """Return each row's value, None where it is missing."""
+    return [None if _is_missing(value) else value for value in (_column(X, by) if isinstance(by, str) else by)]
 
 
 def _is_missing(value: object) -> bool:
     return value is None or value != value  # not a number
-
-
-def _sorted(values: Collection[object]) -> list[object]:
-    """Return values in order, numbers by size; a gap comes last."""
-    known = [value for value in values if value is not None]
-    is_number = all(isinstance(value, Real) for value in known)
-    in_order: list[Any] = sorted(known, key=None if is_number else str)
-    return in_order + [None] * (len(known) < len(values))
 
 
 def _column(X: Any, name: str) -> list[object]:

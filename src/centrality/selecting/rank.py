@@ -1,5 +1,6 @@
 """Rank the rows of a frame, the oddest first, with scores, p-values and reasons in words."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -25,6 +26,7 @@ def rank(
     by: str | None = None,
     top: int | None = None,
     t: float | None = None,
+    given: Sequence[str] | Sequence[int] | str | int | None = None,
     random_state: int | None = 0,
 ) -> Any:
     """Return the rows as a frame, the oddest first, with the columns row, centrality, p_value and reasons at its end.
@@ -40,6 +42,7 @@ def rank(
         fitted here does not learn from that column.
     top : how many rows to return (of each group); None returns all of them.
     t : from 0, global, to 1, local; None is the model's own.
+    given : the columns that are the context, of a model fitted here: rows are then odd for their kind.
     random_state : the seed of the fit.
 
     Examples
@@ -52,11 +55,13 @@ def rank(
     >>> odd.column_names[-4:]
     ['row', 'centrality', 'p_value', 'reasons']
     """
-    frame = _frame(rows)
+    frame = as_frame(rows)
     native = nw.from_native(frame, eager_only=True)
     groups = codes_of(frame, by, len(native))
     learned = frame if by is None else native.drop(by).to_native()
-    model = fitted_on(learned, random_state) if model is None else model
+    if model is not None and given is not None:
+        raise InputError("given is for rows without a model: this one knows its context. Leave out one of the two.")
+    model = fitted_on(learned, random_state, given=given) if model is None else model
     if reader_of(model).reading().one_series:
         raise InputError("One row a case was wanted, but this model reads all rows as one series: score it instead.")
     t = one_t(model.t if t is None else t)
@@ -70,7 +75,7 @@ def rank(
     return tables.with_columns(chosen, new)
 
 
-def _frame(rows: ModelRows) -> Any:
+def as_frame(rows: ModelRows) -> Any:
     """Return rows as a frame: of their own kind, or an Arrow table."""
     rows = in_memory(rows)
     is_frame = nw.dependencies.is_into_dataframe(rows) and not isinstance(rows, pa.RecordBatch)

@@ -91,6 +91,7 @@ class ServedModel:
             "calibration": self.fitted.calibration.kind,
             "p_values": self.fitted.inliers is not None,
             "explain": self.fitted.typical is not None and not self.reading.one_series,
+            **({"given": given} if (given := self.reader.given()) else {}),
             **self.reader.about(),
         }
 
@@ -102,13 +103,21 @@ class ModelOfNumbers(ServedModel):
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         super().__init__(model, version, content)
-        self._units = Scoring(self.fitted.units, ("units", id(self.model)), quick=True)
+        plain = self.fitted.context is None
+        self._units = Scoring(self.fitted.units if plain else self._units_of, ("units", id(self.model)), quick=plain)
 
     def units(self) -> Scoring:
         return self._units
 
+    def unreadable(self, rows: Rows) -> Unreadable:
+        """Return how many rows are of a kind that was not seen in fitting."""
+        return self.reader.new_kinds(rows)
+
     def vectors(self, rows: Rows) -> Vectors:
-        return rows
+        return self.fitted.relative(rows)
+
+    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
+        return self.fitted.units(self.vectors(rows))
 
     def from_json(self, rows: JsonRows) -> Rows:
         if isinstance(rows[0], dict):

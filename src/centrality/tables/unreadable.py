@@ -17,6 +17,8 @@ ENOUGH_ROWS = 10_000  # when so many were read, a column that fails is known to:
 # What can be wrong with a cell, in the words of a message.
 NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
 NEW_GAP, NEW_VALUE = "is missing, unlike in fitting", "did not occur in fitting"
+NEW_KIND = "is a context of which no such kind was seen in fitting"  # of the columns that are given, together
+COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measured by what all kinds have in common"
 
 
 class DataNote(UserWarning):
@@ -45,14 +47,19 @@ class Unreadable:
     def notes(self) -> list[str]:
         """Say what was wrong, a line for each column and fault."""
         return [
-            f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; it counts against the row."
+            f"Column {name!r}: in {count:,} of {self.rows:,} rows the value {fault}; "
+            f"{MEASURED_BY_ALL if fault == NEW_KIND else COUNTS_AGAINST}."
             for name, faults in self.cells.items()
             for fault, count in faults.items()
         ]
 
     def require_few(self, most: float) -> None:
-        """Raise if the cells of a column failed in more than this share of the rows, and in more than one."""
-        for name, faults in self.cells.items():
+        """Raise if the cells of a column failed in more than this share of the rows, and in more than one.
+
+        New kinds are no failure: there may be many of them.
+        """
+        for name, all_faults in self.cells.items():
+            faults = {fault: count for fault, count in all_faults.items() if fault != NEW_KIND}
             failed = sum(faults.values())
             if failed > max(most * self.rows, NEVER_TOO_MANY):
                 said = ", ".join(f"in {count:,} the value {fault}" for fault, count in faults.items())

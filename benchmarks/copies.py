@@ -1,0 +1,162 @@
+"""Plant copies and look for them: `python -m benchmarks.copies [planted|time]`.
+
+`planted` writes results/copies.csv: recall and precision of pairs, where 100 rows (50 for images) are copied with noise
+of a share of the spacing, the median distance of a row to the nearest other one; with one cell changed; as texts typed
+anew (case, spaces, one letter in forty); as images encoded anew. Copies that the sets hold by themselves are taken out
+before. `time` writes results/copies_time.csv: seconds on one core up to a million rows of 64 columns.
+"""
+
+import io
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks._results import data, save
+from centrality import copies
+from centrality.selecting.likeness import of_table
+from centrality.selecting.nearest import nearest
+
+PLANTED = 100
+LEVELS = (1e-3, 1e-2, 1e-1)
+
+
+def vectors() -> Iterator[tuple[str, NDArray[np.float64]]]:
+    from sklearn.datasets import load_digits
+
+    rng = np.random.default_rng(0)
+    for p in (4, 16, 64):
+        yield f"Gaussian, {p} columns", rng.normal(size=(4_000, p))
+    yield "digits", load_digits(return_X_y=True)[0]
+    with np.load(data("embeddings_dev", "ResNet18_SVHN_0.npz")) as file:
+        yield "SVHN_0, ResNet18", file["X"].astype(float)
+    with np.load(data("adbench_dev", "magic.gamma.npz")) as file:
+        yield "magic.gamma", file["X"].astype(float)[:4_000]
+
+
+def alone(X: Any, take: Any) -> Any:
+    """Return the rows that have no copies of any kind among them."""
+    found = copies(X)
+    lonely = np.setdiff1d(np.arange(found.rows), [row for group in found for row in group.rows])
+    return take(X, lonely)
+
+
+def noisy(X: NDArray[np.float64], part: float) -> NDArray[np.float64]:
+    """Return rows with copies of the first ones at their end, at a distance of so large a part of the spacing."""
+    import pyarrow as pa
+
+    table = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
+    rng = np.random.default_rng(1)
+    Z = of_table(table)
+    spacing = float(np.median(nearest(Z, 1, rng)[0]))
+    spread = np.where(X.std(0) > 0, X.std(0) / np.maximum(Z.std(0), 1e-9), 0)  # raw units in one of the scaled
+    noise = rng.normal(size=(PLANTED, X.shape[1])) * (spread > 0)
+    noise *= part * spacing / np.linalg.norm(noise, axis=1, keepdims=True)
+    return np.vstack([X, X[:PLANTED] + noise * spread])
+
+
+def judged(found: Any, n: int, planted: int) -> dict[str, object]:
+    """Return recall and precision: a group is right if it is a row and its copy."""
+    groups = {tuple(group.rows) for group in found}
+    right = sum((row, n + row) in groups for row in range(planted))
+    return {"recall": right / planted, "precision": right / max(len(groups), 1), "called": len(groups)}
+
+
+def planted() -> None:
+    rows: list[dict[str, object]] = []
+
+    def note(name: str, change: str, found: Any, n: int, count: int = PLANTED) -> None:
+        rows.append({"set": name, "rows": n, "change": change, **judged(found, n, count)})
+        print(rows[-1], flush=True)
+
+    for name, X in vectors():
+        single = alone(X, lambda X, rows: X[rows])
+        for part in LEVELS:
+            note(name, f"noise {part:g} of the spacing", copies(noisy(single, part)), len(single))
+    for name, table in tables():
+        note(name, "one cell", copies(one_cell(table)), len(table))
+    texts = alone(all_texts(), lambda X, rows: [X[row] for row in rows])
+    note("AG news", "typed anew", copies([*texts, *map(retyped, texts[:PLANTED], range(PLANTED))]), len(texts))
+    images = alone(all_images(), lambda X, rows: [X[row] for row in rows])
+    for quality in (90, 50):
+        again = [encoded_anew(image, quality) for image in images[: PLANTED // 2]]
+        note("CIFAR-10, JPEG", f"quality {quality}", copies([*images, *again]), len(images), PLANTED // 2)
+    save("copies", rows)
+
+
+def tables() -> Iterator[tuple[str, Any]]:
+    import pandas as pd
+
+    for name, read in {
+        "ames": lambda: pd.read_csv(data("extra", "ames_housing.csv.gz")).drop(columns=["Order", "PID"]),
+        "adult": lambda: pd.read_parquet(data("extra", "adult_train.parquet")).iloc[:5_000],
+    }.items():
+        yield name, alone(read(), lambda X, rows: X.iloc[rows].reset_index(drop=True))
+
+
+def one_cell(table: Any) -> Any:
+    """Return rows with copies of the first ones at their end, each with a cell of another row."""
+    import pandas as pd
+
+    rng, changed = np.random.default_rng(2), table.iloc[:PLANTED].copy()
+    for row in range(PLANTED):
+        for column in rng.permutation(table.shape[1]):
+            value = table.iloc[int(rng.integers(len(table))), column]
+            if value != changed.iloc[row, column] and not pd.isna(value):
+                changed.iloc[row, column] = value
+                break
+    return pd.concat([table, changed], ignore_index=True)
+
+
+def all_texts() -> list[str]:
+    import pandas as pd
+
+    news = pd.read_csv(data("extra", "ag_news_test.csv.gz"))
+    return [str(text) for text in news["description"].iloc[:3_000]]
+
+
+def retyped(text: str, seed: int) -> str:
+    """Return a text with other case and spaces, and one letter in forty another one."""
+    rng = np.random.default_rng(seed)
+    letters = list(text)
+    for place in rng.choice(len(letters), max(len(letters) // 40, 1), replace=False):
+        letters[place] = str(rng.choice(list("abcdefghijklmnopqrstuvwxyz")))
+    return "  ".join("".join(letters).upper().split())
+
+
+def all_images() -> list[bytes]:
+    with zipfile.ZipFile(data("extra", "cifar10_jpg_folder_400.zip")) as archive:
+        return [archive.read(name) for name in sorted(archive.namelist()) if name.endswith(".jpg")]
+
+
+def encoded_anew(image: bytes, quality: int) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.open(io.BytesIO(image)).save(file, "JPEG", quality=quality)
+    return file.getvalue()
+
+
+def measure_time() -> None:
+    rows: list[dict[str, object]] = []
+    for n in (10_000, 100_000, 1_000_000):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(20, 64)).astype(np.float32)[rng.integers(20, size=n)]
+        X += rng.normal(size=(n, 64)).astype(np.float32)
+        X[-PLANTED:] = X[:PLANTED] + 1e-3
+        began, cpu = time.perf_counter(), time.process_time()
+        found = copies(X)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        row = {"rows": n, "columns": 64, "seconds": seconds, "cpu_s": cpu, **judged(found, n - PLANTED, PLANTED)}
+        rows.append(row)
+        print(row, flush=True)
+    save("copies_time", rows)
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ["planted", "time"]:
+        {"planted": planted, "time": measure_time}[part]()

@@ -1,0 +1,53 @@
+"""The model that suits rows as they are."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from centrality import FUSE, Chain
+from centrality.selecting.suited import are_finite_numbers, fitted_on, how_read, suited_model
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((3, 2)),
+        [[1, 2], [3, 4]],
+        pd.DataFrame({"a": [1, 2], "b": [True, False]}),
+        pl.DataFrame({"a": [1.0, 2.0]}),
+        pa.table({"a": [1, 2]}),
+        sparse.csr_array(np.eye(3)),
+    ],
+)
+def test_finite_numbers_are_vectors(rows):
+    assert are_finite_numbers(rows)
+    assert isinstance(suited_model(rows), FUSE)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.array([[1.0, np.nan]]),
+        np.array([["1", "x"]]),
+        pd.DataFrame({"a": ["x", "y"]}),
+        pd.DataFrame({"a": [1.0, None]}),
+        pl.DataFrame({"a": [1.0, float("inf")]}),
+        pa.table({"a": pa.array([1, 2], pa.timestamp("s"))}),
+        sparse.csr_array(np.diag([1.0, np.nan])),
+    ],
+)
+def test_anything_else_is_a_table(rows):
+    assert not are_finite_numbers(rows)
+    assert isinstance(suited_model(rows), Chain)
+
+
+def test_how_rows_were_read_is_said_in_one_line():
+    rng = np.random.default_rng(0)
+    vectors = fitted_on(rng.normal(size=(60, 3)), max_steps=20, hidden=(8, 8))
+    assert how_read(vectors) == "as vectors: 3 columns of numbers"
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(["x", "y"], 60)})
+    table = fitted_on(frame, max_steps=20, hidden=(8, 8))
+    assert how_read(table) == "as a table: 1 number, 1 category"
