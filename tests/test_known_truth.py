@@ -1,4 +1,4 @@
-"""Scores where the truth is known: off the data, in other units, along rays; and shares of fresh rows over many fits."""
+"""Scores where the truth is known: off the data, in other units, along rays; shares of fresh rows over many fits."""
 
 import warnings
 
