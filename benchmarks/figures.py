@@ -72,6 +72,7 @@ BY_HAND = (
     _measured("contextual_scenarios", *FITS),
     _measured("dirty_calibration", *FITS),
     _measured("drift", "src/centrality/regions.py", *FITS),
+    _measured("known_truth", *FITS, results=("known_truth_*",)),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
     _measured("marks", "benchmarks/active_discovery.py", *FITS, results=("marks", "marks_sets")),
