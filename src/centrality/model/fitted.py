@@ -296,9 +296,10 @@ class Fitted(Value):
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
 
-    def calibration_heads(self) -> Matrix:
-        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
-        return self.mixing.squeeze(self.calibration_rows().units)
+    def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
+        """Return the score at t, in units, below which rows with these units are to be called outliers."""
+        inliers = self.inlier_scores(t) if rule.needs_inliers else None
+        return rule.threshold(self.mixing.mixed(units, t), inliers)
 
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order

@@ -181,7 +181,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        found = self._threshold(self._units(X), rule, one_t(self._dial(t)))
+        found = self.fitted_.threshold(self._units(X), rule, one_t(self._dial(t)))
         return float(self.fitted_.mixing.squeeze(np.array(found))) if np.isfinite(found) else found
 
     def detect(
@@ -194,11 +194,9 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         t: float | None = None,
     ) -> NDArray[np.bool_]:
         """Say which rows are outliers: those less central than `threshold` says. Without a rule, fdr=0.05."""
-        if fdr is None and false_positives is None and contamination is None:
-            fdr = 0.05
-        rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
+        rule = conformal.Rule.chosen_or_usual(fdr=fdr, false_positives=false_positives, contamination=contamination)
         units, t = self._units(X), one_t(self._dial(t))
-        return np.asarray(self.fitted_.mixing.mixed(units, t) < self._threshold(units, rule, t))
+        return np.asarray(self.fitted_.mixing.mixed(units, t) < self.fitted_.threshold(units, rule, t))
 
     # Marks: what people said of rows.
 
@@ -234,10 +232,6 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         """
         vectors = self._reader().vectors(X)
         return review(self.fitted_, vectors, marks, one_t(self.t))
-
-    def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
-        inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
-        return rule.threshold(self.fitted_.mixing.mixed(units, t), inliers)
 
     def _units(self, X: ModelRows) -> Matrix:
         return self._scored(X, lambda rows: self.fitted_.units(rows))
