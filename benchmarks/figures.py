@@ -73,6 +73,7 @@ BY_HAND = (
     _measured("marks", "benchmarks/active_discovery.py", *FITS, results=("marks", "marks_sets")),
     _measured("marks_error_rates", "benchmarks/dirty_calibration.py", *FITS),
     _measured("membership", *FITS),
+    Figure("python -m benchmarks.speed paper", ("speed_paper",), ("benchmarks/speed/*.py", *FITS)),
     _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
     Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),
     Figure("make faults", ("faults",), ("tests/faults/*.py", *TABLES)),
