@@ -36,6 +36,7 @@ ROUTINE = (
     _measured("learning", *FITS),
     _measured("depths", "src/centrality/depths/*.py"),
     _measured("modalities", *FITS, *COLUMNS),
+    _measured("modalities_plain", *FITS, *COLUMNS),
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
