@@ -4,7 +4,7 @@ One-class: fit on rows of one class, score rows of it that were left out and row
 against the class. kNN is the mean distance to the 10 nearest training rows. Adult is unlabelled: only its time counts.
 
     python -m benchmarks.modalities [a folder that keeps the images' vectors]
-    python -m benchmarks.modalities plain    # encoders without weights, into modalities_plain.csv
+    python -m benchmarks.modalities plain    # only the encoders without weights, modalities_plain.csv
 """
 
 import sys
@@ -144,6 +144,7 @@ def main() -> None:
         rows.append(compared(name, model, *make()))
         print(rows[-1], flush=True)
     save("modalities", rows)
+    plain()
 
 
 if __name__ == "__main__":
