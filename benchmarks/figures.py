@@ -36,7 +36,7 @@ ROUTINE = (
     _measured("mixture", *FITS),
     _measured("learning", *FITS),
     _measured("depths", "src/centrality/depths/*.py"),
-    _measured("modalities", *FITS, *COLUMNS),
+    _measured("modalities", *FITS, *COLUMNS, results=("modalities", "modalities_plain")),
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
