@@ -22,7 +22,7 @@ from centrality.selecting.likeness import of_table
 from centrality.selecting.nearest import nearest
 
 PLANTED = 100
-LEVELS = (1e-3, 1e-2, 5e-2, 1e-1)
+LEVELS = (1e-3, 1e-2, 1e-1)
 
 
 def vectors() -> Iterator[tuple[str, NDArray[np.float64]]]:

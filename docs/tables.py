@@ -1,4 +1,4 @@
-"""Writes the tables of docs/internals from benchmarks/results and paper/results: `make tables`."""
+"""Writes the tables of docs/internals and docs/guides from benchmarks/results and paper/results: `make tables`."""
 
 import re
 import sys
@@ -6,11 +6,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests load this file from elsewhere
 
+import tables_of_choices
 import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-PAGES = [ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES]
+GUIDES_WITH_TABLES = ("given",)
+PAGES = [
+    *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
+    *(ROOT / "docs" / "guides" / f"{name}.md" for name in GUIDES_WITH_TABLES),
+]
 
 
 def of_paper(item: str) -> dict[tuple[str, str, str, str], dict[str, str]]:
@@ -150,7 +155,20 @@ def explanations_agreement() -> str:
     return markdown(["data", *(f"{peer}, t = {t}" for peer in ("SHAP", "Captum") for t in DIAL)], body)
 
 
+def contextual_means() -> str:
+    body = [[r["method"], *(short(r[name]) for name in ("auc", "ap", "seconds"))] for r in rows("contextual_means")]
+    return markdown(["method", "AUC-ROC", "average precision", "seconds of one core"], body)
+
+
+def contextual_scenarios() -> str:
+    names = ["scenario", "method", "models", "answer"]
+    body = [[*(r[name] for name in names), f"{float(r['seconds']):.1f}"] for r in rows("contextual_scenarios")]
+    return markdown([*names, "seconds of one core"], body)
+
+
 MADE = (
+    contextual_means,
+    contextual_scenarios,
     summary,
     mixture,
     modalities,
@@ -164,7 +182,7 @@ MADE = (
     explanations_replaced,
     explanations_agreement,
 )
-TABLES = {make.__name__: make for make in (*MADE, *tables_of_speed.MADE)}
+TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}
 # Of tables that do not show the one result of their name.
 SHOWN = {
     "summary": ("paper/results/table1.csv", "paper/results/table3.csv", "benchmarks/results/mixture.csv"),

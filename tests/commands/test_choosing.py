@@ -96,7 +96,7 @@ def test_labels_names_the_wrong_one_first_and_writes_all_doubtful_rows(folder, c
         (["copies", "rows.csv", "--represent", "series"], "--represent must be text:COLUMN"),
         (["copies", "rows.csv", "-o", "rows.csv"], "would be overwritten"),
         (["labels", "rows.csv", "--by", "colour"], "'colour'"),
-        (["labels", "rows.csv", "--by", "length"], "differ"),
+        (["labels", "rows.csv", "--by", "length"], "At least two classes of 10 rows"),
     ],
 )
 def test_wrong_input_is_told_in_a_sentence(folder, capsys, monkeypatch, arguments, message):

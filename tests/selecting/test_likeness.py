@@ -15,6 +15,22 @@ def test_columns_of_numbers_count_alike_whatever_their_units():
     np.testing.assert_allclose(small, large, rtol=1e-4, atol=1e-5)
 
 
+def test_a_wild_cell_leaves_the_other_rows_their_differences():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[0, 0] = 1e9
+    Z = of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    assert len(np.unique(Z[:, 0])) == 200
+
+
+def test_noise_in_a_column_that_is_zero_but_for_a_few_rows_stays_small():
+    """The column's own values, not those of the noise in other rows, say what is large in it."""
+    X = np.zeros((500, 2))
+    X[:, 0] = np.random.default_rng(0).normal(size=500)
+    X[:10, 1], X[10:40, 1] = 5.0, 1e-3
+    Z = of_table(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    assert np.abs(Z[10:40, 1] - Z[-1, 1]).max() < 1e-2 < 1 < Z[0, 1] - Z[-1, 1]
+
+
 def test_tables_with_gaps_and_words_have_finite_vectors():
     Z = of_table(pa.table({"a": [1.0, None, 3.0] * 10, "b": ["x", "y", None] * 10}))
     assert len(Z) == 30

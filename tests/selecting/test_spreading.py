@@ -37,8 +37,9 @@ def test_it_covers_as_well_as_plain_greedy_within_three_per_cent():
 
 def test_the_first_of_many_are_those_of_few():
     Z = cloud(300, 3)
-    many, few = (spread(Z, k, np.random.default_rng(1)) for k in (40, 9))
-    np.testing.assert_array_equal(many[:9], few)
+    for squared in (False, True):
+        many, few = (spread(Z, k, np.random.default_rng(1), squared=squared) for k in (40, 9))
+        np.testing.assert_array_equal(many[:9], few)
 
 
 def test_every_row_is_chosen_once_when_all_are_asked_for():
@@ -59,11 +60,11 @@ def test_rows_without_weight_come_last():
     assert (chosen[5:] >= 5).all()
 
 
-def test_centred_rows_lie_nearer_to_the_means_of_what_they_cover():
-    """The middle row of a line of three is the one whose squared distance to all is the smallest."""
-    line = np.array([[0.0], [1.0], [2.0], [100.0], [101.0], [102.0]], dtype=np.float32)
-    for seed in range(5):
-        assert sorted(spread(line, 2, np.random.default_rng(seed), centred=True)) == [1, 4]
+def test_squares_make_a_far_row_count_more():
+    """Without one of -1 and 1, 45 rows are 2 away, 90 in all; without 30, one is 29 away: less, but not its square."""
+    line = np.concatenate([np.full(45, -1.0), np.full(45, 1.0), [30.0]])[:, None].astype(np.float32)
+    assert sorted(line[spread(line, 2, np.random.default_rng(0)), 0]) == [-1, 1]
+    assert 30 in line[spread(line, 2, np.random.default_rng(0), squared=True), 0]
 
 
 def test_very_many_rows_are_stood_for_by_a_sample_of_them():

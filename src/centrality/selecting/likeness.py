@@ -33,11 +33,16 @@ def by_model(model: CentralityModel, X: ModelRows) -> Floats:
 
 
 def of_table(table: pa.Table) -> Floats:
-    """Return the rows of a table in comparable units: finite numbers scaled column by column, else as `Table` reads."""
+    """Return the rows of a table in comparable units: finite numbers by standard deviations, else as `Table` reads.
+
+    Robust units would not do: in a column that is 0 but for a few rows, the noise of copies would be its measure.
+    """
     if not are_finite_numbers(table):
         return np.asarray(Table(unreadable=1.0).fit_transform(table), dtype=np.float32)
     matrix = numbers(table).astype(np.float64)
-    return Scaling.fit(matrix, "auto").scaled(matrix).astype(np.float32)
+    scaled = Scaling.fit(matrix, "standard").scaled(matrix)
+    scaled -= np.median(scaled, axis=0)  # float32 is the finest there, and most rows are
+    return scaled.astype(np.float32)
 
 
 def of_texts(texts: Sequence[str | None]) -> Floats:

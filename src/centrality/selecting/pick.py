@@ -17,7 +17,8 @@ from centrality.selecting.grouping import Labels, codes_of, in_turn, shares_of
 from centrality.selecting.spreading import sample_for, spread
 
 KINDS = ("typical", "diverse", "representative", "odd", "to label")
-OUTLYING = 0.05  # the share of the rows, the least central, that represents nothing
+# The share of the rows, the least central, that represents nothing; of rows to label fewer: a rare class is no outlier.
+OUTLYING = {"representative": 0.05, "to label": 0.01}
 
 
 def select(
@@ -40,7 +41,8 @@ def select(
         "odd": the least central ones.
         "diverse": rows that cover all rows, odd ones too: the mean distance to the nearest of them is small.
         "representative": rows that cover the others as "diverse" does, but for the 5% least central: no outliers.
-        "to label": what a classifier learns the most from: as "representative", each the middle of what it covers.
+        "to label": what a classifier learns the most from: all rows but the 1% least central are covered, those far
+            from what is chosen before others, so that rare classes and borders have their share.
     by : a column of X, or one value for each row: k is shared evenly among these groups, and they take turns.
     t : from 0, global, to 1, local; None is the model's own.
     random_state : the seed of what covers; the same seed picks the same rows.
@@ -93,7 +95,7 @@ class Picker:
         Z = self._scaled(sample)
         weight = None if self.what == "diverse" else self._weights(sample)
         return np.asarray(
-            sample[spread(Z, k, self.rng, weight, centred=self.what == "to label", progress=self.progress)]
+            sample[spread(Z, k, self.rng, weight, squared=self.what == "to label", progress=self.progress)]
         )
 
     def _scores(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -106,4 +108,4 @@ class Picker:
     def _weights(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return 0 for rows that are outlying among these, and 1 for the others."""
         scores = self._scores(rows)
-        return (scores >= np.quantile(scores, OUTLYING)).astype(np.float32)
+        return (scores >= np.quantile(scores, OUTLYING[self.what])).astype(np.float32)

@@ -1,9 +1,10 @@
 """Choose rows that cover all rows: greedily, each next one where it brings the others nearest to a chosen one.
 
-The mean distance of all rows to the nearest chosen one is what is made small (facility location). Each step tries a few
-candidates, drawn as often as their distance says, and keeps the best: greedy k-means++, with distances in place of
-their squares. Many rows are stood for by a sample, whose mean distance is that of all rows within a per cent. What was
-chosen first never changes, so that every prefix is a good choice for its size.
+The mean distance of all rows to the nearest chosen one is what is made small (facility location), or the mean of its
+square, to which rows far from all chosen ones, such as those of a rare class, count more. Each step tries a few
+candidates, drawn as often as that distance or square says, and keeps the best: greedy k-means++. Many rows are stood
+for by a sample, whose mean distance is that of all rows within a per cent. What was chosen first never changes, so that
+every prefix is a good choice for its size.
 """
 
 import numpy as np
@@ -12,7 +13,6 @@ from tqdm import tqdm
 
 SAMPLE = 10_000  # rows that stand for all others, or ten for each row to choose, if that is more
 DISTANCES = 1 << 18  # computed in each step: by so many, few rows have more candidates
-CENTRINGS = 3
 FEWEST_TRIED = 16  # candidates of each step
 
 Floats = NDArray[np.float32]
@@ -30,12 +30,12 @@ def spread(
     rng: np.random.Generator,
     weight: Floats | None = None,  # (m,)
     *,
-    centred: bool = False,
+    squared: bool = False,
     progress: bool = False,
 ) -> NDArray[np.intp]:  # (k,)
     """Return the numbers of k rows that cover all rows, each of which counts by its weight; those of weight 0 last.
 
-    With `centred`, each is at last replaced by the middle of the rows that it covers.
+    With `squared`, it is the squares of distances that are made small.
 
     >>> line = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]], dtype=np.float32)
     >>> sorted(spread(line, 3, np.random.default_rng(0)) // 2)  # one of each pair, and the last
@@ -44,36 +44,23 @@ def spread(
     weight = np.ones(len(Z), dtype=np.float32) if weight is None else weight
     tries = max(FEWEST_TRIED, DISTANCES // len(Z))
     squares = np.einsum("ij,ij->i", Z, Z)
-    apart: Floats | None = None  # (m,) the distance of each row to the nearest chosen one
+    apart: Floats | None = None  # (m,) the distance of each row to the nearest chosen one, or its square
     chosen: list[int] = []
     for _ in tqdm(range(k), disable=not progress, desc="Picking", leave=False):
         candidates = _drawn(weight if apart is None else weight * apart, tries, rng)
         if not len(candidates):  # every row that counts lies on a chosen one
             break
         tried = squares[candidates, None] + squares - 2 * Z[candidates] @ Z.T
-        tried = np.sqrt(np.maximum(tried, 0, out=tried), out=tried)
+        np.maximum(tried, 0, out=tried)
+        if not squared:
+            np.sqrt(tried, out=tried)
         if apart is not None:
             np.minimum(tried, apart, out=tried)
         best = int(np.argmin(tried @ weight))
         chosen.append(int(candidates[best]))
         apart = tried[best]
         apart[chosen[-1]] = 0  # which rounding may have missed: a row is chosen once
-    covering = np.array(chosen, dtype=np.intp)
-    for _ in range(CENTRINGS if centred else 0):
-        covering = _middles(Z, squares, covering, weight)
-    return _filled(covering, k, weight, rng)
-
-
-def _middles(Z: Floats, squares: Floats, chosen: NDArray[np.intp], weight: Floats) -> NDArray[np.intp]:
-    """Replace each chosen row by the row nearest to the mean of those that count and have it as their nearest."""
-    nearest = np.argmin(squares[chosen] - 2 * Z @ Z[chosen].T, axis=1)
-    middles = chosen.copy()
-    for place in range(len(chosen)):
-        members = np.flatnonzero((nearest == place) & (weight > 0))
-        if len(members) > 2:  # the middle of two is no better than either
-            mean = np.average(Z[members], axis=0, weights=weight[members])
-            middles[place] = members[np.argmin(np.square(Z[members] - mean).sum(1))]
-    return middles
+    return _filled(np.array(chosen, dtype=np.intp), k, weight, rng)
 
 
 def _drawn(chance: Floats, tries: int, rng: np.random.Generator) -> NDArray[np.intp]:

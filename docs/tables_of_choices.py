@@ -1,0 +1,58 @@
+"""The tables of the guides for picking, copies and labels, from benchmarks/results."""
+
+from results import markdown, people, rows, short
+
+
+def pick_coverage() -> str:
+    found: dict[tuple[str, str, str], dict[str, dict[str, str]]] = {}
+    for r in rows("pick_coverage"):
+        found.setdefault((r["rows"], r["columns"], r["picked"]), {})[r["way"]] = r
+    ways = ("select, diverse", "plain greedy", "k-centre", "random")
+    body = []
+    for (n, p, k), by_way in found.items():
+        cells = [f"{short(r['distance'])} ({people(r['cpu_s'])} s)" if (r := by_way.get(w)) else "" for w in ways]
+        body.append([f"{int(k):,} of {int(n):,} × {p}", *cells])
+    return markdown(["mean distance to the nearest pick (CPU time)", *ways], body)
+
+
+def pick_probe() -> str:
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for r in rows("pick_probe"):
+        found.setdefault(r["set"], {})[r["way"]] = r
+    ways = ("to label", "diverse", "k-means", "k-centre", "random")
+    body = [
+        [
+            name,
+            *(f"{short(by[w]['accuracy'])}" + ("" if w == "to label" else f" ± {short(by[w]['s.e.'])}") for w in ways),
+        ]
+        for name, by in found.items()
+    ]
+    return markdown(["accuracy from 100 picked rows (± s.e. of the difference from `to label`)", *ways], body)
+
+
+def pick_scale() -> str:
+    body = [[f"{int(r['rows']):,}", r["what"], people(r["cpu_s"])] for r in rows("pick_scale")]
+    return markdown(["rows × 64", "what", "CPU seconds for 1,000 rows"], body)
+
+
+def copies() -> str:
+    body = [
+        [r["set"], f"{int(r['rows']):,}", r["change"], short(r["recall"]), short(r["precision"])]
+        for r in rows("copies")
+    ]
+    return markdown(["set", "rows", "copies differ by", "recall", "precision"], body)
+
+
+def copies_time() -> str:
+    body = [[f"{int(r['rows']):,}", people(r["cpu_s"]), short(r["recall"])] for r in rows("copies_time")]
+    return markdown(["rows × 64", "CPU seconds", "recall"], body)
+
+
+def labels() -> str:
+    body = [
+        [r["set"], r["classes"], r["way"], short(r["ap"]), short(r["auc"]), people(r["cpu_s"])] for r in rows("labels")
+    ]
+    return markdown(["set", "classes", "order by", "average precision", "AUC-ROC", "CPU seconds"], body)
+
+
+MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_time, labels)
