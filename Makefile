@@ -126,7 +126,7 @@ java:
 docs: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
 	$(BIN)/python docs/check.py
-	$(BIN)/python docs/numbers.py
+	$(BIN)/python docs/number_sources.py
 	$(BIN)/python docs/printed.py
 
 # What is left to a person before a release; it uploads nothing.

@@ -118,7 +118,7 @@ def _between() -> str:
 def _groups(
     sizes: NDArray[np.int64], rng: np.random.Generator, *, spread: float
 ) -> tuple[Callable[..., Matrix], Matrix]:
-    """Return how to draw rows of groups with middles of their own, and spreads that differ by so much, and rows."""
+    """Return how to draw rows of groups with middles of their own, and spreads that differ so much; and rows."""
     middle, own = rng.normal(0, 5, len(sizes)), np.exp(spread * rng.normal(size=len(sizes)))
 
     def draw(group: NDArray[np.int64]) -> Matrix:

@@ -74,6 +74,8 @@ BY_HAND = (
     _measured("drift", "src/centrality/regions.py", *FITS),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
+    _measured("marks", "benchmarks/active_discovery.py", *FITS, results=("marks", "marks_sets")),
+    _measured("marks_error_rates", "benchmarks/dirty_calibration.py", *FITS),
     _measured("membership", *FITS),
     _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
     Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),

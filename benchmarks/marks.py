@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks import provenance
 from benchmarks._results import RESULTS, data, save
 from benchmarks.active_discovery import ActiveDiscovery
 from benchmarks.cells import Lines
@@ -177,6 +178,7 @@ def main() -> None:
         if unknown := [way for way in asked.ways.split(",") if (path.stem, way) not in known]:
             kept.append(*measured(path, unknown, asked.models))
             print(path.stem, flush=True)
+    provenance.note(kept.path)
     save("marks", summary(kept.read()))
 
 

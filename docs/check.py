@@ -123,7 +123,7 @@ def seconds() -> dict[str, float]:
 
 # What people type into the search of a site about outliers, and the page that must be among the answers.
 SEARCHED = {
-    "anomali": "guides/outliers", "novelti": "guides/outliers", "excel": "guides/tables", "duplic": "guides/glossary",
+    "anomali": "guides/outliers", "novelti": "guides/outliers", "excel": "guides/tables", "duplic": "guides/copies",
     "confid": "guides/which_number", "docker": "guides/deployment", "mlflow": "guides/mlops", "bibtex": "guides/citing",
 }  # fmt: skip
 
@@ -131,13 +131,13 @@ SEARCHED = {
 def not_found() -> list[str]:
     """Name the words (as the search shortens them) whose page the search does not know."""
     index = json.loads((SITE / "searchindex.js").read_text(encoding="utf-8").partition("(")[2].rpartition(")")[0])
-    places = {word: index["docnames"].index(page) for word, page in SEARCHED.items() if page in index["docnames"]}
-    found = {word: index["terms"].get(word, []) for word in SEARCHED}
-    return [
-        f"the search does not find {page} by {word}"
-        for word, page in SEARCHED.items()
-        if places.get(word) not in (found[word] if isinstance(found[word], list) else [found[word]])
-    ]
+    found = []
+    for word, page in SEARCHED.items():
+        known = [index[kind].get(word, []) for kind in ("terms", "titleterms")]  # a number, or a list of them
+        places = [place for part in known for place in (part if isinstance(part, list) else [part])]
+        if page not in {index["docnames"][place] for place in places}:
+            found.append(f"the search does not find {page} by {word}")
+    return found
 
 
 def problems(site: dict[str, Page]) -> list[str]:

@@ -11,7 +11,7 @@ import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-GUIDES_WITH_TABLES = ("picking", "copies", "labels")
+GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels")
 PAGES = [
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
     *(ROOT / "docs" / "guides" / f"{name}.md" for name in GUIDES_WITH_TABLES),
@@ -155,7 +155,20 @@ def explanations_agreement() -> str:
     return markdown(["data", *(f"{peer}, t = {t}" for peer in ("SHAP", "Captum") for t in DIAL)], body)
 
 
+def contextual_means() -> str:
+    body = [[r["method"], *(short(r[name]) for name in ("auc", "ap", "seconds"))] for r in rows("contextual_means")]
+    return markdown(["method", "AUC-ROC", "average precision", "seconds of one core"], body)
+
+
+def contextual_scenarios() -> str:
+    names = ["scenario", "method", "models", "answer"]
+    body = [[*(r[name] for name in names), f"{float(r['seconds']):.1f}"] for r in rows("contextual_scenarios")]
+    return markdown([*names, "seconds of one core"], body)
+
+
 MADE = (
+    contextual_means,
+    contextual_scenarios,
     summary,
     mixture,
     modalities,

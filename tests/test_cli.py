@@ -243,6 +243,7 @@ def test_p_values_without_rows_held_aside_are_an_error_that_says_how_to_have_the
     assert not (tmp_path / "s.npz").exists()
 
 
+# A flag of 1 tells a function from a module or a class that is being imported.
 TELLS_WHEN_IT_TRAINS = """
 import sys, threading, time
 
@@ -253,7 +254,7 @@ def frames():
             frame = frame.f_back
 
 def watch():
-    while not any("/centrality/training/" in c.co_filename and c.co_name != "<module>" for c in frames()):
+    while not any("/centrality/training/" in c.co_filename and c.co_flags & 1 for c in frames()):
         time.sleep(0.01)
     print("It trains.", flush=True)
 

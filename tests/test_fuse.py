@@ -15,7 +15,9 @@ from tests.promise import assert_same_scores
 def test_half_of_the_training_rows_have_a_global_centrality_above_one_half(ensemble):
     X = np.random.default_rng(0).normal(size=(201, 3))
     model = FUSE(random_state=0, max_steps=30, ensemble=ensemble).fit(X)
-    judged = model.fitted_.calibration_heads()  # each row by members that have not seen it
+    judged = model.fitted_.mixing.squeeze(
+        model.fitted_.calibration_rows().units
+    )  # each row by members that have not seen it
     np.testing.assert_allclose(np.median(judged[:, 0]), 0.5, atol=1e-6)
 
 

@@ -148,10 +148,41 @@ def test_the_papers_schedule_knows_no_context():
         PaperFUSE(random_state=0, epochs=1, given=["size"]).fit(houses(50))
 
 
-def test_doors_that_know_no_context_refuse_it(model, tmp_path):
-    for export in (lambda: model.to_onnx(tmp_path / "m.onnx"), model.to_torch):
-        with pytest.raises(InputError, match="A model that was fitted with `given` cannot become"):
-            export()
+@pytest.fixture(scope="module")
+def many_kinds() -> tuple[FUSE, np.ndarray]:
+    """Return a model whose context has levels, of which spreads differ too, and rows new and old to it."""
+    rng = np.random.default_rng(0)
+    group, size = rng.integers(12, size=600), rng.normal(size=600)
+    x = 3 * group + size + (1 + group % 3) * rng.normal(size=600)
+    rows = np.column_stack([x, rng.normal(size=600), size, group])
+    return FUSE(random_state=0, max_steps=60, given=[2, 3]).fit(rows), np.vstack(
+        [rows[:50], rows[:3] + np.array([0, 0, 9, 0.5])]
+    )
+
+
+def test_a_torch_module_scores_as_the_model_does(many_kinds):
+    torch = pytest.importorskip("torch")
+    model, rows = many_kinds
+    assert model.fitted_.context.levels
+    assert model.fitted_.context.widths
+    q = torch.from_numpy(rows).requires_grad_()
+    with pytest.warns(DataNote):
+        expected = model.heads(rows)
+    found = model.to_torch().heads(q)
+    np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-5)
+    found.sum().backward()
+    assert q.grad[:, :2].abs().sum() > 0
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_an_onnx_file_scores_as_the_model_does(many_kinds, tmp_path, kind):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("centrality.onnx")
+    model, rows = many_kinds
+    model.to_onnx(tmp_path / "model.onnx", rows=kind)
+    with pytest.warns(DataNote):
+        expected = model.heads(rows.astype(kind))
+    np.testing.assert_allclose(runtime.Scorer(tmp_path / "model.onnx").heads(rows), expected, atol=1e-5)
 
 
 def test_p_values_hold_in_narrow_and_in_wide_contexts():

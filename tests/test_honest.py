@@ -79,7 +79,7 @@ def test_one_network_for_many_rows_leaves_a_tenth_of_them_out():
     X = np.random.default_rng(0).normal(size=(4000, 2))
     model = quick().fit(X)
     assert model.fitted_.network.members == 1
-    assert len(model.fitted_.calibration_heads()) == 400
+    assert len(model.fitted_.calibration_rows().units) == 400
     assert quick().fit(X[:2000]).fitted_.network.members == 6
 
 

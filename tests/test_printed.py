@@ -17,7 +17,7 @@ def script(name: str):
     return module
 
 
-printed, numbers = script("printed"), script("numbers")
+printed, numbers = script("printed"), script("number_sources")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,8 @@ def test_every_number_in_the_pages_has_a_source_and_every_source_a_number():
     found = [("p", "A", "30"), ("p", "B", "1e-5")]
     assert numbers.check(found, {("p", ""): "page"}) == []
     assert numbers.check(found, {("p", "A"): "README.md"})[0].startswith('p, "B": where does 1e-5 come from?')
-    assert numbers.check(found, {("p", ""): "page", ("q", ""): "page"}) == ["docs/numbers.csv: q, '' has no number"]
-    assert numbers.check(found, {("p", ""): "no/such.csv"}) == ["docs/numbers.csv: there is no no/such.csv"]
+    assert numbers.check(found, {("p", ""): "page", ("q", ""): "page"}) == [
+        "docs/number_sources.csv: q, '' has no number"
+    ]
+    assert numbers.check(found, {("p", ""): "no/such.csv"}) == ["docs/number_sources.csv: there is no no/such.csv"]
     assert numbers.main() == 0

@@ -86,13 +86,15 @@ def test_parameters_get_a_description_of_their_own(api):
         "----------",
         "t : the dial.",
         "    More.",
+        "k : int, default=3",
+        "    How many.",
         "",
         "Examples",
         "--------",
         ">>> a : b",
     ]
     api.describe_parameters(None, "class", "x", None, None, lines)
-    assert lines[4:7] == ["t", "    the dial.", "    More."]
+    assert lines[4:9] == ["t", "    the dial.", "    More.", "k : int, default=3", "    How many."]
     assert lines[-1] == ">>> a : b"
 
 

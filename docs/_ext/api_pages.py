@@ -186,7 +186,10 @@ def see_also(full_name: str) -> list[str]:
 
 
 def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Turn "name : what it is", which is how our docstrings are written, into a name with a description below it."""
+    """Turn "name : what it is", as some docstrings have it, into a name with a description below it.
+
+    Those with a type and a default on that line, and the description below it, are numpydoc's own form already.
+    """
     inside = False
     for k, line in enumerate(list(lines)):
         if line.startswith("----"):
@@ -194,7 +197,7 @@ def describe_parameters(app: Any, what: str, name: str, obj: object, options: ob
             continue
         if k + 1 < len(lines) and lines[k + 1].startswith("----"):
             inside = False
-        if inside and " : " in line and not line.startswith(" "):
+        if inside and " : " in line and not line.startswith(" ") and "default=" not in line:
             title, _, text = line.partition(" : ")
             lines[k] = f"{title}\n    {text}"
     lines[:] = "\n".join(lines).split("\n")

@@ -227,7 +227,7 @@ def test_marks_serve_the_model_in_one_line():
     widget.marks = {**dict.fromkeys(range(5), "outlier"), **dict.fromkeys(range(50, 150), "fine")}
     with pytest.warns(UserWarning, match="About 100% of these rows are training rows"):
         model.calibrate(X[widget.marked("fine")])
-    assert len(model.fitted_.calibration_heads()) == 100
+    assert len(model.fitted_.calibration_rows().units) == 100
     again = quick(max_steps=100).fit(np.delete(X, widget.marked("outlier"), axis=0))
     assert again.centrality(X[:5], t=0).max() < again.centrality(X[5:], t=0).min()
 

@@ -148,7 +148,9 @@ def test_a_view_holds_the_models_scores_and_its_reasons(mixed):
     view = view_of(model, table, on="pca")
     features = table.drop_columns(["name"])
     np.testing.assert_allclose(view.heads, model.heads(features))
-    np.testing.assert_allclose(view.mixing.squeeze(view.inliers), model.fitted_.calibration_heads())
+    np.testing.assert_allclose(
+        view.mixing.squeeze(view.inliers), model.fitted_.mixing.squeeze(model.fitted_.calibration_rows().units)
+    )
     assert [column.name for column in view.columns] == table.column_names
     assert view.features == ("length", "width", "height")
     found = view.reasons(np.array([7, 8]))

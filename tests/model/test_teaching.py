@@ -82,6 +82,18 @@ def test_the_queue_holds_each_row_that_is_not_marked_once_the_likeliest_outlier_
     assert str(review) == str(review.left)
 
 
+def test_while_all_is_fine_every_other_row_is_the_next_by_the_ranking_without_marks(model):
+    marks = list(NOBODY)
+    plain = model.review(X, marks).order
+    for row in plain[:20]:
+        marks[row] = "fine"
+    order = model.review(X, marks).order
+    assert sorted(order) == sorted(plain[20:])
+    assert {*plain[20:25]} <= {*order[:10]}
+    learned = np.argsort(-model.review(X, marks).chance, kind="stable")
+    assert {*learned[~np.isin(learned, plain[:20])][:5]} <= {*order[:10]}
+
+
 def test_of_very_many_marks_some_of_each_kind_teach_the_same():
     """Ten thousand rows are marked in bulk, a sixth of them as outliers: what is learned is that of all marks."""
     rows = np.random.default_rng(1).normal(size=(10_000, 3))
@@ -186,6 +198,16 @@ def test_calibration_rows_marked_as_outliers_are_dropped_and_others_stay(model, 
     dropped = [row for row in before.rows if marks[row] == "outlier"]
     assert dropped
     assert len(after.units) == len(before.units) - len(dropped)
+
+
+def test_a_group_apart_that_people_call_fine_is_calibrated_on_again():
+    rng = np.random.default_rng(3)
+    rows = np.concatenate([rng.normal(size=(475, 3)), rng.normal(size=(25, 3)) + 8])
+    apart = quick(max_steps=200).fit(rows)
+    assert len(apart.fitted_.inliers.units) == 475
+    wiser = apart.learn_marks(rows, [None] * 475 + ["fine"] * 25)
+    assert len(wiser.fitted_.inliers.units) == 500
+    assert np.median(wiser.p_values(rng.normal(size=(50, 3)) + 8)) > 0.01 > np.median(apart.p_values(rows[475:] + 0.01))
 
 
 def test_with_rows_that_are_not_those_of_the_fit_p_values_wait_for_calibration_rows(model):

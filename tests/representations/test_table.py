@@ -244,3 +244,15 @@ def test_a_column_of_several_kinds_is_refused_by_name():
     frame = pd.DataFrame({"price": pd.Series(["a", 1, 2.5], dtype=object), "area": [1.0, 2.0, 3.0]})
     with pytest.raises(TableError, match=r"several kinds.*price"):
         Table().fit(frame)
+
+
+def test_digits_and_marks_that_stay_text_are_doubted_and_codes_and_words_are_not():
+    rng = np.random.default_rng(0)
+    lasted, code, name = [], [], []
+    for number in rng.integers(100, 9000, 200):
+        lasted.append(f"{number // 60}:{number % 60:02d} / {number}")
+        code.append(f"{number:05d}")
+        name.append(f"part {number} of {number % 7}")
+    table = Table().fit(pa.table({"lasted": lasted, "code": code, "name": name}))
+    assert "digits and marks" in table.doubts()["lasted"]
+    assert not {"code", "name"} & {column for column, why in table.doubts().items() if "digits and marks" in why}

@@ -203,3 +203,25 @@ def test_a_single_cell_of_very_many_tells_what_a_mark_means():
 def test_a_writing_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="numbers cannot be written so"):
         NumberWriting(**parts)
+
+
+@pytest.mark.parametrize(
+    "style", ['="{}"', "'{}", "<{}", "≥ {}", ">={}"], ids=["formula", "apostrophe", "below", "at least", "in two signs"]
+)
+def test_what_spreadsheets_and_laboratories_put_before_a_number_is_no_part_of_it(style):
+    wholes = [7, 1234, 98, 560321, 12]
+    writing, doubt = learn_writing(pa.array([style.format(whole) for whole in wholes]))
+    assert doubt == ""
+    assert writing.read(pa.array([style.format(whole) for whole in wholes]))[0].tolist() == wholes
+
+
+@pytest.mark.parametrize("zero", "０٠۰०")
+def test_digits_of_other_scripts_are_digits(zero):
+    wholes = [7, 1234, 98, 560321, 12]
+    other = {ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)}
+    texts = pa.array([f"{whole}".translate(other) for whole in wholes])
+    assert learn_writing(texts)[0].read(texts)[0].tolist() == wholes
+
+
+def test_zeros_in_front_are_codes_also_where_a_spreadsheet_marked_them_as_text():
+    assert learn_writing(pa.array([f'="{code:05d}"' for code in range(490, 560)])) == (None, "")

@@ -53,9 +53,9 @@ def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _said(arguments: argparse.Namespace, model: "CentralityModel") -> str:
-    """Say in one line how the data was read, and where the model or the page can be had."""
+    """Say how the data was read, and in a second line where the model or the page can be had."""
     from centrality.selecting.suited import how_read
 
     keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
     page = "" if "export" in arguments else f"; centrality explore {arguments.data} opens a page"
-    return f"Read {arguments.data} {how_read(model)}. {keep}{page}."
+    return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}."

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
+RULES = ("fdr", "false_positives", "contamination")
 SHOWN = 20  # outliers printed; all of them go to -o
 
 
@@ -55,19 +56,18 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.scores.mixing import name_at
     from centrality.scoring.bulk import dial, units_of
 
-    rule = _rule(arguments)
-    chosen = Rule.chosen(**rule)
+    rule = Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
     if arguments.output is not None:
         tables.kind_to_write(arguments.output)
         require_output(arguments.output, arguments.model, arguments.data)
     model = load_model(arguments)
     t = dial(model, arguments.t)
-    inliers = model.fitted_.inlier_scores(t) if chosen.needs_inliers else None
+    inliers = model.fitted_.inlier_scores(t) if rule.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
     mixing = model.fitted_.mixing
     scores = mixing.mixed(units, t)
-    threshold = chosen.threshold(scores, inliers)
+    threshold = model.fitted_.threshold(units, rule, t)
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
     p_values, shown = _p_values(inliers, scores[odd]), mixing.squeeze(scores[odd])
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": len(scores),
         "outliers": len(odd),
         "t": t,
-        "rule": " ".join(f"{name}={value:g}" for name, value in rule.items()),
+        "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(mixing.squeeze(np.array(threshold))),
         "calibration_rows": 0 if inliers is None else len(inliers),
         "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
@@ -108,11 +108,6 @@ def _add_reasons(found: list[dict[str, Any]], data: str, model: "CentralityModel
     reasons = adapter.reasons(table, vectors, adapter.units(vectors, table.num_rows), [t])[0]
     for outlier, why in zip(found, reasons.as_plain(), strict=True):
         outlier["reasons"] = why
-
-
-def _rule(arguments: argparse.Namespace) -> dict[str, float]:
-    names = ("fdr", "false_positives", "contamination")
-    return {name: v for name in names if (v := getattr(arguments, name)) is not None} or {"fdr": 0.05}
 
 
 def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64]") -> "NDArray[np.float64]":

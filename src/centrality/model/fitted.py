@@ -81,12 +81,17 @@ class Fitted(Value):
             )
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
-    def to_torch(self, t: float, device: str = "cpu") -> Centrality:
-        """Return the whole way from rows to scores as a torch module; t is its dial where none is given."""
+    def to_torch(self, t: float, device: str = "cpu", context: Context | None = None) -> Centrality:
+        """Return the whole way from rows to scores as a torch module; t is its dial where none is given.
+
+        With the `context` it takes the user's rows, without it rows that are relative to their kinds already.
+        """
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
 
-        return Centrality(self.network, self.scaling, self.calibration, self.refinement, t=t, device=device)
+        return Centrality(
+            self.network, self.scaling, self.calibration, self.refinement, context=context, t=t, device=device
+        )
 
     @cached_property
     def _by_device(self) -> dict[str, DeviceScorer]:
@@ -291,9 +296,10 @@ class Fitted(Value):
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
 
-    def calibration_heads(self) -> Matrix:
-        """Return the heads of the calibration rows; an error if there are none."""  # (m, 2)
-        return self.mixing.squeeze(self.calibration_rows().units)
+    def threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
+        """Return the score at t, in units, below which rows with these units are to be called outliers."""
+        inliers = self.inlier_scores(t) if rule.needs_inliers else None
+        return rule.threshold(self.mixing.mixed(units, t), inliers)
 
     def inlier_scores(self, t: float) -> Matrix:
         """Return the scores at t, in units, of the calibration rows that count as inliers."""  # (m,) in order

@@ -181,7 +181,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         contamination : this share of X is called outliers. It alone needs no calibration, and promises nothing.
         """
         rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
-        found = self._threshold(self._units(X), rule, one_t(self._dial(t)))
+        found = self.fitted_.threshold(self._units(X), rule, one_t(self._dial(t)))
         return float(self.fitted_.mixing.squeeze(np.array(found))) if np.isfinite(found) else found
 
     def detect(
@@ -194,11 +194,9 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         t: float | None = None,
     ) -> NDArray[np.bool_]:
         """Say which rows are outliers: those less central than `threshold` says. Without a rule, fdr=0.05."""
-        if fdr is None and false_positives is None and contamination is None:
-            fdr = 0.05
-        rule = conformal.Rule.chosen(fdr=fdr, false_positives=false_positives, contamination=contamination)
+        rule = conformal.Rule.chosen_or_usual(fdr=fdr, false_positives=false_positives, contamination=contamination)
         units, t = self._units(X), one_t(self._dial(t))
-        return np.asarray(self.fitted_.mixing.mixed(units, t) < self._threshold(units, rule, t))
+        return np.asarray(self.fitted_.mixing.mixed(units, t) < self.fitted_.threshold(units, rule, t))
 
     # Marks: what people said of rows.
 
@@ -234,10 +232,6 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         """
         vectors = self._reader().vectors(X)
         return review(self.fitted_, vectors, marks, one_t(self.t))
-
-    def _threshold(self, units: Matrix, rule: conformal.Rule, t: float) -> float:
-        inliers = self.fitted_.inlier_scores(t) if rule.needs_inliers else None
-        return rule.threshold(self.fitted_.mixing.mixed(units, t), inliers)
 
     def _units(self, X: ModelRows) -> Matrix:
         return self._scored(X, lambda rows: self.fitted_.units(rows))
@@ -348,7 +342,6 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         from centrality.model.onnx_graph import write  # here: only an export needs it
 
         check_is_fitted(self)
-        self._refuse_context("an ONNX file")
         write(self.fitted_, path, t=self.t, rows=rows)
 
     def to_torch(self) -> "Centrality":
@@ -367,15 +360,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         True
         """
         check_is_fitted(self)
-        self._refuse_context("a torch module")
-        return self.fitted_.to_torch(float(checked_t(self.t)))
-
-    def _refuse_context(self, what: str) -> None:
-        if self.fitted_.context is not None:
-            raise InputError(
-                f"A model that was fitted with `given` cannot become {what}: what is usual for a kind is told by "
-                "trees, which it has no place for. Save it as a model file instead, and score with centrality."
-            )
+        return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
         """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""

@@ -18,6 +18,7 @@ from centrality._atomic import write_atomically
 from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.model.fitted import Fitted
+from centrality.model.onnx_context import relative
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
 from centrality.network.scaling import KNEE, LIMIT, Scaling
@@ -81,7 +82,7 @@ def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str =
 def model_of(fitted: Fitted, t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
-    scaled = _scaled(graph, fitted.scaling)
+    scaled = _scaled(graph, fitted)
     logits, potentials = _outputs(graph, fitted.network, scaled, fitted.width)
     logit, local = _raw(graph, fitted.calibration, logits, potentials)
     shift = None if fitted.refinement is None else _shift(graph, fitted.refinement, scaled)
@@ -125,8 +126,16 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
     return model
 
 
-def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
-    """Write `Scaling.apply`: rows in the user's units become what the network takes, in float32."""
+def _scaled(graph: Graph, fitted: Fitted) -> str:  # (n, p) -> (n, p)
+    """Write how rows in the user's units become what the network takes, in float32."""
+    if (context := fitted.context) is None:
+        return graph.as_float32(_in_scaled_units(graph, fitted.scaling))
+    made = relative(graph, context, _in_scaled_units(graph, context.scaling))
+    return graph.as_float32(graph("Min", graph("Max", made, -LIMIT), LIMIT))
+
+
+def _in_scaled_units(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
+    """Write `Scaling.scaled`, in float64."""
     u = graph("Mul", graph("Sub", graph.as_float64("rows"), scaling.center), scaling.weight)
     if len(scaling.heavy):
         bent = _asinh(graph, graph("Gather", u, scaling.heavy, axis=1))
@@ -141,8 +150,7 @@ def _scaled(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
             "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
         )
         u = graph("Mul", u, scaling.shrink)
-    u = graph("Min", graph("Max", u, -LIMIT), LIMIT)
-    return graph.as_float32(u)
+    return graph("Min", graph("Max", u, -LIMIT), LIMIT)
 
 
 def _asinh(graph: Graph, u: str) -> str:

@@ -21,6 +21,7 @@ from centrality.scores.refinement import Lesson, Scored, learn
 MARKS = ("outlier", "fine")  # what teaches; "later", nothing, None and NaN say nothing of a row
 UNSAID = ("later", "", None)
 MOST = 250  # marks of each kind that are learned from, evenly spaced ones of more: a second, however many there are
+SURE = 2  # outliers marked from which on the queue goes by what was learned alone
 SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
@@ -31,10 +32,11 @@ Marks = Sequence[str | None]
 class Review:
     """Hold which rows to look at next, and how many outliers are likely left among them.
 
-    Print it, or take the rows in their `order`. Marks of rows far down the order teach as much as those of the first.
+    Print it, or take the rows in their `order`: the likeliest outlier first. As long as nearly all marks are "fine",
+    nobody knows what an outlier looks like: every other row is then the next one by the ranking without marks.
     """
 
-    order: NDArray[np.intp]  # numbers of the rows that are not marked, the likeliest outlier first
+    order: NDArray[np.intp]  # numbers of the rows that are not marked, the next one first
     chance: Matrix | None  # (n,) that each row is an outlier; None without marks, and NaN for rows without a score
     left: ErrorsLeft | None  # among the next hundred of them; None without marks
 
@@ -55,9 +57,12 @@ def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitt
     if known is None:
         heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
         return replace(moved, inliers=None, training_scores=_of(fitted, heads))
-    rows, units = known.rows, known.units + shift[known.rows][:, None]
+    known = _with_fine(known, fitted, vectors, marked[~outlier])
+    units = known.units + shift[known.rows][:, None]
+    kept = ~np.isin(known.rows, marked[outlier])
     heads = fitted.calibration.mixing.squeeze(units)
-    return replace(moved, inliers=_inliers(rows, units, marked[outlier]), training_scores=_of(fitted, heads))
+    inliers = Inliers(units[kept]) if kept.any() else None
+    return replace(moved, inliers=inliers, training_scores=_of(fitted, heads))
 
 
 def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Review:
@@ -69,6 +74,8 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
     shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
     log_odds = lesson.log_odds(scores + shift)
     order = _ranked(scores + shift, marked)
+    if outlier.sum() < SURE:
+        order = _in_turn(order, _ranked(scores, marked))
     judged = lesson.log_odds(scores[marked[some.which]] + lesson.unlearned) + some.favoured
     left = errors_left(log_odds[order[:NEXT]], judged, outlier[some.which])
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
@@ -130,6 +137,12 @@ def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(left[np.argsort(scores[left], kind="stable")])
 
 
+def _in_turn(rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the same rows, taken from two orders of them in turn."""
+    both = np.column_stack([rows, others]).ravel()
+    return np.asarray(both[np.sort(np.unique(both, return_index=True)[1])])
+
+
 @dataclass(frozen=True)
 class _Known:
     """Hold calibration rows by their number among the rows that have marks."""
@@ -150,10 +163,13 @@ def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | Non
     return _Known(rows, inliers.units) if alike > SAME_ROWS else None
 
 
-def _inliers(rows: NDArray[np.intp], units: Matrix, outliers: NDArray[np.intp]) -> Inliers:
-    """Return the calibration rows but for those that people call outliers."""
-    kept = ~np.isin(rows, outliers)
-    return Inliers(units[kept])
+def _with_fine(known: _Known, fitted: Fitted, vectors: CheckedRows, fine: NDArray[np.intp]) -> _Known:
+    """Return the calibration rows, with those that the fit left out as a group apart though people call them fine."""
+    back = np.setdiff1d(fine, known.rows)
+    if not len(back) or not fitted.halves:  # where one network learned from most rows, those were left out
+        return known
+    units = np.concatenate([known.units, over_vectors(vectors[back], fitted.units)])
+    return _Known(np.concatenate([known.rows, back]), units)
 
 
 def _of(fitted: Fitted, heads: Matrix) -> TrainingScores:

@@ -29,6 +29,7 @@ FARTHEST = 4.0  # times the median deviation of its kind, from where a row says 
 KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
 NARROWEST = 0.1  # of the overall spread, that of a kind
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
+SAME_LEVEL = 1e-6  # in scaled units, how near a level is the same by other libraries, whose last digits may differ
 OUTSIDE = 0.1  # of a column's range, how far beyond it a context may lie
 
 Matrix = NDArray[np.float64]
@@ -244,7 +245,7 @@ def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | 
     )
     if len(counts) < 3 or len(c) < LEVEL * len(counts):
         return None
-    middle = medians(rest, level, len(counts))[level]
+    middle = medians(rest, level, len(counts))[0][level]
     most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if it were there
     kept = middle + np.clip(rest - middle, -most, most)
     sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)

@@ -61,18 +61,33 @@ class Forest(Value):
             feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
             sides = (tree.children_left, tree.children_right)
             children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
-            leaf_of, unseen = at[:, number], np.setdiff1d(np.arange(len(y)), drawn)
-            value[number, own] = (_means if means else medians)(y, leaf_of, tree.node_count)
-            total[unseen] += (_means_of_others if means else medians_of_others)(y, leaf_of)[unseen]
+            unseen = np.ones(len(y), dtype=bool)
+            unseen[drawn] = False
+            of_leaves, of_others = (_means if means else medians)(y, at[:, number], tree.node_count)
+            value[number, own] = of_leaves
+            total[unseen] += of_others[unseen]
             count[unseen] += 1
-        forest = cls(feature, threshold, children, value)
-        said = forest(c)
-        said[some] = np.where(count > 0, total / np.maximum(count, 1), said[some])
+        forest, said, known = (
+            cls(feature, threshold, children, value),
+            np.empty_like(wanted),
+            np.zeros(len(c), dtype=bool),
+        )
+        said[some], known[some] = total / np.maximum(count, 1), count[:, 0] > 0
+        said[~known] = forest(c[~known])  # these rows were not among those measured, or are in every tree
         return forest, said
 
     def times(self, factor: Matrix) -> "Forest":
         """Return the forest whose columns say so many times as much."""
         return replace(self, value=(self.value * factor).astype(np.float32))
+
+    def depth(self) -> int:
+        """Return how many steps it takes at most from a root to a leaf: a node comes after the one that leads to it."""
+        depth, tree = np.zeros(self.feature.shape, dtype=np.int64), np.arange(len(self.feature))
+        for node in range(self.feature.shape[1]):
+            for child in self.children[:, node].T:
+                inner = child > node
+                depth[tree[inner], child[inner]] = depth[inner, node] + 1
+        return int(depth.max())
 
     def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, columns)
         """Return the mean of what the trees say."""
@@ -81,51 +96,45 @@ class Forest(Value):
         return np.concatenate([self._of(grown[start : start + step]) for start in range(0, max(len(c), 1), step)])
 
     def _of(self, c: NDArray[np.float32]) -> Matrix:
-        tree, row = np.arange(len(self.feature))[:, None], np.arange(len(c))
-        node, before = np.zeros((len(self.feature), len(c)), dtype=np.int32), None
-        for _ in range(self.feature.shape[1]):
-            before, right = node, c[row, self.feature[tree, node]] > self.threshold[tree, node]
-            node = self.children[tree, before, right.astype(np.int32)]
+        trees, nodes = self.feature.shape  # which lie one tree after the other: taking by one number is the fastest
+        first, row = nodes * np.arange(trees)[:, None], c.shape[1] * np.arange(len(c))
+        feature, threshold = self.feature.ravel(), self.threshold.ravel()
+        children = (self.children + first[:, :, None]).ravel()
+        node = np.broadcast_to(first, (trees, len(c)))
+        for _ in range(nodes):
+            before, right = node, c.take(row + feature.take(node)) > threshold.take(node)
+            node = children.take(2 * before + right)
             if np.array_equal(node, before):  # every row has come to its leaf
                 break
-        return np.asarray(self.value[tree, node].mean(0, dtype=np.float64))
+        return np.asarray(self.value.reshape(trees * nodes, -1)[node].mean(0, dtype=np.float64))
 
 
-def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:  # (n, columns), (n,) -> (nodes, columns)
-    """Return the median of the values in each leaf, 0 in nodes that are none."""
-    found = np.zeros((nodes, values.shape[1]))
-    present, first, counts = np.unique(np.sort(leaf), return_index=True, return_counts=True)
-    for column in range(values.shape[1]):
-        ordered = values[np.lexsort((values[:, column], leaf)), column]
-        low, high = ordered[first + (counts - 1) // 2], ordered[first + counts // 2]
-        found[present, column] = 0.5 * (low + high)
-    return found
+def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:
+    """Return the median of the values in each leaf, 0 in nodes that are none, and of the others in each row's leaf.
 
-
-def medians_of_others(values: Matrix, leaf: NDArray[np.int64]) -> Matrix:  # (n, columns), (n,) -> (n, columns)
-    """Return for each row the median of the other values in its leaf; its own, if it is alone there."""
-    found = np.empty_like(values)
-    _, first, own, counts = np.unique(np.sort(leaf), return_index=True, return_inverse=True, return_counts=True)
-    first, counts = first[own], counts[own]  # (n,) of each place in the order of leaves
-    rank = np.arange(len(leaf)) - first
+    (n, columns), (n,) -> (nodes, columns), (n, columns). A row that is alone has its own value for that of the others.
+    """
+    of_leaves, of_others = np.zeros((nodes, values.shape[1])), np.empty_like(values)
+    counts = np.bincount(leaf, minlength=nodes)
+    present, first = np.flatnonzero(counts), np.cumsum(counts) - counts
+    own = np.repeat(np.arange(nodes), counts)  # the leaf of each place, once rows are in the order of leaves
+    start, count = first[own], counts[own]
+    rank = np.arange(len(leaf)) - start
+    # The middle of the others, which are one fewer: from its own rank on, each has the rank after that.
+    middles = [
+        start + np.minimum(k + (rank <= k), count - 1) for k in (np.maximum(count - 2, 0) // 2, (count - 1) // 2)
+    ]
+    low, high = first[present] + (counts[present] - 1) // 2, first[present] + counts[present] // 2
     for column in range(values.shape[1]):
         order = np.lexsort((values[:, column], leaf))
         ordered = values[order, column]
-        # The middle of the others, which are one fewer: from its own rank on, each has the rank after that.
-        middles = (np.maximum(counts - 2, 0) // 2, (counts - 1) // 2)
-        low, high = (ordered[first + np.minimum(k + (rank <= k), counts - 1)] for k in middles)
-        found[order, column] = 0.5 * (low + high)
-    return found
+        of_leaves[present, column] = 0.5 * (ordered[low] + ordered[high])
+        of_others[order, column] = 0.5 * (ordered[middles[0]] + ordered[middles[1]])
+    return of_leaves, of_others
 
 
-def _means_of_others(values: Matrix, leaf: NDArray[np.int64]) -> Matrix:
-    """Return for each row the mean of the other values in its leaf; 0, if it is alone there."""
-    counts = np.bincount(leaf)[leaf][:, None]
-    sums = np.stack([np.bincount(leaf, column)[leaf] for column in values.T], axis=1)
-    return np.asarray((sums - values) / np.maximum(counts - 1, 1))
-
-
-def _means(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> Matrix:
-    """Return the mean of the values in each leaf, 0 in nodes that are none."""
+def _means(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:
+    """Return the means as `medians` does; that of the others is 0 for a row that is alone."""
+    counts = np.bincount(leaf, minlength=nodes)[:, None]
     sums = np.stack([np.bincount(leaf, column, minlength=nodes) for column in values.T], axis=1)
-    return np.asarray(sums / np.maximum(np.bincount(leaf, minlength=nodes), 1)[:, None])
+    return sums / np.maximum(counts, 1), (sums[leaf] - values) / np.maximum(counts[leaf] - 1, 1)

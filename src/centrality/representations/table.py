@@ -22,9 +22,13 @@ from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_for
 from centrality.representations._identifiers import FEW_ROWS, identifiers
 from centrality.tables.columns import TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
-from centrality.tables.written_numbers import learn_writing
+from centrality.tables.written_numbers import ENOUGH, learn_writing
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
+MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and marks, no letter: 73:20, 5'11", 12 ± 3
+LIKE_NUMBERS = (
+    "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
+)
 
 
 class Table(Representation):
@@ -234,8 +238,10 @@ class Table(Representation):
             return Numbers.fit(name, texts, writing)
         if different <= self.cardinality:
             return columns.Categories.fit(name, texts)
+        if (pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0) >= ENOUGH:
+            self._doubts.setdefault(name, LIKE_NUMBERS)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
-            self._doubts[name] = "it says something only if it is no identifier"
+            self._doubts.setdefault(name, "it says something only if it is no identifier")
             return LeftOut("an identifier: one word, different in every row")
         return Words.fit(name, texts)

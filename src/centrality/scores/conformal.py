@@ -36,6 +36,7 @@ from centrality.scores.number_format import rounded_up
 CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-values down to 0.00005
 TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
 APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
+USUAL_FDR = 0.05  # of `detect` without a rule
 ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
 Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
@@ -195,6 +196,11 @@ class Rule:
             *most, last = given
             raise InputError(f"One of {', '.join(most)} and {last} was wanted, got {came}.")
         return rules[0]
+
+    @classmethod
+    def chosen_or_usual(cls, **given: float | None) -> Self:
+        """Return the rule that was given a value, or a false discovery rate of 5% if none was."""
+        return cls("fdr", USUAL_FDR) if all(value is None for value in given.values()) else cls.chosen(**given)
 
     @property
     def needs_inliers(self) -> bool:

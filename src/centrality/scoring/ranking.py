@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -22,6 +23,7 @@ from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 BARS = "▁▂▃▄▅▆▇█"
 PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a sparkline's bars
 WIDTH = 60  # characters of a row that are shown
+LINE = 100  # characters of a line of reasons
 SHOWN_COLUMNS = 4
 MOST_GROUPS = 200
 
@@ -220,7 +222,9 @@ def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str
     holds = excerpt(_telling(row) if why else row["holds"], only)
     line = f"{scores}  {holds}".rstrip()
     reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
-    return f"{line}\n{'':26}↳ {reasons}" if why and reasons else line
+    if not (why and reasons):
+        return line
+    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
 
 
 def _telling(row: RankedRow) -> dict[str, object]:

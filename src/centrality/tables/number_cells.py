@@ -22,13 +22,17 @@ LOOK_ALIKES = {
     "[\u2010-\u2015\u2212\ufe63\uff0d]": "-",
     "[\u2018\u2019\u02bc\u00b4`]": "'",
 }
+# The digits of other scripts that spreadsheets and phones write: of full width, Arabic, Persian, Devanagari.
+ZEROS = "０٠۰०"
+OTHER_DIGITS = {f"[{''.join(chr(ord(zero) + digit) for zero in ZEROS)}]": str(digit) for digit in range(10)}
+AS_TEXT = r"""^(?:="(.*)"|'(.*))$"""  # how spreadsheets say that a cell is text: ="1234" and '1234
 CODES = (
     "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|RUB|UAH|TRY|ILS|AED|SAR|EGP|ZAR|NGN|KES|"
     "INR|PKR|BDT|LKR|THB|IDR|MYR|SGD|HKD|TWD|KRW|PHP|VND|BRL|MXN|ARS|CLP|COP|PEN|kr|Rs|Fr|zł"
 )
 CURRENCY = rf"(?:[A-Za-z]{{1,3}})?\p{{Sc}}|(?i:{CODES})\.?"
 CELL = (
-    rf"^[~≈]? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
+    rf"^(?:[~≈≤≥]|[<>]=?)? ?(?P<bracket>\()? ?(?P<sign>[+-])? ?(?P<before>(?:{CURRENCY}) ?)?(?P<inner>[+(-])? ?"
     r"(?P<digits>[.,]?[0-9](?:[0-9.,' ]*[0-9])?)(?P<exponent>[eE][+-]?[0-9]{1,3})?(?:[.,]--?)?"
     r"""(?P<after> ?[\p{L}\p{Sc}\p{So}%‰/"″′][\p{L}\p{Sc}\p{So}\p{N}%/"·.* ]*)?"""
     r" ?(?P<minus>-)? ?(?P<end>\))?$"
@@ -46,12 +50,14 @@ GROUP_MARKS = {".": "[, ']", ",": "[. ']"}
 
 
 def without_gaps(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the texts with plain spaces, minus signs and apostrophes, and null where one of the words for a gap is."""
+    """Return the texts with plain spaces, signs, apostrophes and digits, and null where a word for a gap is."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if not pc.all(pc.string_is_ascii(texts)).as_py():
-        for pattern, plain in LOOK_ALIKES.items():
+        for pattern, plain in (LOOK_ALIKES | OTHER_DIGITS).items():
             texts = pc.replace_substring_regex(texts, pattern, plain)
     texts = pc.utf8_trim_whitespace(texts)
+    if pc.any(pc.or_(pc.starts_with(texts, '="'), pc.starts_with(texts, "'"))).as_py():
+        texts = pc.replace_substring_regex(texts, AS_TEXT, r"\1\2")
     is_gap = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(GAPS)))
     return pc.if_else(is_gap, pa.scalar(None, pa.string()), texts)
 

@@ -12,11 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from centrality.network.context import Context
 from centrality.network.network import Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ALLOWANCE, checked_t
 from centrality.scores.refinement import Refinement
+from centrality.torch.context import TorchContext
 from centrality.torch.networks import finest, to_score
 
 Dial = float | Sequence[float] | NDArray[np.float64] | Tensor
@@ -54,6 +56,7 @@ class Centrality(nn.Module):
         calibration: Calibration,
         refinement: Refinement | None = None,
         *,
+        context: Context | None = None,
         t: float,
         device: str = "cpu",
     ) -> None:
@@ -64,7 +67,7 @@ class Centrality(nn.Module):
         low, high = np.moveaxis(calibration.potentials, 2, 0)[:, :, None]  # (members, 1, k) each
         zero, one = np.moveaxis(calibration.members, 2, 0)[:, :, None]  # (members, 1, 2) each
         parts = {
-            **vars(scaling),
+            **vars(scaling if context is None else context.scaling),
             "low": low,
             "range": _width(low, high),
             "zero": zero,
@@ -81,6 +84,7 @@ class Centrality(nn.Module):
             if tensor is not None and tensor.is_floating_point():
                 tensor = tensor.to(finest(device))
             self.register_buffer(name, tensor)
+        self.context = None if context is None else TorchContext(context, finest(device))
         self.to(device).eval()
 
     def forward(self, x: Tensor, t: Dial | None = None) -> Tensor:  # (n, p) -> (n,), or (n, m) for m values of t
@@ -146,6 +150,8 @@ class Centrality(nn.Module):
         if self.shrink is not None:
             size = z.abs()
             z = torch.where(size > KNEE, z.sign() * (KNEE + (size - KNEE).clamp(min=0).log1p()), z) * self.shrink
+        if self.context is not None:
+            z = self.context(z.clamp(-LIMIT, LIMIT))
         return z.clamp(-LIMIT, LIMIT).float()
 
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)

@@ -1,11 +1,11 @@
 """Lists every number in the prose of the pages with where it comes from, and names those that come from nowhere.
 
-docs/numbers.csv says it page by page, or section by section (the title of a heading; empty for the whole page). There
-`page` is code or output on the page itself, `meaning` a definition (0 to 1, a status code, a version), anything else a
-file of the repository that sets or measures it. Tables written by `make tables`, code, links and single digits are left
-out.
+docs/number_sources.csv says it page by page, or section by section (the title of a heading; empty for the whole page).
+There `page` is code or output on the page itself, `meaning` a definition (0 to 1, a status code, a version), anything
+else a file of the repository that sets or measures it. Tables written by `make tables`, code, links and single digits
+are left out.
 
-    python docs/numbers.py [--list]
+    python docs/number_sources.py [--list]
 """
 
 import csv
@@ -49,7 +49,7 @@ def numbers(text: str) -> Iterator[tuple[str, str]]:
 
 def sources() -> dict[tuple[str, str], str]:
     """Return where the numbers of each page and section come from."""
-    with (ROOT / "docs" / "numbers.csv").open(encoding="utf-8", newline="") as lines:
+    with (ROOT / "docs" / "number_sources.csv").open(encoding="utf-8", newline="") as lines:
         return {(row["page"], row["section"]): row["source"] for row in csv.DictReader(lines)}
 
 
@@ -60,10 +60,14 @@ def check(found: list[tuple[str, str, str]], known: dict[tuple[str, str], str]) 
         place = next((place for place in ((page, section), (page, "")) if place in known), None)
         used.add(place)
         if place is None:
-            wrong.append(f'{page}, "{section}": where does {number} come from? Say it in docs/numbers.csv.')
-    wrong += [f"docs/numbers.csv: {page}, {section!r} has no number" for page, section in sorted(set(known) - used)]
+            wrong.append(f'{page}, "{section}": where does {number} come from? Say it in docs/number_sources.csv.')
+    wrong += [
+        f"docs/number_sources.csv: {page}, {section!r} has no number" for page, section in sorted(set(known) - used)
+    ]
     files = {name for source in known.values() for name in source.split() if name not in IN_PLACE}
-    return wrong + [f"docs/numbers.csv: there is no {name}" for name in sorted(files) if not (ROOT / name).exists()]
+    return wrong + [
+        f"docs/number_sources.csv: there is no {name}" for name in sorted(files) if not (ROOT / name).exists()
+    ]
 
 
 def main() -> int:

@@ -1,0 +1,64 @@
+"""Write what is usual given a context as ONNX operators: scaled rows in, rows relative to their kinds out."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.network.context import CLEAN, KNEE, NARROWEST, OUTSIDE, SAME_LEVEL, STRETCH, Context, Levels
+from centrality.network.forest import Forest
+
+if TYPE_CHECKING:
+    from centrality.model.onnx_graph import Graph
+
+
+def relative(graph: "Graph", context: Context, z: str) -> str:  # (n, p) -> (n, p)
+    """Write `Context.relative` of rows that are scaled already, in float64."""
+    c, width = graph("Gather", z, context.given, axis=1), OUTSIDE * (context.seen[1] - context.seen[0])
+    near = graph("Min", graph("Max", c, context.seen[0] - width), context.seen[1] + width)
+    middle = graph("Add", _line(graph, near, context.line), _forest(graph, context.usual, c))
+    for level in context.levels:
+        middle = graph("Add", middle, _effects(graph, level, c))
+    spread = graph("Max", _line(graph, near, context.line_of_spread), context.narrowest)
+    for said in (*(_effects(graph, level, c) for level in context.widths), _forest(graph, context.spread, c)):
+        spread = graph("Mul", spread, graph("Max", graph("Add", 1.0, said), NARROWEST))
+    unit = graph("Mul", STRETCH, graph("Max", spread, context.narrowest))
+    off = graph("Div", graph("Sub", graph("Gather", z, context.behaviour, axis=1), middle), unit)
+    size = graph("Abs", off)
+    far = graph("Log", graph("Add", 1.0, graph("Max", graph("Sub", size, KNEE), 0.0)))
+    bent = graph("Mul", graph("Sign", off), graph("Add", graph("Min", size, KNEE), far))
+    order = np.argsort(np.concatenate([context.given, context.behaviour]))  # of the columns side by side
+    return graph("Gather", graph("Concat", graph("Mul", CLEAN, c), bent, axis=1), order, axis=1)
+
+
+def _line(graph: "Graph", c: str, line: NDArray[np.float64]) -> str:
+    return graph("Add", graph("MatMul", c, line[1:]), line[0])
+
+
+def _effects(graph: "Graph", levels: Levels, c: str) -> str:  # (n, q) -> (n, d)
+    """Write `Levels`: the effects of the rows' levels, 0 for one that was never seen."""
+    own = graph("Unsqueeze", graph("Gather", c, levels.columns, axis=1), np.array([1]))
+    off = graph(
+        "ReduceMax", graph("Abs", graph("Sub", own, levels.keys[None])), np.array([2]), keepdims=0
+    )  # (n, levels)
+    known = graph("LessOrEqual", graph("ReduceMin", off, np.array([1]), keepdims=1), SAME_LEVEL)
+    found = graph("Gather", levels.effects, graph("ArgMin", off, axis=1, keepdims=0), axis=0)
+    return graph("Where", known, found, 0.0)
+
+
+def _forest(graph: "Graph", forest: Forest, c: str) -> str:  # (n, q) -> (n, d)
+    """Write `Forest`: every row goes down every tree, whose nodes lie one tree after the other."""
+    trees, nodes, d = forest.value.shape
+    roots = nodes * np.arange(trees, dtype=np.int64)
+    left, right = (forest.children[:, :, side] + roots[:, None] for side in (0, 1))
+    grown = graph.as_float64(graph.as_float32(c))  # as the trees were
+    rows = graph("Slice", graph("Shape", c), np.array([0]), np.array([1]))
+    node = graph("Expand", roots[None], graph("Concat", rows, np.array([1]), axis=0))  # (n, trees)
+    for _ in range(forest.depth()):
+        feature = graph("Gather", forest.feature.ravel().astype(np.int64), node)
+        held = graph("GatherElements", grown, feature, axis=1)
+        goes_right = graph("Greater", held, graph("Gather", forest.threshold.ravel(), node))
+        ways = (graph("Gather", side.ravel().astype(np.int64), node) for side in (right, left))
+        node = graph("Where", goes_right, *ways)
+    values = graph("Gather", forest.value.reshape(-1, d).astype(np.float64), node)  # (n, trees, d)
+    return graph("ReduceMean", values, np.array([1]), keepdims=0)
