@@ -200,6 +200,21 @@ def explorer_acts() -> str:
     return markdown(["act", "measured", "wanted", "computing, each", "load"], body)
 
 
+def explorer_start() -> str:
+    head = ["rows", "on the clock", "computing", "wanted", "load"]
+    body = [
+        [
+            f"{int(r['rows']):,}",
+            f"{float(r['ready_s']):.1f} s",
+            f"{float(r['computing_s']):.1f} s",
+            f"{r['wanted_s']} s",
+            f"{float(r['load']):g}",
+        ]
+        for r in rows("explorer_start")
+    ]
+    return markdown(head, body)
+
+
 def explorer_memory() -> str:
     body = [
         [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
@@ -231,6 +246,7 @@ MADE = (
     scale_fit,
     explorer,
     explorer_acts,
+    explorer_start,
     explorer_memory,
     explanations_speed,
 )
