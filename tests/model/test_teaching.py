@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from benchmarks.marks_error_rates import measured
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -295,3 +296,14 @@ def test_knots_in_a_file_that_no_lesson_could_have_written_are_refused(wiser, tm
     crafted.save(tmp_path / "m.safetensors")
     with pytest.raises(ValueError, match=r"refinement\.knots must rise along each column"):
         load(tmp_path / "m.safetensors")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of rows that were planted, and where nothing can be called
+def test_fifty_marks_give_detect_the_power_back_that_outliers_among_the_training_rows_take():
+    """500 rows, 25 of them 6 sd off in one column: over two fits, at fdr = 0.1."""
+    found = [measured("column", seed) for seed in range(2)]
+    false, power = ({name: np.array([each[name][k] for each in found]) for name in found[0]} for k in (0, 1))
+    assert power["dirty"].mean() < 0.1
+    assert power["marked"].mean() >= 0.8 * power["clean"].mean()
+    assert false["marked"].mean() <= 0.1 + 2 * false["marked"].std(ddof=1) / np.sqrt(2)
