@@ -11,6 +11,7 @@ FITS = (*SCORES, "src/centrality/fuse/*.py", "src/centrality/training/*.py")
 TORCH = ("src/centrality/torch/*.py",)
 TABLES = ("src/centrality/tables/*.py", "src/centrality/scoring/*.py")
 COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
+SELECTING = ("src/centrality/selecting/*.py",)
 EXPLORER = ("src/centrality/explorer/*.py", "web/src/**/*.ts")
 SERVICE = ("src/centrality/service/*.py", *TABLES, *SCORES)
 
@@ -35,7 +36,7 @@ ROUTINE = (
     _measured("mixture", *FITS),
     _measured("learning", *FITS),
     _measured("depths", "src/centrality/depths/*.py"),
-    _measured("modalities", *FITS, *COLUMNS),
+    _measured("modalities", *FITS, *COLUMNS, results=("modalities", "modalities_plain")),
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
@@ -52,6 +53,9 @@ ROUTINE = (
         *TABLES,
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
+    _measured("pick", *SELECTING, *FITS, *COLUMNS, results=("pick_*",)),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time")),
+    _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_acts", *EXPLORER),
     Figure(
@@ -68,11 +72,13 @@ BY_HAND = (
     _measured("contextual_scenarios", *FITS),
     _measured("dirty_calibration", *FITS),
     _measured("drift", "src/centrality/regions.py", *FITS),
+    _measured("known_truth", *FITS, results=("known_truth_*",)),
     _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
     _measured("marks", "benchmarks/active_discovery.py", *FITS, results=("marks", "marks_sets")),
     _measured("marks_error_rates", "benchmarks/dirty_calibration.py", *FITS),
     _measured("membership", *FITS),
+    Figure("python -m benchmarks.speed paper", ("speed_paper",), ("benchmarks/speed/*.py", *FITS)),
     _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
     Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),
     Figure("make faults", ("faults",), ("tests/faults/*.py", *TABLES)),

@@ -17,7 +17,7 @@ from benchmarks.pick import labelled
 from centrality import wrong_labels
 
 NOISE = 0.1
-ROWS = 1_000
+ROWS = 800
 SETS = ("digits", "tweets, MiniLM", "adult")
 
 Floats = NDArray[np.float64]

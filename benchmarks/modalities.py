@@ -4,6 +4,7 @@ One-class: fit on rows of one class, score rows of it that were left out and row
 against the class. kNN is the mean distance to the 10 nearest training rows. Adult is unlabelled: only its time counts.
 
     python -m benchmarks.modalities [a folder that keeps the images' vectors]
+    python -m benchmarks.modalities plain    # only the encoders without weights, modalities_plain.csv
 """
 
 import sys
@@ -112,6 +113,25 @@ def adult() -> dict[str, object]:
     return {"data": "Adult", "rows": len(frame), "columns": chain.model_.n_features_in_, **nothing, "seconds": seconds}
 
 
+def plain() -> None:
+    """Measure the encoders that need nobody's weights: character n-grams, edges and colours."""
+    frame = pd.read_csv(data("extra", "ag_news_test.csv.gz"))
+    label = frame["label"].to_numpy()
+    news = (frame["title"] + " " + frame["description"]).to_numpy(dtype=object)
+    sport = np.flatnonzero(label == 2)
+    test = np.concatenate([sport[1000:], np.flatnonzero(label != 2)])
+    runs = {
+        "news of sport": (news[sport[:1000]].tolist(), news[test].tolist(), label[test] != 2),
+        "positive tweets": tweets()[:3],
+        "CIFAR airplanes": airplanes()[:3],
+    }
+    rows = []
+    for name, parts in runs.items():
+        rows.append(compared(name, DEFAULT, *parts, Images() if name.startswith("CIFAR") else Text()))
+        print(rows[-1], flush=True)
+    save("modalities_plain", rows)
+
+
 def main() -> None:
     runs = {
         "FordA": (DEFAULT, forda),
@@ -124,7 +144,8 @@ def main() -> None:
         rows.append(compared(name, model, *make()))
         print(rows[-1], flush=True)
     save("modalities", rows)
+    plain()
 
 
 if __name__ == "__main__":
-    main()
+    plain() if sys.argv[1:] == ["plain"] else main()

@@ -22,6 +22,7 @@ import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,7 +81,7 @@ def steps_of(text: str) -> list[Step]:
     steps: list[Step] = []
     blocks = list(BLOCK.finditer(text))
     executed = "file_format: mystnb" in text
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, after in zip_longest(blocks, blocks[1:]):
         kind, content = block[1], block[2]
         if kind == "console":
             steps += console_steps(content, block.start(2))

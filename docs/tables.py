@@ -11,7 +11,7 @@ import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-GUIDES_WITH_TABLES = ("given", "marks")
+GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
 PAGES = [
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
     *(ROOT / "docs" / "guides" / f"{name}.md" for name in GUIDES_WITH_TABLES),

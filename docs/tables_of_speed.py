@@ -97,16 +97,17 @@ def onnx_runtime() -> str:
 
 
 def speed() -> str:
-    """Ratios on one thread and on all cores; above 1, ours is the quicker."""
-    found = rows("speed")
-    settings = list(dict.fromkeys(r["threads"] for r in found))
-    cells = {(r["what"], r["against"], r["threads"]): r for r in found}
-    body = []
-    for what, against in dict.fromkeys((r["what"], r["against"]) for r in found):
-        each = [cells[what, against, threads] for threads in settings]
-        body.append([what, against, *(people(r["ratio"]) for r in each), each[0]["bar"], each[0]["note"]])
-    heads = [f"{threads} thread{'s' * (threads != '1')}" for threads in settings]
-    return markdown(["what", "against", *heads, "wanted", ""], body)
+    """Ratios of CPU seconds; above 1, ours is the cheaper."""
+    body = [
+        [r["what"], r["against"], f"{people(r['ratio'])} ({people(r['least'])} to {people(r['most'])})", r["bar"]]
+        for r in rows("speed")
+    ]
+    return markdown(["what", "against", "theirs over ours", "wanted"], body)
+
+
+def cost() -> str:
+    body = [[r["method"], r["fit_s"] or "–", r["score_s"]] for r in rows("cost")]
+    return markdown(["CPU seconds", "fit", "scores of a million rows"], body)
 
 
 def speed_memory() -> str:
@@ -199,6 +200,21 @@ def explorer_acts() -> str:
     return markdown(["act", "measured", "wanted", "computing, each", "load"], body)
 
 
+def explorer_start() -> str:
+    head = ["rows", "on the clock", "computing", "wanted", "load"]
+    body = [
+        [
+            f"{int(r['rows']):,}",
+            f"{float(r['ready_s']):.1f} s",
+            f"{float(r['computing_s']):.1f} s",
+            f"{r['wanted_s']} s",
+            f"{float(r['load']):g}",
+        ]
+        for r in rows("explorer_start")
+    ]
+    return markdown(head, body)
+
+
 def explorer_memory() -> str:
     body = [
         [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
@@ -222,6 +238,7 @@ MADE = (
     hostile,
     onnx_runtime,
     speed,
+    cost,
     speed_memory,
     gpu,
     scale,
@@ -229,6 +246,7 @@ MADE = (
     scale_fit,
     explorer,
     explorer_acts,
+    explorer_start,
     explorer_memory,
     explanations_speed,
 )

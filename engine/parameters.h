@@ -37,10 +37,11 @@ class Parameters {
     // Write what was learned to where the caller wants it.
     void save() { copy(false); }
 
-    // Begin a step: no gradient yet, and the weights of now, transposed, for the way up.
+    // Begin a step: no gradient yet, and the weights of now, transposed, for the way up through the hidden layers.
     void begin_step() {
         gradient.clear();
-        for (std::size_t i = 0; i < layers_.size(); ++i) {
+        for (std::size_t i = 0; i < trunks.size() * trunks[0].size(); ++i) {
+            if ((i + 1) % trunks[0].size() == 0) continue;  // a projection is folded into its heads
             const LayerAt& layer = layers_[i];
             const Size to = padded(layer.out);
             const float* from = values.data() + layer.weight;

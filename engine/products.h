@@ -47,6 +47,9 @@ static void panel(Size rows, Size depth, View a, const float* b, Size b_row, flo
     for (; i + TILE_ROWS <= rows; i += TILE_ROWS)
         tile<TILE_ROWS, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
                                  start ? start + i * start_row : nullptr, start_row);
+    for (; i + 2 <= rows; i += 2)  // one row alone would leave the multipliers waiting for its sums
+        tile<2, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
+                         start ? start + i * start_row : nullptr, start_row);
     for (; i < rows; ++i)
         tile<1, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
                          start ? start + i * start_row : nullptr, start_row);
@@ -59,6 +62,8 @@ static void product(Size rows, Size columns, Size depth, View a, const float* b,
     Size j = 0;
     for (; j + TILE_VECTORS * WIDTH <= columns; j += TILE_VECTORS * WIDTH)
         panel<TILE_VECTORS>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
+    for (; TILE_VECTORS > 2 && j + 2 * WIDTH <= columns; j += 2 * WIDTH)
+        panel<2>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
     for (; j < columns; j += WIDTH)
         panel<1>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
 }

@@ -72,6 +72,7 @@ no output of anything
 
 
 def test_steps_of_a_page_are_commands_and_blocks_with_what_stands_below_them():
+    assert printed.steps_of("A page without code.\n") == []
     found = [(step.source.splitlines()[0], step.shown) for step in printed.steps_of(PAGE)]
     assert found == [
         ("echo one", None),

@@ -1,6 +1,5 @@
 """The engine computes what torch computes: outputs, slopes, steps of training and whole fits."""
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,26 @@ from centrality.training.schedules import Epochs
 from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
 from tests.engine.cases import gaps, network_of, rows_of, task_of
+from tests.pairwise import pairwise
 from tests.promise import exact_outputs
 
 pytestmark = pytest.mark.numbers
 
 HIDDEN = [(5,), (20, 33), (64, 64, 64)]
 WIDTHS = [1, 2, 17, 100]
-LAYOUTS = [
-    Layout(width=width, hidden=hidden, shared=shared, members=members, potentials=potentials)
-    for shared, members, hidden, width, potentials in product([True, False], [1, 3], HIDDEN, WIDTHS, [1, 5])
-]
-layouts = pytest.mark.parametrize(
-    "layout", LAYOUTS, ids=lambda at: f"{at.trunks} trunks {at.members} {at.hidden} {at.width} {at.potentials}"
+layouts_and_priors = pytest.mark.parametrize(
+    ("layout", "prior"),
+    [
+        pytest.param(
+            Layout(width=width, hidden=hidden, shared=shared, members=members, potentials=potentials),
+            prior,
+            id=f"{'one trunk' if shared else 'two trunks'} {members} {hidden} {width} {potentials} {prior}",
+        )
+        for shared, members, hidden, width, potentials, prior in pairwise(
+            [True, False], [1, 3], HIDDEN, WIDTHS, [1, 5], [False, True]
+        )
+    ],
 )
-priors = pytest.mark.parametrize("prior", [False, True], ids=["", "prior"])
 
 """How close. A sum of m products in float32 is off by at most m u of the sum of their sizes, u = 2^-24 (Higham,
 section 3.1); where roundings are as often up as down, by √m u of it. Weights within ±1/√m and rows of about 1 make the
@@ -49,8 +54,7 @@ def scorers(layout: Layout, prior: bool) -> tuple[EngineScorer, TorchScorer]:
     return EngineScorer(network, engine()), TorchScorer(network, "cpu")
 
 
-@layouts
-@priors
+@layouts_and_priors
 def test_outputs_are_those_of_torch_and_of_exact_arithmetic(layout, prior):
     ours, theirs = scorers(layout, prior)
     for n in (1, 5, 32, 100):  # part of a tile, one, more blocks
@@ -61,8 +65,7 @@ def test_outputs_are_those_of_torch_and_of_exact_arithmetic(layout, prior):
         np.testing.assert_allclose(found, exact_outputs(network_of(layout, prior=prior), z), **CLOSE)
 
 
-@layouts
-@priors
+@layouts_and_priors
 def test_outputs_along_lines_and_the_way_back_are_those_of_torch(layout, prior):
     ours, theirs = scorers(layout, prior)
     rng = np.random.default_rng(4)
@@ -142,20 +145,15 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
     assert_alike(layout, before, *learners)
 
 
-@layouts
-@priors
+@layouts_and_priors
 def test_a_step_teaches_every_layout_what_torch_trains_it(layout, prior):
     assert_the_same_step(layout, prior=prior)
 
 
-settings = pytest.mark.parametrize(
-    ("metric", "scheme", "weight_decay", "prior"),
-    list(product(["euclidean", "manhattan", "cosine", "given"], [1, 4], [0.0, 0.1], [False, True])),
-)
+SETTINGS = ["euclidean", "manhattan", "cosine", "given"], [1, 4], [0.0, 0.1], [False, True]
 
 
-@settings
-@pytest.mark.parametrize("width", [1, 17])
+@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "prior", "width"), pairwise(*SETTINGS, [1, 17]))
 def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay, prior, width):
     layout = Layout(width=width, hidden=(20, 33), shared=True, members=2, potentials=5)
     assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, prior=prior)
@@ -168,8 +166,7 @@ def batches_of(task: Task) -> list[Batch]:
     return [every[0], first_noised]
 
 
-@settings
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(("metric", "scheme", "weight_decay", "prior", "shared"), pairwise(*SETTINGS, [True, False]))
 def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, prior, shared):
     layout = Layout(width=17, hidden=(20, 33), shared=shared, members=2, potentials=5)
     asked = {"metric": metric, "scheme": scheme, "weight_decay": weight_decay, "prior": prior, "epochs": 1}

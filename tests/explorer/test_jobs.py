@@ -225,6 +225,20 @@ def test_both_ends_are_told_group_by_group(view, planted, open_page, serve):
 
 
 @pytest.mark.browser
+def test_the_column_that_makes_a_row_odd_comes_first_on_its_card(view, planted, open_page, serve, tmp_path):
+    model, table = planted
+    names = ["length", "width", "height", "depth"]
+    parts = model.explain(table)
+    for address in (serve(view), exported(view, tmp_path)):
+        tab = open_page(address)
+        row = int(tab.locator(".list button.card").first.get_attribute("data-row"))
+        guilty = [names[j] for j in np.argsort(parts[row]) if abs(parts[row, j]) > 0.02 * np.abs(parts[row]).max()]
+        tab.locator(".list .card .face i").first.filter(has_text=guilty[0]).wait_for()
+        shown = tab.locator(".list .card").first.locator(".face i").all_text_contents()
+        assert shown[: len(guilty)] == guilty
+
+
+@pytest.mark.browser
 def test_rows_on_which_two_models_disagree_are_listed_with_their_places_by_both(planted, open_page, serve):
     model, table = planted
     other = quick(max_steps=30).fit(table.select(["length", "depth"]))

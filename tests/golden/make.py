@@ -74,5 +74,18 @@ def make_chain(name: str) -> None:
     (HERE / f"{name}.json").write_text(json.dumps(pinned) + "\n")
 
 
+def make_given(name: str) -> None:
+    """The same of rows of four kinds, whose middles and spreads differ, given the kind and a number."""
+    from centrality import FUSE
+
+    rows, kind = rows_of_numbers(), np.arange(240) % 4
+    rows = np.column_stack([(1 + kind) * rows[:, 0] + 5 * kind, rows[:, 1], rows[:, 2], kind])
+    model = FUSE(random_state=0, hidden=(4,), max_steps=60, noise_scale=0.5, ensemble=1, given=[2, 3]).fit(rows)
+    model.save(HERE / f"{name}.safetensors")
+    Q = rows[:40] + np.array([1.0, -1.0, 0.0, 0.0]) * (np.arange(40)[:, None] % 3)
+    pinned = {"rows": Q.tolist(), "heads": model.heads(Q).tolist(), "centrality": model.centrality(Q).tolist()}
+    (HERE / f"{name}.json").write_text(json.dumps(pinned) + "\n")
+
+
 if __name__ == "__main__":
-    (make_chain if sys.argv[1].endswith("chain") else main)(sys.argv[1])
+    {"chain": make_chain, "given": make_given}.get(sys.argv[1].rpartition("-")[2], main)(sys.argv[1])

@@ -61,3 +61,18 @@ def test_small_levels_are_drawn_toward_the_rest_and_large_ones_are_not():
         assert np.abs(context.levels[0].effects).max() < 3.0
     middle = context.absolute(np.array([[0.0, 3 * 0.125]]))[0, 0]
     assert middle < 2.5
+
+
+def test_no_kind_has_its_middle_beyond_all_that_was_seen():
+    """A price grows with the square of the weight: a line through it is below 0 for the light ones."""
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.2, 3, 800)
+    X = np.column_stack([1000 * weight**2 * np.exp(0.1 * rng.normal(size=800)), weight])
+    context, _, _ = Context.fit(X, Scaling.fit(X, "auto"), np.array([1]), np.array([0]), seed=0)
+    asked = context.relative(np.column_stack([np.zeros(20), np.linspace(0.2, 3, 20)]))
+    middle = asked.copy()
+    middle[:, 0] = 0.0
+    assert context.absolute(middle)[:, 0].min() >= X[:, 0].min() - 1e-6
+    low, high = (context.absolute(end)[:, 0] for end in context.usual_range(asked))
+    assert (low >= X[:, 0].min() - 1e-6).all()
+    assert (high > low).all()

@@ -84,7 +84,7 @@ def test_a_column_of_a_frame_is_read_by_name_and_a_gap_is_an_empty_text(folder):
 
 def test_weights_that_are_not_on_disk_name_the_model_and_the_way_out():
     with pytest.raises(FileNotFoundError, match=r"weights of 'distilbert-base.* not on this disk. Give a folder"):
-        Text(pooling="cls").fit(TEXTS)
+        Text("distilbert-base-uncased", pooling="cls").fit(TEXTS)
 
 
 def test_a_folder_without_a_model_says_so(tmp_path):

@@ -1,7 +1,6 @@
 """A model as one torch module: it says what the engine says, and its gradient is the slope of what it says."""
 
 import copy
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from centrality.scores.calibration import BEND
 from centrality.scores.mixing import ALLOWANCE, squeezed
 from centrality.torch.module import Centrality
 from tests.conftest import quick
+from tests.pairwise import pairwise
 from tests.promise import assert_same_scores, assert_same_unbounded
 
 pytestmark = pytest.mark.numbers
@@ -32,7 +32,7 @@ KINDS = {
         "calibration": calibration,
         "noise_scale": "auto" if potentials == 5 else 1.0,
     }
-    for members, shared, calibration, potentials in product([1, 5], [True, False], ["soft", "clip"], [1, 5])
+    for members, shared, calibration, potentials in pairwise([1, 5], [True, False], ["soft", "clip"], [1, 5])
 } | {
     "clean": {"novelty": True},
     "clean, five members": {"novelty": True, "ensemble": 5},

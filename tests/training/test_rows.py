@@ -39,6 +39,20 @@ def test_of_more_rows_than_there_is_room_for_a_random_part_is_held_and_renewed(m
     np.testing.assert_array_equal(rows.z, X[rows.numbers])
 
 
+def test_positions_by_fold_are_those_of_the_rows_held_now(monkeypatch):
+    monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
+    X, folds = np.arange(6000.0).reshape(3000, 2), np.arange(3000) % 5
+    none = Scaling.fit(X, "none")
+    rows = Rows(X, none, np.random.default_rng(0), max_values=1000, folds=folds, off_support=True)
+    for _ in range(3):
+        allowed = ~np.isin(folds[rows.numbers], (1, 2))
+        np.testing.assert_array_equal(rows.without((1, 2)), np.flatnonzero(allowed))
+        parents = rows._made.parents[rows.made_without((1, 2)) - len(rows)]
+        assert allowed[parents].all()
+        assert len(rows.without((3,))) == (folds[rows.numbers] != 3).sum()
+        rows.renew()
+
+
 def rows_of(n: int, p: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, p)).astype(np.float32)
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE, PaperFUSE
-from centrality.training.plan import OURS
+from centrality.training.plan import OURS, Plan
 from centrality.training.rows import Rows
 from centrality.training.schedules import falling
 from tests.conftest import quick
@@ -158,7 +158,7 @@ def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
     model = FUSE(random_state=0, max_steps=100).fit(X)
     assert set(renewed) == {2000}
-    a_step = 2 * 32 + 130  # candidates of both kinds, a quarter of the batch each, and five equal parts of noised rows
+    a_step = 2 * 16 + 65  # candidates of both kinds, a quarter of the batch each, and five equal parts of noised rows
     assert len(renewed) >= 100 * a_step // (2 * 2000)  # a sample serves until it was passed over once, or nearly twice
     assert model.centrality(np.zeros((1, 3))) > model.centrality(np.full((1, 3), 4.0))
 
@@ -175,6 +175,22 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
         monkeypatch.setattr(f"centrality.training.plan.{name}", steps)
     kinds = ({"ensemble": 1}, {}, {"novelty": True})
     assert [quick(max_steps=None, **kind).fit(blob).history_["step"][-1] for kind in kinds] == [20, 15, 40]
+
+
+@pytest.mark.parametrize(
+    ("changes", "members", "size"),
+    [
+        ({}, 1, 64),
+        ({}, 6, 128),
+        ({"novelty": True}, 1, 128),
+        ({"given": np.array([0])}, 1, 128),
+        ({"encoder": object()}, 1, 128),
+        ({"epochs": 3}, 1, 128),
+        ({"batch_size": 32, "novelty": True}, 6, 32),
+    ],
+)
+def test_one_network_on_rows_that_may_hold_outliers_takes_small_batches_unless_told_otherwise(changes, members, size):
+    assert Plan.of(FUSE()._settings() | changes, members).batch_size == size
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

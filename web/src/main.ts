@@ -84,7 +84,7 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(row);
     map.show(row);
   });
-  const detail: Detail = new Detail(app, answers, copies, map.element, (row) => map.toPixels(row));
+  const detail: Detail = new Detail(app, answers, copies, map.element, (row) => map.toPixels(row), (row) => map.covered(row));
   const point = (row: number) => {
     map.show(row, true);
     beside.show(row);
@@ -99,7 +99,7 @@ function build(app: App, live: HTMLElement): void {
   const drawer = new Drawer(app, point);
   const banner = new Banner(app);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app), new Bulk(app),
-    new Panels(app, { ranking: new Cards(app, point), review: new Queue(app, answers, copies, point), columns: new ColumnsPanel(app),
+    new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies, point), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
   app.parts.push(map, beside, dial, detail);

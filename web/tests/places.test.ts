@@ -49,3 +49,11 @@ test("rows at the very edge of the map and a map of one row are found", () => {
   expect(new Places(at([[1, 1]])).nearest(1, 1, [0.01, 0.01], all)).toBe(0);
   expect(new Places(at([[-1, -1], [1, -1], [1, 1], [-1, 1]])).nearest(1, -1, [0.1, 0.1], all)).toBe(1);
 });
+
+test("rows within reach are counted as a look at all rows counts them", () => {
+  const places = new Places(at(spread));
+  for (const [x, y] of [[0, 0], [0.3, -0.7], [-1, -1]]) {
+    const near = spread.filter(([a, b]) => ((Math.fround(a) - x) / 0.2) ** 2 + ((Math.fround(b) - y) / 0.1) ** 2 <= 1);
+    expect(places.count(x, y, [0.2, 0.1], all)).toBe(near.length);
+  }
+});

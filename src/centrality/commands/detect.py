@@ -79,10 +79,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "threshold": float(mixing.squeeze(np.array(threshold))),
         "calibration_rows": 0 if inliers is None else len(inliers),
         "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
-        "found": [
-            {"row": int(row), "centrality": float(score), **({"p_value": float(p)} if p == p else {})}
-            for row, score, p in zip(odd, shown, p_values, strict=True)
-        ],
+        "found": [_outlier(*one) for one in zip(odd, shown, p_values, strict=True)],
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
@@ -91,6 +88,12 @@ def run(arguments: argparse.Namespace) -> Result:
         _write(arguments, odd, shown, name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
+
+
+def _outlier(row: "np.intp", score: float, p_value: float) -> dict[str, Any]:
+    """Return what is said of one outlier; without calibration rows it has no p-value."""
+    about = {"row": int(row), "centrality": float(score)}
+    return about if p_value != p_value else about | {"p_value": float(p_value)}
 
 
 def _add_reasons(found: list[dict[str, Any]], data: str, model: "CentralityModel", t: float) -> None:

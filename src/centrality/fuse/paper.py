@@ -38,8 +38,9 @@ class PaperFUSE(FUSE):
     shared_encoder : bool or "auto", default="auto"
         One encoder for both heads as in the paper, or one for each; "auto" gives each head its own where several
         networks are trained, since there the two would take what rows teach from each other.
-    batch_size : int, default=128
-        Rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs.
+    batch_size : int or None, default=None
+        Rows a step for the local head, half as many for the global one; with `epochs`, rows and pairs. None means 128,
+        and 64 where one network learns rows that may hold outliers.
     learning_rate : float, default=0.004
         Adam's. Under a budget of steps it falls to zero over the second half.
     weight_decay : float, default=0.0
@@ -75,7 +76,7 @@ class PaperFUSE(FUSE):
         anchors: int = 256,
         resamples: int = 8,
         shared_encoder: bool | str = "auto",
-        batch_size: int = 128,
+        batch_size: int | None = None,
         learning_rate: float = 4e-3,
         weight_decay: float = 0.0,
         calibration: str = "soft",

@@ -18,6 +18,7 @@ from centrality.model.typical import typical_points
 from centrality.network.context import Context
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
@@ -63,24 +64,14 @@ def finish_fit(
     the level of g, which is then 0 at the median row; the paper's schedule leaves it where training ended.
     """
     seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
-    by_row = block_by_block(
-        seen,
-        rows_per_block(seen.shape[1]),
-        lambda rows: np.moveaxis(scorer.of_rows(dense(rows), trained.scaling), 0, 1),
-        trained.device,
-    )
-    outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)  # (members, n, 1 + k)
-    _require_finite(outputs)
-    unseen = np.ones(outputs.shape[:2], dtype=bool) if trained.split is None else trained.split.unseen(judged)
+    outputs = _outputs(trained, scorer, seen)
     apart = trained.split is not None and trained.split.apart
-    if apart:
-        unseen |= (_copies(X) >= COPIES)[judged]
     about = {"clean": clean, "apart": apart, "level_is_open": level_is_open, "given": trained.context is not None}
-    fixed, as_new = Calibration.fit(calibration, outputs, unseen, **about)
+    fixed, as_new = Calibration.fit(calibration, outputs, _unseen(trained.split, X, judged, len(outputs)), **about)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
-    by_t = (fixed.mixing.mixed(measure, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1))
+    steps = np.linspace(0, 1, OFFSET_STEPS + 1)
     field = Field(scorer, fixed.softened(), reach=1.0)
     return Fitted(
         network=trained.network,
@@ -93,7 +84,7 @@ def finish_fit(
         halves=apart,
         offset=_quantile(fixed.mixing.mixed(measure, float(t)), share),
         offset_at_t=float(t),
-        offsets=np.array([_quantile(each, share) for each in by_t]),
+        offsets=np.array([_quantile(fixed.mixing.mixed(measure, float(at)), share) for at in steps]),
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
@@ -103,6 +94,27 @@ def finish_fit(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
         ),
     )
+
+
+def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matrix:  # (members, n, 1 + k)
+    """Return what each network says of each row; raise if that is not finite."""
+    by_row = block_by_block(
+        rows,
+        rows_per_block(rows.shape[1]),
+        lambda block: np.moveaxis(scorer.of_rows(dense(block), trained.scaling), 0, 1),
+        trained.device,
+    )
+    outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)
+    _require_finite(outputs)
+    return outputs
+
+
+def _unseen(split: Split | None, X: CheckedRows, judged: NDArray[np.intp], members: int) -> NDArray[np.bool_]:
+    """Say which networks count as not trained on which of the rows judged; of rows with many copies, all do."""
+    if split is None:
+        return np.ones((members, len(judged)), dtype=bool)
+    unseen = split.unseen(judged)
+    return unseen | (_copies(X) >= COPIES)[judged] if split.apart else unseen
 
 
 def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)

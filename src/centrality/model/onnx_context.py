@@ -19,6 +19,7 @@ def relative(graph: "Graph", context: Context, z: str) -> str:  # (n, p) -> (n, 
     middle = graph("Add", _line(graph, near, context.line), _forest(graph, context.usual, c))
     for level in context.levels:
         middle = graph("Add", middle, _effects(graph, level, c))
+    middle = graph("Min", graph("Max", middle, context.reach[0]), context.reach[1])
     spread = graph("Max", _line(graph, near, context.line_of_spread), context.narrowest)
     for said in (*(_effects(graph, level, c) for level in context.widths), _forest(graph, context.spread, c)):
         spread = graph("Mul", spread, graph("Max", graph("Add", 1.0, said), NARROWEST))

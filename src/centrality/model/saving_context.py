@@ -13,7 +13,7 @@ from centrality.network.forest import Forest
 from centrality.network.scaling import Scaling
 
 MARK = "context."  # how the names of its arrays begin
-PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen")
+PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen", "reach")
 LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
 
 
@@ -37,10 +37,17 @@ def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
     if (np.diff(given) <= 0).any() or not 0 < len(given) < width:
         raise InputError(f"context.given must name some of the {width} columns, each once and in order.")
     q, d = len(given), width - len(given)
-    plain = {"line": (1 + q, d), "line_of_spread": (1 + q, d), "narrowest": (d,), "range": (2, d), "seen": (2, q)}
+    plain = {
+        "line": (1 + q, d),
+        "line_of_spread": (1 + q, d),
+        "narrowest": (d,),
+        "range": (2, d),
+        "seen": (2, q),
+        "reach": (2, d),
+    }
     numbers = {name: _numbers(own, name, shape) for name, shape in plain.items()}
     _require((numbers["narrowest"] > 0).all(), "narrowest must hold numbers above 0")
-    for name in ("range", "seen"):
+    for name in ("range", "seen", "reach"):
         _require((np.diff(numbers[name], axis=0) >= 0).all(), f"{name} must hold lower ends, then upper ones")
     return Context(
         given=given,

@@ -72,6 +72,7 @@ class Context(Value):
     narrowest: Matrix  # (d,)
     range: Matrix  # (2, d) the 5th and 95th percentile of the relative behaviours
     seen: Matrix  # (2, q) the smallest and largest scaled contexts
+    reach: Matrix  # (2, d) the smallest and largest scaled behaviours: no kind has its middle beyond
 
     @property
     def behaviour(self) -> Whole:
@@ -106,7 +107,8 @@ class Context(Value):
                 rest = rest - found[1]
         usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
         share = _share_explained(rest, unseen)
-        usual, rest = usual.times(share), rest - share * unseen
+        usual, reach = usual.times(share), np.stack([x.min(0), x.max(0)])
+        rest = x - np.clip(x - rest + share * unseen, *reach)
         size = _without_outliers(c, np.abs(rest), seed + 2)
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, on_line = _line_of_spread(c, size, narrowest)
@@ -124,7 +126,7 @@ class Context(Value):
         made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
         parts = (line, line_of_spread, tuple(levels), tuple(widths), usual, spread)
-        model = cls(given, scaling, *parts, narrowest, ends, seen)
+        model = cls(given, scaling, *parts, narrowest, ends, seen, reach)
         fresh = np.random.default_rng(seed).random(len(z)) >= 1 / KNOWN
         fresh[[] if judged is None else judged] = True
         made[~fresh] = model.relative(X[~fresh])
@@ -148,8 +150,10 @@ class Context(Value):
 
     def usual_range(self, made: Matrix) -> Matrix:  # (n, p) -> (2, n, p)
         """Return rows at both ends of where nine tenths of the behaviours lie in the kind of each row."""
+        middle, spread = self._kind(made[:, self.given] / CLEAN)
+        low, high = (_bent((end - middle) / spread) for end in self.reach)
         ends = np.stack([made, made]).astype(np.float64)
-        ends[:, :, self.behaviour] = self.range[:, None]
+        ends[:, :, self.behaviour] = np.clip(self.range[:, None], low, high)
         return ends
 
     def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
@@ -160,7 +164,7 @@ class Context(Value):
         spread = np.maximum(self.line_of_spread[0] + near @ self.line_of_spread[1:], self.narrowest)
         for said in (*(level(c) for level in self.widths), self.spread(c)):
             spread = spread * _factor(said)
-        return middle, STRETCH * np.maximum(spread, self.narrowest)
+        return np.clip(middle, *self.reach), STRETCH * np.maximum(spread, self.narrowest)
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
         """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""

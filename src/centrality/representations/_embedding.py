@@ -49,6 +49,7 @@ class Embedding(Representation):
             self.columns_ = None if name is None else [name]
             self._encoder = self._load_encoder()
             self.fingerprint_ = self._encoder.fingerprint
+            self._fit_encoder(items)
             vectors = self._with_unit_length(self._encode(items))
             readable = vectors[~np.isnan(vectors).all(1)].astype(np.float64)
             self._center = readable.mean(0)
@@ -67,6 +68,9 @@ class Embedding(Representation):
     def _load_encoder(self) -> Encoder:
         """Load the encoder that the settings name."""
         raise NotImplementedError
+
+    def _fit_encoder(self, items: Sequence[object]) -> None:
+        """Let an encoder learn from the training items; those that somebody else trained have nothing to learn."""
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:  # (n, d)
         """Return the vectors as the encoder gives them; NaN for an item that could not be read."""

@@ -1,4 +1,4 @@
-"""Represent images by a vision model that somebody else trained."""
+"""Represent images by their edges and colours, or by a vision model that somebody else trained."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from centrality._checks import InputError, whole_number
 from centrality.model_file import Arrays
 from centrality.representations._base import Options, State
 from centrality.representations._embedding import Embedding
+from centrality.representations._plain_encoders import GradientEncoder
 from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decode
 
 if TYPE_CHECKING:
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 CORRUPT = ("refuse", "skip")
+GRADIENTS = "gradients"  # needs nobody's weights
 
 
 class Images(Embedding):
-    """Turns images into vectors, by a vision model.
+    """Turns images into vectors: by their edges and colours, or by a vision model.
 
     Items are paths, PIL images, arrays (h, w[, c]) of uint8, or the bytes of an image file.
 
     Parameters
     ----------
-    model : "clip"; a folder or an "owner/name" that transformers knows; a name that timm knows; or any
-        torch.nn.Module from (n, 3, size, size) to (n, d) or to maps (n, d, h, w), which are averaged.
+    model : "gradients", the directions of edges and the mean colours of an image's parts: it needs no download, and
+        sees shapes, not what they are. Or a vision model, which sees more: "clip"; a folder or an "owner/name" that
+        transformers knows; a name that timm knows; or any torch.nn.Module from (n, 3, size, size) to (n, d) or to maps
+        (n, d, h, w), which are averaged.
     size, mean, std : how images are prepared for a module of your own; named models bring theirs.
     normalize : bring vectors to unit length before they are scaled together.
     column : which column holds the images, when tables are given.
@@ -62,7 +66,7 @@ class Images(Embedding):
 
     def __init__(
         self,
-        model: "str | torch.nn.Module" = "clip",
+        model: "str | torch.nn.Module" = GRADIENTS,
         *,
         size: int = 224,
         mean: Sequence[float] = (0.485, 0.456, 0.406),
@@ -131,7 +135,9 @@ class Images(Embedding):
         """Load the encoder, and encode a picture."""
         self.transform([np.zeros((8, 8, 3), np.uint8)])
 
-    def _load_encoder(self) -> VisionEncoder:
+    def _load_encoder(self) -> VisionEncoder | GradientEncoder:
+        if isinstance(self.model, str) and self.model == GRADIENTS:
+            return GradientEncoder()
         return VisionEncoder(
             self.model,
             size=whole_number("size", self.size),

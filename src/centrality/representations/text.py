@@ -1,33 +1,38 @@
-"""Represent texts by a language model that somebody else trained."""
+"""Represent texts by their n-grams, or by a language model that somebody else trained."""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, InputTypeError, whole_number
 from centrality._optional import optional
+from centrality.model_file import Arrays
+from centrality.representations._base import State
 from centrality.representations._embedding import Embedding
+from centrality.representations._plain_encoders import NgramEncoder
 from centrality.representations._weights import fingerprint, pretrained
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-DEFAULT = "distilbert-base-uncased-finetuned-sst-2-english"  # the paper's
+NGRAMS = "ngrams"  # needs nobody's weights
 POOLINGS = ("auto", "cls", "mean", "max")
 
 
 class Text(Embedding):
-    """Turns texts into vectors, by a language model.
+    """Turns texts into vectors: by the letters that occur in them, or by a language model.
 
     Parameters
     ----------
-    model : a name that transformers or sentence-transformers knows, or a folder with such a model.
+    model : "ngrams", hashed character n-grams, rare ones weighing more: it needs no download, and sees words, not what
+        they mean. Or a language model, which sees more: a name that transformers or sentence-transformers knows, or a
+        folder with such a model.
     pooling : how a text's tokens become one vector: "cls", "mean", "max", or "auto": as a sentence-transformers
-        model has it, "mean" for others. The paper takes "cls".
+        model has it, "mean" for others. The paper takes "cls". N-grams have none.
     normalize : bring vectors to unit length before they are scaled together.
     column : which column holds the text, when tables are given.
     batch_size : texts encoded together.
@@ -39,8 +44,8 @@ class Text(Embedding):
     Examples
     --------
     >>> from centrality.representations import Text
-    >>> Text(pooling="cls").get_params()["model"]
-    'distilbert-base-uncased-finetuned-sst-2-english'
+    >>> Text().fit_transform(["a good day", "a good night", "42"]).shape
+    (3, 256)
     >>> Text("all-MiniLM-L6-v2", download=True).fit_transform(["good", "bad"]).shape  # doctest: +SKIP
     (2, 384)
     """
@@ -50,7 +55,7 @@ class Text(Embedding):
 
     def __init__(
         self,
-        model: str = DEFAULT,
+        model: str = NGRAMS,
         *,
         pooling: str = "auto",
         normalize: bool = True,
@@ -75,13 +80,28 @@ class Text(Embedding):
         """Load the encoder, and encode a text."""
         self.transform([""])
 
-    def _load_encoder(self) -> "_Encoder":
+    def _load_encoder(self) -> "_Encoder | NgramEncoder":
+        if self.model == NGRAMS:
+            return NgramEncoder()
         return _Encoder(
             self.model, self.pooling, max_length=self.max_length, download=self.download, device=self.device
         )
 
     def _name(self) -> str:
         return self.model
+
+    def _fit_encoder(self, items: Sequence[object]) -> None:
+        if isinstance(self._encoder, NgramEncoder):
+            self._encoder.fit([_checked(i, item) for i, item in enumerate(items)])
+
+    def state(self) -> tuple[State, Arrays]:
+        plain, arrays = super().state()
+        return plain, arrays | (self._encoder.state() if isinstance(self._encoder, NgramEncoder) else {})
+
+    def restore(self, state: State, arrays: Arrays) -> Self:
+        if self.model == NGRAMS:
+            self._encoder = NgramEncoder.restored(arrays)
+        return super().restore(state, arrays)
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
         return self._in_batches([_checked(i, item) for i, item in enumerate(items)])
@@ -107,6 +127,8 @@ class Text(Embedding):
 
     def describe(self) -> dict[str, str]:
         name = self.columns_[0] if self.columns_ else "text"
+        if self.model == NGRAMS:
+            return {name: "text, by its character n-grams"}
         return {name: f"text, as {self.model} sees it (pooling: {self.pooling})"}
 
 

@@ -17,6 +17,7 @@ from centrality.selecting.nearest import Floats, nearest
 NEIGHBOURS = 15
 FALSE_SHARE = 0.01
 FAR_BELOW = 0.25  # of the usual distance to the nearest other row
+MARKEDLY = 1.5  # four times the standard deviation of a mean over the neighbours of a row
 FEWEST = 20  # rows: of fewer nobody can say what their spacing is
 
 
@@ -34,10 +35,10 @@ def near_copies(
 
 def _pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return both rows of each pair that are near copies."""
-    reach = apart[:, -1]
-    chance = _chance(apart, reach, _dimension(apart))
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
-    chance[apart > far_below * spacing] = 1.0
+    is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
+    chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
+    chance[is_other] = 1.0
     rows = np.repeat(np.arange(len(apart)), apart.shape[1])
     seen = (chance.ravel() <= FALSE_SHARE) & (which.ravel() >= 0)
     one, other, p = rows[seen], which.ravel()[seen], chance.ravel()[seen]
@@ -46,26 +47,32 @@ def _pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[ND
     return first[enough], second[enough]
 
 
-def _dimension(apart: Floats) -> float:
-    """Return the dimension in which the rows lie, by how distances grow from the second neighbour to the last.
+def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
+    """Return the dimension in which the rows lie round each row, by how distances grow from the second neighbour on.
 
     Of rows that lie evenly, dimension * log(d_k / d_j) are k - 1 exponential numbers in order. Without the largest,
     that of the nearest neighbour, which may be a copy, they sum up to k - 1 - (1 + 1/2 + ... + 1/(k - 1)); the median
-    of such a sum is 1/3 less.
+    of such a sum is 1/3 less. The median over all rows gives the dimension, but where the mean over those neighbours of
+    a row that are no copies of it gives a markedly smaller one: in a table, rows of the same categories differ in few
+    columns.
     """
     there = np.isfinite(apart[:, -1]) & (apart[:, 1] > 0)
     if not there.any():
-        return 1.0
+        return np.ones(len(apart))
     others = apart.shape[1] - 1
-    expected = others - (1 / np.arange(1, others + 1)).sum() - 1 / 3
-    growth = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
-    return float(expected / max(np.median(growth), 1e-6))
+    expected = others - (1 / np.arange(1, others + 1)).sum()
+    growth = np.full(len(apart), np.nan)
+    growth[there] = np.log(apart[there, -1:] / apart[there, 1:-1]).sum(1)
+    overall = np.nanmedian(growth) * expected / (expected - 1 / 3)
+    known = np.where(there, growth, overall)
+    nearby = (known[which] * is_other).sum(1) / np.maximum(is_other.sum(1), 1)
+    return np.asarray(expected / np.maximum(np.where(nearby > MARKEDLY * overall, nearby, overall), 1e-6))
 
 
-def _chance(apart: Floats, reach: Floats, dimension: float) -> NDArray[np.float64]:  # (n, k)
+def _chance(apart: Floats, reach: Floats, dimension: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, k)
     """Return the probability that a row by chance has another one so near."""
     ratio = np.divide(apart, reach[:, None], out=np.ones(apart.shape), where=(reach > 0)[:, None] & np.isfinite(apart))
-    inside = np.clip(ratio, 0, 1) ** dimension
+    inside = np.clip(ratio, 0, 1) ** dimension[:, None]
     return np.asarray(-np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(inside, 1 - 1e-12))))
 
 

@@ -37,12 +37,13 @@ def select(
     Parameters
     ----------
     what : which rows.
-        "typical": the most central ones.
-        "odd": the least central ones.
-        "diverse": rows that cover all rows, odd ones too: the mean distance to the nearest of them is small.
-        "representative": rows that cover the others as "diverse" does, but for the 5% least central: no outliers.
-        "to label": what a classifier learns the most from: all rows but the 1% least central are covered, those far
-            from what is chosen before others, so that rare classes and borders have their share.
+
+        - "typical": the most central ones.
+        - "odd": the least central ones.
+        - "diverse": rows that cover all rows, odd ones too: the mean distance to the nearest of them is small.
+        - "representative": rows that cover the others as "diverse" does, but for the 5% least central: no outliers.
+        - "to label": what a classifier learns the most from: all rows but the 1% least central are covered, those far
+          from what is chosen before others, so that rare classes and borders have their share.
     by : a column of X, or one value for each row: k is shared evenly among these groups, and they take turns.
     t : from 0, global, to 1, local; None is the model's own.
     random_state : the seed of what covers; the same seed picks the same rows.

@@ -68,6 +68,7 @@ class TorchContext(_Buffers):
     line: Tensor
     line_of_spread: Tensor
     narrowest: Tensor
+    reach: Tensor
     lowest: Tensor
     highest: Tensor
 
@@ -75,7 +76,7 @@ class TorchContext(_Buffers):
         super().__init__()
         width = OUTSIDE * (context.seen[1] - context.seen[0])
         ends = {"lowest": context.seen[0] - width, "highest": context.seen[1] + width}
-        names = ("given", "behaviour", "line", "line_of_spread", "narrowest")
+        names = ("given", "behaviour", "line", "line_of_spread", "narrowest", "reach")
         self.hold(finest, **ends, **{name: getattr(context, name) for name in names})
         self.usual, self.spread = TorchForest(context.usual, finest), TorchForest(context.spread, finest)
         self.levels = nn.ModuleList(TorchLevels(each, finest) for each in context.levels)
@@ -90,6 +91,7 @@ class TorchContext(_Buffers):
         spread = (self.line_of_spread[0] + near @ self.line_of_spread[1:]).maximum(self.narrowest)
         for more in (*self.widths, self.spread):
             spread = spread * (1 + more(c)).clamp(min=NARROWEST)
+        middle = middle.maximum(self.reach[0]).minimum(self.reach[1])
         relative = (z[:, self.behaviour] - middle) / (STRETCH * spread.maximum(self.narrowest))
         far = (relative.abs() - KNEE).clamp(min=0)
         bent = relative.sign() * (relative.abs().clamp(max=KNEE) + far.log1p())

@@ -14,8 +14,10 @@ from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
-STEPS, STEPS_WHEN_CLEAN = 500, 1500  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
+BATCH = 128  # rows a step
+BATCH_OF_MANY = 64  # where one network learns rows that may hold outliers: as good, for half of the arithmetic
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
@@ -26,7 +28,7 @@ OURS: dict[str, Any] = {
     "anchors": 256,
     "resamples": 8,
     "shared_encoder": "auto",
-    "batch_size": 128,
+    "batch_size": None,
     "learning_rate": 4e-3,
     "weight_decay": 0.0,
     "calibration": "soft",
@@ -47,7 +49,7 @@ def paper_settings(experiment: str) -> dict[str, Any]:
         "anchors": 64,
         "resamples": 8,
         "epochs": 30,
-        "batch_size": 128,
+        "batch_size": BATCH,
         "learning_rate": 1e-3,
         "scaling": "none",
         "calibration": "clip",
@@ -88,7 +90,7 @@ class Plan:
             resamples=whole_number("resamples", settings["resamples"]),
             epochs=None if epochs is None else whole_number("epochs", epochs),
             max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER),
+            batch_size=_batch_size(settings, members),
             learning_rate=positive("learning_rate", settings["learning_rate"]),
             weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
             progress=settings["progress"],
@@ -100,6 +102,14 @@ class Plan:
         steps = max(FEWEST_STEPS, round(share * (self.max_steps or STEPS)))
         rate = min(self.learning_rate, GENTLE_RATE)
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
+
+
+def _batch_size(settings: Mapping[str, Any], members: int) -> int:
+    """Return how many rows a step has: what was asked for, or what was measured to be enough."""
+    if settings["batch_size"] is not None:
+        return whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER)
+    otherwise = any(settings[name] is not None for name in ("epochs", "given", "encoder"))
+    return BATCH if members > 1 or settings["novelty"] or otherwise else BATCH_OF_MANY
 
 
 def _checked_literal(literal: object, epochs: object) -> bool:

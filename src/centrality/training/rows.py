@@ -57,6 +57,7 @@ class Rows:
         self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self._made: MadeRows | None = None
+        self._known: dict[tuple[str, tuple[int, ...]], NDArray[np.intp]] = {}  # positions that were asked for
         made = MADE if off_support else 0
         self.all = np.empty((self.size + made, self.width), dtype=np.float32)  # the rows held, then those made of them
         self.z = self.all[: self.size]
@@ -73,6 +74,7 @@ class Rows:
         """Put other random rows in place of those held; where all are held, they stay, in their order."""
         if not self.holds_all:  # sorted: memory is read from one end to the other
             self.numbers = np.sort(self._drawable[self._rng.integers(len(self._drawable), size=self.size)])
+        self._known.clear()
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
             at = slice(start, start + step) if self.holds_all else self.numbers[start : start + step]
@@ -83,17 +85,24 @@ class Rows:
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""
-        if self._folds is None:
-            return np.arange(self.size)
-        return np.flatnonzero(~np.isin(self._folds[self.numbers], folds))
+        asked = ("held", folds)
+        if asked not in self._known:
+            allowed = np.ones(self.size, dtype=bool)
+            if self._folds is not None:
+                allowed = ~np.isin(self._folds[self.numbers], folds)
+            self._known[asked] = np.flatnonzero(allowed)
+        return self._known[asked]
 
     def made_without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of made rows of which no parent belongs to these folds; none where none are made."""
         if self._made is None:
             return np.empty(0, dtype=np.intp)
-        allowed = np.ones(self.size, dtype=bool) if self._folds is None else np.zeros(self.size, dtype=bool)
-        allowed[self.without(folds)] = True
-        return self.size + np.flatnonzero(allowed[self._made.parents].all(1))
+        asked = ("made", folds)
+        if asked not in self._known:
+            allowed = np.zeros(self.size, dtype=bool)
+            allowed[self.without(folds)] = True
+            self._known[asked] = self.size + np.flatnonzero(allowed[self._made.parents].all(1))
+        return self._known[asked]
 
     @property
     def every_made(self) -> int:

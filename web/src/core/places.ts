@@ -37,6 +37,19 @@ export class Places {
     return best;
   }
 
+  /** How many shown rows lie within reach. */
+  count(x: number, y: number, [rx, ry]: [number, number], shown: (row: number) => boolean): number {
+    let count = 0;
+    for (let j = this.#line(y - ry); j <= this.#line(y + ry); j++) {
+      const to = this.#start[j * this.#side + this.#line(x + rx) + 1];
+      for (let k = this.#start[j * this.#side + this.#line(x - rx)]; k < to; k++) {
+        const row = this.#rows[k];
+        if (((this.data.x[row] - x) / rx) ** 2 + ((this.data.y[row] - y) / ry) ** 2 <= 1 && shown(row)) count++;
+      }
+    }
+    return count;
+  }
+
   /** The shown rows inside the outline, in order. */
   inside(outline: Outline, shown: (row: number) => boolean): Uint32Array {
     const xs = outline.map(([x]) => x);

@@ -14,6 +14,7 @@ import { FILTERED, type Look, Points, SELECTED } from "./points";
 import { plural } from "../core/words";
 
 const REACH = 14; // pixels from the pointer to a point
+const COVERED = 2; // pixels from a point within which others lie on it
 const MARGIN = 20; // pixels from the edge within which a row is not well in view
 const CORNERS = 300; // of an outline, at most
 const FEW = 20_000; // points that are drawn at least while things move
@@ -254,6 +255,14 @@ export class MapPart implements Part, Gestured {
     const { state, shown } = this.app;
     const [sx, sy] = scale(state, this.#frame);
     return this.#places.nearest(...this.#toMap(at), [REACH / sx, REACH / sy], shown);
+  }
+
+  /** How many other rows lie on this one, as far as the eye can tell. */
+  covered(row: number): number {
+    this.#places ??= new Places(this.app.data);
+    const { state, shown, data } = this.app;
+    const [sx, sy] = scale(state, this.#frame);
+    return Math.max(0, this.#places.count(data.x[row], data.y[row], [COVERED / sx, COVERED / sy], shown) - 1);
   }
 
   #use(tool: Tool): void {

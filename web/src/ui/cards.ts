@@ -8,11 +8,13 @@ import { RankChart } from "./ranks";
 import { differences, Scores } from "../core/scores";
 import { argsort } from "../core/sorting";
 import type { State } from "../core/state";
+import type { Answers } from "./why";
 import { many, plural, score } from "../core/words";
 
 const SHOWN = { picture: 10, series: 9, text: 6, "": 6 }; // full lines of cards
 const FEW = 8; // selected rows that a chart can hold
 const MOST_GROUPS = 10;
+const MOST_ASKED = 100_000; // rows of a page whose host is asked why each card's row is odd: it compares it with all of them
 type List = State["list"];
 
 export class Cards implements Part {
@@ -29,9 +31,11 @@ export class Cards implements Part {
 
   constructor(
     private readonly app: App,
+    private readonly answers: Answers,
     private readonly onPoint: (row: number) => void,
   ) {
     this.#chart = new RankChart(app);
+    app.resting.push(() => this.#ask());
     const { against, columns } = app.data;
     const tab = (list: List, text: string, title: string) =>
       h("button.tab", { title, onclick: () => this.#choose(list) }, text);
@@ -62,6 +66,16 @@ export class Cards implements Part {
       this.#headings[k].textContent = name;
       this.#fill(k, rows);
     });
+  }
+
+  /** Once things rest: which columns make each row odd, so that these come first on its card. */
+  #ask(): void {
+    const { app, answers } = this;
+    if (app.state.panel !== "ranking" || app.data.kind || !app.data.asks || app.data.n > MOST_ASKED) return;
+    for (const item of this.#places.querySelectorAll<HTMLElement>(".list:not([hidden]) li[data-row]")) {
+      const row = Number(item.dataset.row);
+      if (!answers.now(row)) void answers.ask(row).then((why) => why && item.querySelector(".face")?.replaceWith(face(app, row, false, why)));
+    }
   }
 
   /** As many lists as there are to be filled. */
@@ -164,7 +178,7 @@ export class Cards implements Part {
       },
       onpointerenter: () => this.onPoint(row),
       onfocus: () => this.onPoint(row),
-    }, h("span.hidden", `row ${app.data.id(row)} `), face(app, row), h("span.foot"));
+    }, h("span.hidden", `row ${app.data.id(row)} `), face(app, row, false, this.answers.now(row)), h("span.foot"));
     button.classList.toggle("pinned", app.state.pinned === row);
     button.classList.toggle("flagged", app.flagged(row));
     const spot = h("span.spot");

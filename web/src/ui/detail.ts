@@ -2,13 +2,13 @@
 // card beside the point; the one that was chosen has it beside the map, where it covers nothing.
 
 import type { App, Changed, Part } from "../app";
-import { exact, many, percent, score, short, signed } from "../core/words";
+import { exact, many, percent, plural, score, short, signed } from "../core/words";
 import { guiltyFirst } from "./compare";
 import type { Copies } from "./copies";
 import { h, icon } from "./dom";
 import { face, heads, inWords, profile } from "./faces";
 import { moreButton } from "./full";
-import { type Answers, unitsAt, weighed } from "./why";
+import { type Answers, guiltyFeatures, unitsAt, weighed } from "./why";
 
 const COLUMNS = 8;
 const PAUSE = 120; // milliseconds that the pointer rests before the host is asked
@@ -26,6 +26,7 @@ class Card {
     private readonly fixed: boolean,
     private readonly home: HTMLElement,
     private readonly filled: () => void,
+    private readonly covered?: (row: number) => number,
   ) {
     this.element = h(fixed ? "section.detail.fixed" : "div.detail", { role: fixed ? "region" : "tooltip" });
   }
@@ -51,7 +52,7 @@ class Card {
     const about = data.about ? "about " : "";
     const { mark, tags, note, by, at } = app.marks.of(row);
     const said = [mark, tags, note, by && `by ${by}`, at].filter(Boolean).join(" · ");
-    const named = this.answers.now(row)?.reasons.map(({ name }) => name) ?? data.guilty;
+    const named = guiltyFeatures(app, row, this.answers.now(row));
     const columns = guiltyFirst(data.columns.filter((c) => c.name !== data.itemColumn), named).slice(0, COLUMNS);
     this.element.replaceChildren(
       h("div.head", h("h2", `Row ${data.id(row)}`), app.flagged(row) && h("span.flag", "outlier"),
@@ -63,11 +64,18 @@ class Card {
           h("div", `${about}rank ${many(rank)} of ${many(data.n)}`),
           h("div.soft", `more typical than ${about}${percent(1 - rank / data.n)}`),
           p !== undefined && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
+      this.#crowd(row),
       fixed ? moreButton(app, row) : "",
       h("div.along", h("span", "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")),
       h("div.reasons"),
       h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", c.text(row) || "—")])),
       fixed ? this.copies.of(row, () => row === this.row && this.show(row)) : "");
+  }
+
+  /** Points may lie on each other: only the nearest of them is told of. */
+  #crowd(row: number): HTMLElement | "" {
+    const more = this.covered?.(row) ?? 0;
+    return more ? h("p.said.crowd", `${plural(more, "more row")} at this place: zoom in, or select them with a box`) : "";
   }
 
   #ask(row: number): void {
@@ -104,8 +112,9 @@ export class Detail implements Part {
     copies: Copies,
     private readonly stage: HTMLElement,
     private readonly place: (row: number) => [number, number],
+    covered: (row: number) => number,
   ) {
-    this.#pointed = new Card(app, answers, copies, false, stage, () => this.#stand());
+    this.#pointed = new Card(app, answers, copies, false, stage, () => this.#stand(), covered);
     this.#chosen = new Card(app, answers, copies, true, this.dock, () => undefined);
   }
 

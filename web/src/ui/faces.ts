@@ -6,7 +6,7 @@ import { ODD } from "../core/colours";
 import { h, s } from "./dom";
 import type { Heat, Why, Words } from "../core/header";
 import { mixer, type Pair } from "../core/mixing";
-import { adding, NO_WORDS, unitsAt, warmth } from "./why";
+import { adding, guiltyFeatures, NO_WORDS, unitsAt, warmth } from "./why";
 import { many, score } from "../core/words";
 
 const STOPS = 10; // on the way from global to local
@@ -22,7 +22,7 @@ export function face(app: App, row: number, large = false, why?: Why, words: Wor
     if (column) return h("span.face.text", column.text(row) || "—");
   }
   if (large) return ""; // its columns stand below
-  const columns = guiltyFirst(data.columns, data.guilty).slice(0, 4);
+  const columns = guiltyFirst(data.columns, guiltyFeatures(app, row, why)).slice(0, 4);
   if (!columns.length) return h("span.face.text", `row ${data.id(row)}`);
   return h("span.face.cells", ...columns.map((c) => h("span", h("i", c.name), " ", c.brief(row) || "—")));
 }

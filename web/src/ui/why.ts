@@ -74,6 +74,12 @@ export function weighed(app: App, reasons: Reason[], units: Pair, typical: Pair)
   return values.filter(({ value }) => Math.abs(value) > 0.02 * most);
 }
 
+/** The features of a row from the one that takes most from its score at this t; those of the odd rows while that is not known. */
+export function guiltyFeatures(app: App, row: number, why: Why | undefined): string[] {
+  if (!why?.reasons.length) return app.data.guilty;
+  return weighed(app, why.reasons, unitsAt(app, row), why.typical).sort((a, b) => a.value - b.value).map(({ name }) => name);
+}
+
 /** What each pixel or moment adds at this t, as a share of the most that one of them does. */
 export function warmth(app: App, { width, height, values }: Heat, units: Pair, typical: Pair): Float64Array {
   const size = width * height;

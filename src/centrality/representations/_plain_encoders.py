@@ -1,0 +1,101 @@
+"""Encode texts and images without anybody's weights: letters that occur together, edges and colours.
+
+They see spelling, words and shapes, not meaning. A trained encoder, which has to be downloaded, sees more.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality._checks import InputError
+from centrality._optional import optional
+from centrality.model_file import Arrays
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+BUCKETS = 4096  # places that n-grams are hashed to
+NUMBERS = 256  # of a text: so many sums of places
+SIZE, CELL, TURNS = 64, 8, 9  # pixels of an image's side and of a cell's; directions of edges
+COLOURS = 4  # squares along a side whose mean colour is taken
+
+Matrix = NDArray[np.float64]
+
+_FOLDED = np.tile(np.eye(NUMBERS), (BUCKETS // NUMBERS, 1))  # (BUCKETS, NUMBERS)
+
+
+class NgramEncoder:
+    """Turns texts into sums of hashed character n-grams, which weigh more the fewer training texts have them.
+
+    Main components of the training texts would be shorter, but blind: what only texts of another kind hold lies outside
+    all of them, so that such texts come to lie in the middle.
+    """
+
+    fingerprint = f"ngrams {BUCKETS} {NUMBERS} 1"
+
+    def __init__(self, weight: Matrix | None = None) -> None:
+        self._weight = weight  # (BUCKETS,)
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn how rare each n-gram is."""
+        if len(texts) < 2:
+            raise InputError(f"At least two texts were wanted to learn from, got {len(texts)}.")
+        present = np.bincount(self._counts(texts).indices, minlength=BUCKETS)
+        self._weight = np.log((1 + len(texts)) / (1 + present)) + 1.0
+
+    def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, NUMBERS)
+        """Return one vector a text: n-grams grow like a logarithm of their number, and have signs of their own."""
+        assert self._weight is not None  # the representation fits it, or restores it
+        counts = self._counts(texts)
+        counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data)) * self._weight[counts.indices]
+        return np.asarray(counts @ _FOLDED, dtype=np.float32)
+
+    def state(self) -> Arrays:
+        """Return what was learned, for a model's file."""
+        assert self._weight is not None
+        return {"weight": self._weight}
+
+    @classmethod
+    def restored(cls, arrays: Arrays) -> "NgramEncoder":
+        """Return the encoder that `state` took apart; raise if the array is none of its own."""
+        if (weight := arrays["weight"]).shape != (BUCKETS,):
+            raise InputError(f"An encoder of n-grams has {BUCKETS} weights, got shape {weight.shape}.")
+        return cls(weight)
+
+    @staticmethod
+    def _counts(texts: Sequence[str]) -> Any:  # (n, BUCKETS) sparse
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        return HashingVectorizer(analyzer="char_wb", ngram_range=(2, 5), n_features=BUCKETS, norm=None).transform(texts)
+
+
+class GradientEncoder:
+    """Turns images into the directions of their edges, cell by cell, and the mean colours of their parts."""
+
+    fingerprint = f"gradients {SIZE} {CELL} {TURNS} {COLOURS} 1"
+
+    def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
+        """Return one vector a picture."""
+        return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
+
+    def _vector(self, picture: "Image") -> Matrix:
+        image = optional("PIL.Image", "images")
+        pixels = np.asarray(picture.resize((SIZE, SIZE), image.Resampling.BILINEAR), dtype=np.float64) / 255
+        side = SIZE // COLOURS
+        colours = pixels.reshape(COLOURS, side, COLOURS, side, 3).mean((1, 3)) - 0.5
+        return np.concatenate([_edges(pixels.mean(2)).ravel(), colours.ravel()])
+
+
+def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
+    """Return how strong the edges of each direction are in each cell, a cell that has any being of unit length."""
+    down, across = np.gradient(grey)
+    strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
+    turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)
+    row, column = np.indices(grey.shape) // CELL
+    cells = SIZE // CELL
+    place = (row * cells + column) * TURNS + turn
+    found = np.bincount(place.ravel(), strength.ravel(), minlength=cells * cells * TURNS).reshape(cells, cells, TURNS)
+    length = np.sqrt(np.square(found).sum(2, keepdims=True) + 0.01)  # faint edges stay faint
+    return np.asarray(found / length / cells)
