@@ -11,7 +11,7 @@ import tables_of_speed
 from results import ROOT, markdown, origin, rows, short
 
 WITH_TABLES = ("method", "lab_notebook", "data", "speed", "service", "scale", "explorer", "explanations")
-GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels")
+GUIDES_WITH_TABLES = ("given", "picking", "copies", "labels", "marks")
 PAGES = [
     *(ROOT / "docs" / "internals" / f"{name}.md" for name in WITH_TABLES),
     *(ROOT / "docs" / "guides" / f"{name}.md" for name in GUIDES_WITH_TABLES),
@@ -166,6 +166,19 @@ def contextual_scenarios() -> str:
     return markdown([*names, "seconds of one core"], body)
 
 
+def marks_error_rates() -> str:
+    body = [
+        [
+            r["outliers"],
+            r["training rows"],
+            f"{float(r['false']):.3f} ± {float(r['se']):.3f}",
+            f"{float(r['found']):.2f}",
+        ]
+        for r in rows("marks_error_rates")
+    ]
+    return markdown(["outliers", "training rows", "share of calls that are false", "outliers found"], body)
+
+
 MADE = (
     contextual_means,
     contextual_scenarios,
@@ -181,6 +194,7 @@ MADE = (
     explanations_odd,
     explanations_replaced,
     explanations_agreement,
+    marks_error_rates,
 )
 TABLES = {make.__name__: make for make in (*MADE, *tables_of_choices.MADE, *tables_of_speed.MADE)}
 # Of tables that do not show the one result of their name.
