@@ -57,6 +57,7 @@ ROUTINE = (
     _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
+    _measured("explorer_start", *EXPLORER),
     _measured("explorer_acts", *EXPLORER),
     Figure(
         "python -m benchmarks.explorer_acts --memory 5",
