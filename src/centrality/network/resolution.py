@@ -3,8 +3,8 @@
 A network starts from smooth features, each nearly a straight line across all rows. With many columns there are enough
 directions for every group to have its own; with few, training would have to bend the same lines again and again, and
 of sixteen groups on a grid it learns next to nothing. So its first features are steeper there, and bend at places all
-over the rows. The fewer rows there are, the less: they could not tell small things from chance. Rows that are not scaled
-have none of it: far from 0, steep features would round away what they tell apart.
+over the rows. The fewer rows there are, the less: they could not tell small things from chance. Rows that are not
+scaled have none of it: far from 0, steep features would round away what they tell apart.
 """
 
 from dataclasses import replace
