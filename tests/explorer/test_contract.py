@@ -106,8 +106,9 @@ def test_sentences_red_cells_and_heat_are_pythons(tab, case, differences):
             assert [name for name, _ in shown["sentences"]] == [name for name, _ in lowering]
             differences.hold("sentences", [v for _, v in shown["sentences"]], [v for _, v in lowering])
             if case.model.fitted_.context is not None:  # what is usual is that of the row's kind, in Python's words
-                for reason in case.model.reasons(case.X.slice(row, 1), t)[0]:
-                    assert any(f", typically {reason.typical}" in line for line in shown["told"]), reason
+                told = {reason.feature: reason.typical for reason in case.model.reasons(case.X.slice(row, 1), t)[0]}
+                for name, line in zip(dict(lowering), shown["told"], strict=True):
+                    assert name not in told or f", typically {told[name]}" in line
             red = {name: 12 + 48 * -value / most for name, value in reasons if value / most < -0.05}
             typical = case.view.neighbours(np.array([row]))[0, 0]
             here, there = case.view.cells(np.array([row, typical])).to_pylist()
