@@ -19,21 +19,22 @@ def test_many_rows_of_two_columns_have_features_four_times_as_steep_and_few_rows
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_each_first_feature_of_the_local_trunk_bends_near_the_rows_and_all_else_stays(shared):
-    z = np.random.default_rng(0).normal(50.0, 0.5, size=(2000, 2)).astype(np.float32)
+    z = np.random.default_rng(0).normal(5.0, 0.5, size=(2000, 2)).astype(np.float32)
     plain = build(Layout(width=2, hidden=(64, 64), shared=shared, members=2), np.random.default_rng(0))
     steep = refined(plain, z, np.random.default_rng(1))
     first = "trunks.0.0" if shared else "trunks.1.0"
     weight, bias = (steep.weights[f"{first}.{part}"] for part in ("weight", "bias"))
     np.testing.assert_allclose(weight, 4 * plain.weights[f"{first}.weight"], rtol=1e-6)
     # From the rows' middle it is |w.x + b| / |w| to where a feature bends: within four deviations of it.
-    assert (np.abs((weight * 50.0).sum(2) + bias) / np.linalg.norm(weight, axis=2)).max() < 4 * 0.5 + 1e-3
+    assert (np.abs((weight * 5.0).sum(2) + bias) / np.linalg.norm(weight, axis=2)).max() < 4 * 0.5 + 1e-3
     for name in set(plain.weights) - {f"{first}.weight", f"{first}.bias"}:
         np.testing.assert_array_equal(steep.weights[name], plain.weights[name])
 
 
-def test_wide_rows_start_as_ever():
-    z = np.zeros((5000, STEEPEST), dtype=np.float32)
-    network = build(Layout(width=STEEPEST, hidden=(8,)), np.random.default_rng(0))
+@pytest.mark.parametrize(("width", "middle"), [(STEEPEST, 0.0), (2, 20.0)], ids=["wide", "far from 0"])
+def test_wide_rows_and_rows_far_from_zero_start_as_ever(width, middle):
+    z = np.full((5000, width), middle, dtype=np.float32)
+    network = build(Layout(width=width, hidden=(8,)), np.random.default_rng(0))
     assert refined(network, z, np.random.default_rng(0)) is network
 
 

@@ -247,8 +247,7 @@ class FUSE(CentralityModel):
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         start = np.random.default_rng(seed + 1)
         network = self._untrained(rows.width, len(plan.noise_scales), members, start)
-        as_it_was = self.novelty or self._by_paper() or self.scaling == "none" or context is not None
-        if network.layout.standard and not as_it_was:
+        if network.layout.standard and not (self.novelty or self._by_paper()) and context is None:
             network = refined(network, rows.z, start)
         if self.novelty and not self._by_paper() and context is None:  # a prior would find contexts odd by themselves
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])

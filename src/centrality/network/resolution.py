@@ -3,8 +3,8 @@
 A network starts from smooth features, each nearly a straight line across all rows. With many columns there are enough
 directions for every group to have its own; with few, training would have to bend the same lines again and again, and
 of sixteen groups on a grid it learns next to nothing. So its first features are steeper there, and bend at places all
-over the rows. The fewer rows there are, the less: they could not tell small things from chance. Rows that are not
-scaled have none of it: far from 0, steep features would round away what they tell apart.
+over the rows. The fewer rows there are, the less: they could not tell small things from chance. Rows that lie far
+from 0, as they may without scaling, have none of it: steep features would round away what they tell apart.
 """
 
 from dataclasses import replace
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from centrality.network.network import Network
 
 STEEPEST = 32  # the square of how much steeper features are, times the columns: 4 in the plane, 1 from 32 columns on
+FARTHEST = 10.0  # from 0, where a column's rows may lie: its mean and its deviation together
 ROWS_EACH = 30  # rows for each unit of that square
 
 
@@ -30,7 +31,7 @@ def refined(network: Network, z: NDArray[np.float32], rng: np.random.Generator) 
     the global head has a trunk of its own, that stays smooth, as distances are.
     """
     times = steepness(*z.shape)
-    if times == 1.0:
+    if times == 1.0 or (np.abs(z.mean(0)) + z.std(0)).max() > FARTHEST:
         return network
     name = f"trunks.{network.layout.trunks - 1}.0"
     steep = times * network.weights[f"{name}.weight"]  # (members, outputs, p)
