@@ -57,5 +57,6 @@ def _said(arguments: argparse.Namespace, model: "CentralityModel") -> str:
     from centrality.selecting.suited import how_read
 
     keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"
-    page = "" if "export" in arguments else f"; centrality explore {arguments.data} opens a page"
+    represent = f" --represent {arguments.represent}" if arguments.represent else ""
+    page = "" if "export" in arguments else f"; centrality explore {arguments.data}{represent} opens a page"
     return f"Read {arguments.data} {how_read(model)}.\n{keep}{page}."

@@ -30,6 +30,7 @@ class Result(TypedDict):
     threshold: float
     calibration_rows: int  # 0: the rule needs none
     smallest_p_value: float | None
+    by_themselves: bool  # the model was fitted on these very rows
     found: list[dict[str, Any]]
     file: NotRequired[str]
     unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
@@ -79,6 +80,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "threshold": float(mixing.squeeze(np.array(threshold))),
         "calibration_rows": 0 if inliers is None else len(inliers),
         "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
+        "by_themselves": arguments.model is None,
         "found": [_outlier(*one) for one in zip(odd, shown, p_values, strict=True)],
     }
     if unreadable:
@@ -134,6 +136,16 @@ def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDAr
     tables.write(tables.with_columns(table, {"row": odd, name: scores}), arguments.output)
 
 
+def _yardstick(result: Result) -> str:
+    """Say what the rows were compared with, and what follows where that is themselves."""
+    if not result["by_themselves"]:
+        return f"{result['calibration_rows']:,} calibration rows"
+    return (
+        "these rows themselves: outliers among them hide one another. Where you have rows that are fine, compare with those: "
+        "centrality fit FINE -o MODEL --novelty, then centrality detect MODEL DATA"
+    )
+
+
 def show(result: Result) -> str:
     from centrality.scores.reasons import Reason
 
@@ -151,8 +163,8 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {result['calibration_rows']:,} calibration "
-            "rows. To find more: calibrate on more rows, allow a larger --fdr, or ask for --false-positives N."
+            f"The oddest row has the p-value {smallest}, compared with {_yardstick(result)}. --false-positives N calls "
+            "the oddest rows in any case."
         )
     if len(few) < result["outliers"]:
         rest = result["outliers"] - len(few)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 HELP = "learn from rows marked outlier or fine: the rest is ranked anew, and what is likely left is said"
+FEW = 5  # outliers, below which what was learned is a guess
 COLUMNS = 3  # named among those that count otherwise now
 
 
@@ -159,6 +160,8 @@ def show(result: Result) -> str:
     for column in result["columns"]:
         odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
         lines.append(f"  {column['column']}: {odder} is odder than before, {typical} more typical")
+    if result["outlier"] < FEW:
+        lines.append(f"Fewer than {FEW} outliers are marked: take this as a first guess, and mark more.")
     lines.append(f"{result['called']:,} rows are likelier outliers than not.")
     lines.append(paint(result["left_in_words"], "heading"))
     if result["next"]:

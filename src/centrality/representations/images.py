@@ -151,7 +151,8 @@ class Images(Embedding):
         return self.model if isinstance(self.model, str) else type(self.model).__name__
 
     def describe(self) -> dict[str, str]:
-        return {self.columns_[0] if self.columns_ else "image": f"image, as {self._name()} sees it"}
+        how = "by its edges and colours" if self._name() == GRADIENTS else f"as {self._name()} sees it"
+        return {self.columns_[0] if self.columns_ else "image": f"image, {how}"}
 
     def state(self) -> tuple[State, Arrays]:
         plain, arrays = super().state()
