@@ -141,8 +141,8 @@ def _yardstick(result: Result) -> str:
     if not result["by_themselves"]:
         return f"{result['calibration_rows']:,} calibration rows"
     return (
-        "these rows themselves: outliers among them hide one another. Where you have rows that are fine, compare with those: "
-        "centrality fit FINE -o MODEL --novelty, then centrality detect MODEL DATA"
+        "these rows themselves: outliers among them hide one another. If you have rows that are fine, compare with "
+        "those: centrality fit FINE -o MODEL --novelty, then centrality detect MODEL DATA"
     )
 
 
