@@ -124,6 +124,7 @@ java:
 # The site, in docs/_build/html: warnings are errors, pages with code are executed, those that did not change are kept.
 # What pages show as printed is printed again and compared; every number in them must say where it comes from.
 docs: .venv/.test
+	@mkdir -p docs/_build/html/_static  # where a build fails, the theme would write its logo to a file of this name
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/html
 	$(BIN)/python docs/check.py
 	$(BIN)/python docs/number_sources.py
