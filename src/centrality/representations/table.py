@@ -89,7 +89,8 @@ class Table(Representation):
             self.n_features_in_ = table.num_columns
             self._most_gaps = int(self._gaps(self._encoded(table)).max(initial=0))
             if not self.get_feature_names_out().size:
-                raise TableError(f"Nothing in this table varies: {self.describe()}.")
+                said = "; ".join(f"{name!r} is {how}" for name, how in list(self.describe().items())[:5])
+                raise TableError(f"Nothing in this table varies: {said}. Give columns that do.")
         return self
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, q)
