@@ -275,9 +275,12 @@ def test_ctrl_c_during_a_fit_leaves_no_file(blob, tmp_path):
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
     )
-    assert process.stdout.readline() == "It trains.\n"
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    try:
+        assert process.stdout.readline() == "It trains.\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()  # where it goes on training, as under `nohup`
     assert process.returncode == 130
     assert "interrupted, nothing was written" in error
     assert not list(tmp_path.glob("*.safetensors"))
