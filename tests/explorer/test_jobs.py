@@ -165,7 +165,7 @@ def test_the_queue_learns_from_marks_and_can_go_back(view, planted, open_page, s
     tab.get_by_role("button", name="Learned from 4 marks").wait_for()
     wanted = model.review(planted[1], marks_of({"outlier": rows[::2], "fine": rows[1::2]}))
     assert tab.locator(".learn .said").text_content() == str(wanted)
-    assert tab.locator(".review .facts").text_content().startswith(f"Row {wanted.order[0]} ")
+    tab.locator(".review .facts", has_text=f"Row {wanted.order[0]} ·").wait_for()
     tab.keyboard.press("f")
     tab.get_by_role("button", name="Learn from 5 marks").wait_for()
     tab.get_by_role("button", name="order by score").click()
