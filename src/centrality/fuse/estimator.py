@@ -30,11 +30,13 @@ from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device
+from centrality.network.ends import with_ends
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Layout, Network, build
 from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
+from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.folds import Split, split
@@ -236,8 +238,10 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
+        if self.scaling == "auto" and context is None:
+            scaling = with_ends(scaling, X)
         settings, max_values, members = self._settings(), self._max_values(), self._members(X)
-        plan = Plan.of(settings, members)
+        plan = Plan.of(settings, members, X.shape[1])
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
@@ -256,7 +260,7 @@ class FUSE(CentralityModel):
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
         if context is None:
-            network = self._with_levels(network, rows, plan, rng)
+            network = self._with_shape(self._with_levels(network, rows, plan, rng), rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
@@ -286,8 +290,17 @@ class FUSE(CentralityModel):
         """
         if plan.left_out is None or not network.layout.standard or network.prior:
             return network
-        learned = [rows.without(folds) for folds in plan.left_out]
-        return closed(network, rows.z, plan.noise_scales, learned, rng)
+        return closed(network, rows.z, plan.noise_scales, self._learned(rows, plan), rng)
+
+    def _with_shape(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
+        """Add a potential shaped like the rows, where the rows left out call for it; the paper has none."""
+        if plan.left_out is None or not network.layout.standard:
+            return network
+        return shaped(network, rows.z, plan.noise_scales, self._learned(rows, plan), rng)
+
+    def _learned(self, rows: Rows, plan: Plan) -> list[NDArray[np.intp]]:
+        """Return the rows that each network has learned from."""
+        return [rows.without(folds) for folds in plan.left_out or ()]
 
     def _max_values(self) -> int:
         """Return how many values training holds at once; the paper's schedule passes over all rows."""
@@ -351,9 +364,9 @@ class FUSE(CentralityModel):
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
 
-        Scaling and noise scales stay as the first rows set them. Earlier rows are remembered by a small uniform sample
-        (it is not saved: a loaded model learns from the new rows alone, and forgets more). What `calibrate` kept is
-        dropped, since it was scored by another model.
+        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. Earlier rows
+        are remembered by a small uniform sample (it is not saved: a loaded model learns from the new rows alone, and
+        forgets more). What `calibrate` kept is dropped, since it was scored by another model.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
@@ -374,11 +387,14 @@ class FUSE(CentralityModel):
         if remembered.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
-        network, history = self._taught(remembered.rows, known, X.shape[0] / remembered.seen, rng, seed)
+        scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
+        plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
+        plan = replace(plan, left_out=None if known is None else known.left_out)
+        network, history = self._taught(remembered.rows, scaling, known, plan, seed)
         trained = Trained(
             network,
             before.device,
-            before.scaling,
+            scaling,
             before.noise_scale,
             history,
             remembered,
@@ -390,15 +406,13 @@ class FUSE(CentralityModel):
         return self
 
     def _taught(
-        self, X: CheckedRows, known: Split | None, share: float, rng: np.random.Generator, seed: int
+        self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
-        before = self.fitted_
-        plan = Plan.of(self._settings(), before.network.members).gentle(before.noise_scale, share)
-        plan = replace(plan, left_out=None if known is None else known.left_out)
+        before, rng = self.fitted_, np.random.default_rng(seed + 1)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, before.scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         begun = before.history["step"][-1]
