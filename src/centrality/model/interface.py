@@ -341,7 +341,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
 
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """
-        from centrality.model.onnx_graph import write  # here: only an export needs it
+        from centrality.onnx.graph import write  # here: only an export needs it
 
         check_is_fitted(self)
         write(self.fitted_, path, t=self.t, rows=rows)
