@@ -152,7 +152,7 @@ def test_a_gpu_scores_like_the_cpu(blob, tmp_path):
 
 def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    monkeypatch.setattr("centrality.fuse.estimator.HELD_VALUES", 6000)
+    monkeypatch.setattr("centrality.fuse.settings.HELD_VALUES", 6000)
     renewed = []
     renew = Rows.renew
     monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))

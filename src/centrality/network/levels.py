@@ -37,7 +37,12 @@ def closed(
     learned: Sequence[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> Network:
-    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen."""
+    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen.
+
+    The prior of clean rows has them already.
+    """
+    if network.prior:
+        return network
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
     scorer = EngineScorer(network, engine())
     for member, seen in enumerate(learned):

@@ -8,7 +8,7 @@ calibration compute in float64 as they do there, the network in float32 but for 
 import json
 import os
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,18 @@ from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.model.fitted import Fitted
-from centrality.model.onnx_context import relative
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.network.scorer import folded_head
-from centrality.onnx import KEY, SEALED, sealed
+from centrality.onnx.context import relative
+from centrality.onnx.scorer import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ALLOWANCE
 from centrality.scores.refinement import Refinement
+
+if TYPE_CHECKING:  # the layer above: it says what a model is, and this room writes it
+    from centrality.model.fitted import Fitted
 
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
@@ -70,7 +72,7 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
 
 
-def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
+def write(fitted: "Fitted", path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
     """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
     if rows not in ROWS:
         raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
@@ -79,7 +81,7 @@ def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str =
         beside.write_bytes(content)
 
 
-def model_of(fitted: Fitted, t: float, rows: str = "float64") -> Any:
+def model_of(fitted: "Fitted", t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
     scaled = _scaled(graph, fitted)
@@ -126,7 +128,7 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
     return model
 
 
-def _scaled(graph: Graph, fitted: Fitted) -> str:  # (n, p) -> (n, p)
+def _scaled(graph: Graph, fitted: "Fitted") -> str:  # (n, p) -> (n, p)
     """Write how rows in the user's units become what the network takes, in float32."""
     if (context := fitted.context) is None:
         return graph.as_float32(_in_scaled_units(graph, fitted.scaling))
@@ -187,7 +189,7 @@ def _features(graph: Graph, network: Network, place: tuple[int, int], z: str, wi
     """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
     member, trunk = place
     if not network.layout.standard:
-        from centrality.model.onnx_encoder import encoder_of, nodes_of  # brings torch
+        from centrality.onnx.encoder import encoder_of, nodes_of  # brings torch
 
         encoder = encoder_of(network, trunk, member)
         nodes, constants, made = nodes_of(encoder, width, OPSET, z, f"encoder_{len(graph.nodes)}_")
