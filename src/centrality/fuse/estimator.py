@@ -231,7 +231,7 @@ class FUSE(CentralityModel):
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         if self.scaling == "auto" and context is None:
-            scaling = with_ends(scaling, X)
+            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
         settings, members = self._settings(), self._settings().members(X)
         plan = Plan.of(settings, members, X.shape[1])
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own

@@ -115,6 +115,8 @@ def _by_others(
     trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
 ) -> Matrix:  # (members, n, 1 + k)
     """Return the outputs for the rows judged, had other rows alone set the ends of the columns."""
+    if trained.split is None or not trained.split.apart:
+        return outputs  # the rows judged have set no end
     scaling, changed = by_others(trained.scaling, X)
     places = np.flatnonzero(changed[judged])
     if not len(places):
