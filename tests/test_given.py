@@ -131,7 +131,7 @@ def test_a_model_learns_on_given_its_context(odd):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"given": ["rooms"]}, "given names the column 'rooms', which is not there"),
+        ({"given": ["rooms"]}, "Missing column: 'rooms'. There are: "),
         ({"given": [9]}, "given must hold names, or positions from 0 to 3, got 9"),
         ({"given": []}, "leave one to be judged"),
         ({"given": ["price", "year", "size", "city"]}, "leave one to be judged"),

@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from centrality import __version__
@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings(), _logging(arguments):
             warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
-            warnings.showwarning = _print_warning
+            warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
             log.info("centrality %s: %s", __version__, _given(arguments))
             result = arguments.run(arguments)
@@ -99,9 +99,16 @@ def _failed(status: int, message: str, *, with_traceback: bool) -> int:
     return status
 
 
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as a note, without the line of code that `warnings` would add."""
-    print(harmless(f"centrality: note: {message}"), file=sys.stderr)
+def _printing_each_once() -> Callable[..., None]:
+    """Return what prints a warning as a note, without its line of code: once, though a file is often read twice."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            print(harmless(f"centrality: note: {message}"), file=sys.stderr)
+
+    return show
 
 
 def _given(arguments: argparse.Namespace) -> str:

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
 
-from centrality import load, select, tables
+from centrality import Chain, load, select, tables
 from centrality.cli import main
+from centrality.representations import Table
 from tests.conftest import quick
 
 
@@ -77,14 +79,13 @@ def test_copies_compares_the_columns_that_are_named(folder, capsys):
     assert [(group["kind"], group["rows"]) for group in result["groups"]] == [("exact", [3, 198]), ("exact", [4, 199])]
 
 
-@pytest.mark.slow
 def test_labels_names_the_wrong_one_first_and_writes_all_doubtful_rows(folder, capsys, tmp_path):
     result = as_json(capsys, "labels", folder / "rows.csv", "--by", "kind", "-o", tmp_path / "doubtful.csv")
     first = result["doubtful"][0]
     assert (first["row"], first["suggested"], first["holds"]["kind"]) == (7, "ash", "birch")
     assert tables.read(tmp_path / "doubtful.csv")["row"].to_pylist() == [row["row"] for row in result["doubtful"]]
     text = said(capsys, "labels", folder / "rows.csv", "--by", "kind", "--columns", "length,width", "--top", "1")
-    assert "are more typical of another kind than of their own" in text
+    assert "rows rather belong to another kind" in text
     assert "birch" in text
 
 
@@ -103,3 +104,38 @@ def test_wrong_input_is_told_in_a_sentence(folder, capsys, monkeypatch, argument
     monkeypatch.chdir(folder)
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_note_is_printed_once_though_the_data_is_read_twice(folder, capsys, tmp_path):
+    table = tables.read(folder / "rows.csv")
+    kinds = ["oak", *table["kind"].to_pylist()[1:]]
+    tables.write(table.set_column(3, "kind", pa.array(kinds)), tmp_path / "new.csv")
+    Chain(Table(), quick()).fit(table).save(tmp_path / "m.safetensors")
+    assert main(["pick", str(tmp_path / "m.safetensors"), str(tmp_path / "new.csv"), "--odd", "1"]) == 0
+    assert capsys.readouterr().err.count("did not occur in fitting") == 1
+
+
+def test_outliers_are_written_with_their_p_values_and_reasons(folder, capsys, tmp_path):
+    model, out = folder / "m.safetensors", tmp_path / "odd.csv"
+    result = as_json(capsys, "detect", model, folder / "rows.csv", "--false-positives", "20", "-o", out)
+    written = tables.read(out)
+    assert written.column_names[-4:] == ["row", "centrality", "p_value", "reasons"]
+    assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
+    table, rows = tables.read(folder / "rows.csv"), written["row"].to_pylist()
+    np.testing.assert_allclose(written["p_value"], load(model).p_values(table.take(rows)))
+    assert written["reasons"][0].as_py().split()[0] in table.column_names
+
+
+@pytest.mark.slow
+def test_a_folder_of_images_is_read_as_such_without_being_told(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        pixels = np.full((8, 8, 3), 255) if number == 7 else rng.integers(0, 90, (8, 8, 3))
+        Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / f"{number:02d}.png")
+    result = as_json(capsys, "rank", tmp_path, "--top", "1")
+    assert result["peripheral"][0]["holds"]["path"].endswith("07.png")
+
+
+def test_a_context_that_is_misspelled_is_answered_with_the_one_that_was_meant(folder, capsys):
+    assert main(["rank", str(folder / "rows.csv"), "--given", "knid"]) == 2
+    assert "Did you mean 'kind'?" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_detect_names_the_planted_rows_first_and_writes_them_with_their_scores(f
     assert result["outliers"] == expected.sum()
     written = tables.read(tmp_path / "odd.csv")
     assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
-    assert written.column_names == ["length", "width", "height", "row", "centrality"]
+    assert written.column_names == ["length", "width", "height", "row", "centrality", "p_value", "reasons"]
 
 
 def test_detect_says_the_rule_and_takes_one_only(folder, capsys):

@@ -67,3 +67,29 @@ def test_a_chain_speaks_of_the_users_columns():
     correction = model.smallest_correction(odd)[0]
     assert correction.columns == ("width",)
     assert float(correction.after[0]) < 40
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_count_is_corrected_to_the_next_whole_number(chained):
+    frame = pd.DataFrame({"rooms": RNG.integers(1, 9, 600).astype(float), "area": RNG.normal(100, 20, 600)})
+    plain = quick(max_steps=300)
+    model = (Chain(Table(), plain) if chained else plain).fit(frame)
+    correction = model.smallest_correction(frame.iloc[:1].assign(rooms=60.0, area=100.0))[0]
+    assert correction.columns == ("rooms",)
+    (rooms,) = correction.after
+    assert rooms == pytest.approx(round(rooms), abs=1e-6)
+    assert rooms < 60
+    assert model.predict(frame.iloc[:1].assign(rooms=float(round(rooms)), area=100.0)) == [1]
+
+
+def test_a_date_is_corrected_to_one_that_is_written_as_the_others():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 300, 600), "D")
+    frame = pd.DataFrame({"sold": days.strftime("%d.%m.%Y"), "area": RNG.normal(100, 20, 600)})
+    model = Chain(Table(), quick(max_steps=300)).fit(frame)
+    odd = frame.iloc[:1].assign(sold="01.01.1970", area=100.0)
+    (correction,) = model.smallest_correction(odd)
+    assert correction.columns == ("sold",)
+    assert days.min() <= pd.to_datetime(correction.after[0], format="%d.%m.%Y") <= days.max()
+    reason = model.reasons(odd)[0][0]
+    assert f"sold 01.01.1970, typically {reason.typical}" in str(reason)
+    assert days.min() <= pd.to_datetime(reason.typical, format="%d.%m.%Y") <= days.max()

@@ -145,3 +145,27 @@ def test_a_long_group_is_shown_by_its_first_rows_and_columns():
     assert group.differences().startswith("c0 0 | 1 | 2 | 3; c1")
     assert group.differences().endswith("and 5 more columns")
     assert CopyGroup("one column", (1, 2), {"a": [None, "x" * 50]}).differences() == "a (missing) | " + "x" * 39 + "…"
+
+
+def test_spaces_in_which_cells_differ_are_seen():
+    frame = pd.DataFrame({"fuel": ["oil", "oil ", "gas"] * 30, "n": np.random.default_rng(0).normal(size=90).round(6)})
+    frame.loc[1, "n"] = frame.loc[0, "n"]
+    (group,) = copies(frame)
+    assert group.differences() == "fuel 'oil' | 'oil '"
+
+
+def test_long_texts_are_shown_where_they_differ():
+    start = "the same words again and again until at last one of them is "
+    assert CopyGroup("near", (0, 1), {"text": [start + "red", start + "blue"]}).differences().endswith("is blue'")
+
+
+def test_columns_that_seem_to_name_the_rows_are_named_and_others_are_not():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(200), "D")
+    frame = pd.DataFrame({"id": [f"A{k}" for k in range(200)], "day": days.strftime("%Y-%m-%d")})
+    frame = frame.assign(number=np.arange(10_000, 10_200), price=[f"${k}.50" for k in range(200)])
+    frame["size"] = np.random.default_rng(0).normal(size=200)
+    frame.loc[9, ["id", "number"]] = frame.loc[8, ["id", "number"]]
+    found = copies(frame)
+    assert found.identifiers == ["id", "number"]
+    assert "id, number were compared too" in found.summary()
+    assert copies(frame[["id"]]).identifiers == []  # all there is

@@ -1,4 +1,4 @@
-"""`centrality.wrong_labels`: rows that are typical of another class and odd in their own."""
+"""`centrality.wrong_labels`: rows that, by all other rows, rather belong to another class."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,6 @@ import pytest
 
 from centrality import wrong_labels
 from centrality._checks import InputError
-from tests.conftest import quick
 
 WRONG = [3, 50, 130]
 
@@ -24,29 +23,46 @@ def frame():
 
 @pytest.fixture(scope="module")
 def found(frame):
-    return wrong_labels(frame, "kind", model=quick())
+    return wrong_labels(frame, "kind")
 
 
 def test_planted_wrong_labels_come_first_with_the_true_class(frame, found):
     first = found.iloc[:3]
     assert sorted(first["row"]) == WRONG
     assert dict(zip(first["row"], first["suggested"], strict=True)) == {3: "ash", 50: "ash", 130: "cedar"}
-    assert (first["p_label"] < 0.05).all()
-    assert (first["p_suggested"] > first["p_label"]).all()
+    assert (first["p_label"] < 0.2).all()
+    assert (found["p_suggested"] > found["p_label"]).all()
     assert len(found) <= 3 + 0.05 * len(frame)
+
+
+def test_as_many_rows_as_are_asked_for_come_by_how_probable_their_labels_are(frame, found):
+    all_rows = wrong_labels(frame, "kind", top=180)
+    assert sorted(all_rows["row"]) == list(range(180))
+    assert all_rows["p_label"].is_monotonic_increasing
+    assert all_rows["row"].tolist()[: len(found)] == found["row"].tolist()
+
+
+def test_where_classes_overlap_a_wrong_label_is_found_by_what_decides():
+    """One column tells the class, nine do not: what is typical of a class is nearly the same for both."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 10))
+    y = (X[:, 0] > 0).astype(int)
+    wrong = np.argsort(-np.abs(X[:, 0]))[:40:4]  # of those that are clearly of one class
+    y[wrong] = 1 - y[wrong]
+    assert np.isin(wrong, wrong_labels(X, y, top=30)["row"].to_numpy()).mean() >= 0.9
 
 
 def test_the_frame_is_of_the_kind_that_came_with_its_index_and_columns(frame, found):
     assert list(found.columns) == ["x", "y", "kind", "row", "suggested", "p_label", "p_suggested"]
     assert list(found.index) == [f"tree {row}" for row in found["row"]]
-    by_polars = wrong_labels(pl.from_pandas(frame), "kind", model=quick(), top=2)
+    by_polars = wrong_labels(pl.from_pandas(frame), "kind", top=2)
     assert isinstance(by_polars, pl.DataFrame)
     assert by_polars["row"].to_list() == found["row"].tolist()[:2]
 
 
 def test_labels_may_stand_beside_an_array(frame, found):
     X, labels = frame[["x", "y"]].to_numpy(), frame["kind"].to_numpy()
-    assert wrong_labels(X, labels, model=quick(), top=3)["row"].to_pylist() == found["row"].tolist()[:3]
+    assert wrong_labels(X, labels, top=3)["row"].to_pylist() == found["row"].tolist()[:3]
 
 
 def test_tables_with_gaps_and_categories_are_read():
@@ -56,14 +72,14 @@ def test_tables_with_gaps_and_categories_are_read():
     frame["voice"], frame["kind"] = np.where(kind == "cat", "meow", "woof"), kind
     frame.loc[::10, "weight"] = np.nan
     frame.loc[5, "kind"] = "dog"
-    first = wrong_labels(frame, "kind", model=quick(), top=1)
+    first = wrong_labels(frame, "kind", top=1)
     assert (first["row"].item(), first["suggested"].item()) == (5, "cat")
 
 
 def test_rows_without_a_label_and_of_very_small_classes_are_not_judged(frame):
     changed = frame.assign(kind=frame["kind"].where(np.arange(180) != 3, None))
     changed.loc[changed.index[:2], "kind"] = "fir"
-    rows = wrong_labels(changed, "kind", model=quick())["row"].tolist()
+    rows = wrong_labels(changed, "kind")["row"].tolist()
     assert not {0, 1, 3} & set(rows)
     assert {50, 130} <= set(rows)
 

@@ -189,8 +189,9 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
         ({"batch_size": 32, "novelty": True}, 6, 32),
     ],
 )
-def test_one_network_on_rows_that_may_hold_outliers_takes_small_batches_unless_told_otherwise(changes, members, size):
-    assert Plan.of(FUSE()._settings() | changes, members).batch_size == size
+def test_one_network_on_wide_rows_that_may_hold_outliers_takes_small_batches(changes, members, size):
+    assert Plan.of(FUSE()._settings() | changes, members, 32).batch_size == size
+    assert Plan.of(FUSE()._settings() | changes, members, 31).batch_size == max(size, 128 if size > 32 else 0)
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

@@ -1,12 +1,12 @@
 """centrality copies: find exact and near copies among the rows, and show in which cells they differ."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, column_names, count, require_output, seed
+from centrality.commands._arguments import DATA, column_names, count, seed
 from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._found import require_rows_output, rows_output, the_rest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "images by what they look like)",
     )
     command.add_argument("--top", type=count, default=20, metavar="N", help="groups to show (default: 20)")
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write the copies there, group by group")
+    rows_output(command, "the copies, group by group,")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of very many rows (default: 0)")
 
 
@@ -44,9 +44,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.selecting.copies import copies
 
-    if arguments.output is not None:
-        tables.kind_to_write(arguments.output)
-        require_output(arguments.output, arguments.data)
+    require_rows_output(arguments, arguments.data)
     kind, _, column = (arguments.represent or "").partition(":")
     if kind not in ("", "text", "images") or (kind == "text" and not column):
         raise InputError(f"--represent must be text:COLUMN, images or images:COLUMN, got {arguments.represent!r}.")
@@ -94,9 +92,4 @@ def show(result: Result) -> str:
     if few:
         body = [[group.kind, group.numbers(), group.differences()] for group in few]
         lines += aligned(["kind", "rows", "where they differ"], body, left=(0, 1, 2))
-    if len(few) < len(result["groups"]):
-        more = len(result["groups"]) - len(few)
-        lines.append(f"... and {more:,} more groups" + ("" if "file" in result else ": -o ROWS writes them all"))
-    if "file" in result:
-        lines.append(f"Copies: {result['file']}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *the_rest(result, len(result["groups"]), len(few), "Copies")])

@@ -1,12 +1,12 @@
 """centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality._checks import InputError
-from centrality.commands._arguments import data_with_or_without_model, load_model, one_number, require_output
+from centrality.commands._arguments import data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._found import require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--contamination", type=float, metavar="SHARE", help="call this share of the rows outliers; promises nothing"
     )
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write the outliers there, the oddest first")
+    rows_output(command, "the outliers, the oddest first, with p-values and reasons")
 
 
 def run(arguments: argparse.Namespace) -> Result:
@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.scoring.bulk import dial, units_of
 
     rule = Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
-    if arguments.output is not None:
-        tables.kind_to_write(arguments.output)
-        require_output(arguments.output, arguments.model, arguments.data)
+    require_rows_output(arguments, arguments.model, arguments.data)
+    if arguments.output is not None and arguments.data == "-":
+        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
     model = load_model(arguments)
     t = dial(model, arguments.t)
     inliers = model.fitted_.inlier_scores(t) if rule.needs_inliers else None
@@ -85,9 +85,9 @@ def run(arguments: argparse.Namespace) -> Result:
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
-    _add_reasons(result["found"][:SHOWN], arguments.data, model, t)
+    _add_reasons(result["found"][: None if arguments.output else SHOWN], arguments.data, model, t)
     if arguments.output is not None:
-        _write(arguments, odd, shown, name_at("centrality", t, model.t))
+        _write(arguments, result["found"], name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
 
@@ -124,16 +124,25 @@ def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64
     return np.full(len(scores), np.nan) if inliers is None else p_values(inliers, scores)
 
 
-def _write(arguments: argparse.Namespace, odd: "NDArray[np.intp]", scores: "NDArray[np.float64]", name: str) -> None:
-    """Write the outliers with their row numbers and scores beside what they hold."""
+def _write(arguments: argparse.Namespace, found: list[dict[str, Any]], name: str) -> None:
+    """Write the outliers with what they hold, their row number and score, and p-values and reasons if they have any."""
     import numpy as np
 
     from centrality import tables
 
-    if arguments.data == "-":
-        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
-    table = tables.read(arguments.data).take(np.asarray(odd))
-    tables.write(tables.with_columns(table, {"row": odd, name: scores}), arguments.output)
+    new = {"row": np.array([each["row"] for each in found], dtype=np.int64)}
+    new[name] = np.array([each["centrality"] for each in found], dtype=np.float64)
+    if found and "p_value" in found[0]:
+        new["p_value"] = np.array([each["p_value"] for each in found])
+    if found and "reasons" in found[0]:
+        new["reasons"] = np.array([_in_words(each) for each in found], dtype=object)
+    tables.write(tables.with_columns(tables.read(arguments.data).take(new["row"]), new), arguments.output)
+
+
+def _in_words(found: dict[str, Any]) -> str:
+    from centrality.scores.reasons import Reason
+
+    return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
 
 
 def _yardstick(result: Result) -> str:
@@ -147,8 +156,6 @@ def _yardstick(result: Result) -> str:
 
 
 def show(result: Result) -> str:
-    from centrality.scores.reasons import Reason
-
     few = result["found"][:SHOWN]
     heading = f"{result['outliers']:,} of {result['rows']:,} rows are outliers at t = {number(result['t'])}"
     below = f"; centrality below {share(result['threshold'])}" if few else ""
@@ -156,7 +163,7 @@ def show(result: Result) -> str:
     if few:
         body = [
             [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
-             "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))]
+             _in_words(found)]
             for found in few
         ]  # fmt: skip
         lines += aligned(["row", "centrality", "p-value", "why"], body, left=(3,))
@@ -166,9 +173,4 @@ def show(result: Result) -> str:
             f"The oddest row has the p-value {smallest}, compared with {_yardstick(result)}. --false-positives N calls "
             "the oddest rows in any case."
         )
-    if len(few) < result["outliers"]:
-        rest = result["outliers"] - len(few)
-        lines.append(f"... and {rest:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
-    if "file" in result:
-        lines.append(f"Outliers: {result['file']}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *the_rest(result, result["outliers"], len(few), "Outliers")])

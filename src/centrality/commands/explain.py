@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint
+from centrality.commands._found import said_already
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
 
@@ -66,8 +67,7 @@ def run(arguments: argparse.Namespace) -> Result:
         for note in adapter.unreadable.notes():
             warnings.warn(note, DataNote, stacklevel=2)
     points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)  # it was said above
+    with said_already():
         changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,

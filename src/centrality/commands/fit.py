@@ -117,6 +117,7 @@ def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table",
 
     representation = _representation(arguments)  # a wrong name is said before the data is read
     rows, total = _rows(arguments)
+    representation = representation or _representation(arguments)  # of a folder of images, when nobody named any
     if arguments.represent == NUMBERS:
         tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
@@ -158,10 +159,10 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
     from centrality.scoring import sampling
 
     with tables.open_rows(arguments.data) as source:
+        if source.kind == "images" and arguments.represent is None:
+            arguments.represent = "images"
         columns = _columns(arguments, source.schema.names)
         size = arguments.sample or sampling.enough(len(columns or source.schema.names))
-        if source.kind == "images" and arguments.represent is None:
-            raise tables.TableError(f"{source.name} is a folder of images: say --represent images to read them.")
         total = 0 if arguments.window is not None else source.rows or 0  # one long series is never sampled
         if total > (size if arguments.sample else SAMPLE_BEYOND * size):
             import numpy as np

@@ -1,14 +1,14 @@
 """centrality labels: find labels that are likely wrong."""
 
 import argparse
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from centrality.commands._arguments import DATA, column_names, count, one_number, require_output, seed
+from centrality.commands._arguments import DATA, column_names, count, seed
 from centrality.commands._display import aligned, paint, working
+from centrality.commands._found import require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import share
 
-HELP = "find labels that are likely wrong: rows that are typical of another class and odd in their own"
+HELP = "find labels that are likely wrong: rows that rather belong to another class"
 
 
 class Result(TypedDict):
@@ -26,8 +26,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--by", required=True, metavar="COLUMN", help="the column of the labels")
     command.add_argument("--columns", metavar="a,b", help="the columns to learn from (default: all others)")
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows to show (default: 20)")
-    command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: 0.5)")
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write all doubtful rows there")
+    rows_output(command, "all doubtful rows")
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="of the fits (default: 0)")
 
 
@@ -35,16 +34,14 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.selecting.labels import wrong_labels
 
-    if arguments.output is not None:
-        tables.kind_to_write(arguments.output)
-        require_output(arguments.output, arguments.data)
+    require_rows_output(arguments, arguments.data)
     table = tables.read(arguments.data)
     tables.require(table.column_names, [arguments.by])
     if arguments.columns is not None:
         names = [name for name in column_names(arguments.columns) if name != arguments.by]
         table = tables.select(table, [*names, arguments.by])
-    with working("Fitting a model for each class", arguments):
-        found = wrong_labels(table, arguments.by, t=arguments.t, random_state=arguments.random_state)
+    with working("Comparing with the other rows", arguments):
+        found = wrong_labels(table, arguments.by, random_state=arguments.random_state)
     new = ("row", "suggested", "p_label", "p_suggested")
     result: Result = {
         "rows": table.num_rows,
@@ -62,7 +59,7 @@ def show(result: Result) -> str:
     from centrality.scoring.ranking import excerpt
 
     few, by = result["doubtful"][: result["shown"]], result["by"]
-    said = f"{len(result['doubtful']):,} of {result['rows']:,} rows are more typical of another {by} than of their own"
+    said = f"{len(result['doubtful']):,} of {result['rows']:,} rows rather belong to another {by}"
     lines = [paint(said, "heading")]
     if few:
         body = [
@@ -70,10 +67,5 @@ def show(result: Result) -> str:
              share(row["p_suggested"]), excerpt({k: v for k, v in row["holds"].items() if k != by}, None)]
             for row in few
         ]  # fmt: skip
-        lines += aligned(["row", by, "rather", "p of it", "p of rather", "holds"], body, left=(1, 2, 5))
-    if len(few) < len(result["doubtful"]):
-        more = len(result["doubtful"]) - len(few)
-        lines.append(f"... and {more:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
-    if "file" in result:
-        lines.append(f"Doubtful rows: {result['file']}")
-    return "\n".join(lines)
+        lines += aligned(["row", by, "rather", "chance", "of rather", "holds"], body, left=(1, 2, 5))
+    return "\n".join([*lines, *the_rest(result, len(result["doubtful"]), len(few), "Doubtful rows")])

@@ -1,11 +1,11 @@
 """centrality pick: choose rows to keep, to look at, or to label."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number, require_output
+from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._found import columns_to_print, require_rows_output, rows_output, said_already, the_rest
 from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
@@ -42,18 +42,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
         which.add_argument(f"--{name.replace('_', '-')}", type=count, metavar="N", help=f"N of {text}")
     command.add_argument("--by", metavar="COLUMN", help="share N evenly among the groups by the values of this column")
     command.add_argument("--t", type=one_number, help="from 0, global, to 1, local (default: the model's own)")
-    command.add_argument("-o", "--output", type=Path, metavar="ROWS", help="write all picked rows there, best first")
+    rows_output(command, "all picked rows, best first,")
 
 
 def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
-    from centrality.model.reader import reader_of
     from centrality.scoring.bulk import dial
     from centrality.selecting.pick import select
 
-    if arguments.output is not None:
-        tables.kind_to_write(arguments.output)
-        require_output(arguments.output, arguments.model, arguments.data)
+    require_rows_output(arguments, arguments.model, arguments.data)
     model = load_model(arguments)
     t, table, (what, k) = dial(model, arguments.t), tables.read(arguments.data), _asked(arguments)
     picked = select(
@@ -61,13 +58,13 @@ def run(arguments: argparse.Namespace) -> Result:
         progress=shows_progress(arguments),
     )  # fmt: skip
     chosen = table.take(picked)
-    scores = model.centrality(chosen, t=t)
-    reading = reader_of(model).reading()
+    with said_already():
+        scores = model.centrality(chosen, t=t)
     result: Result = {
         "rows": table.num_rows,
         "what": what,
         "t": t,
-        "shows": reading.columns if reading.kind in ("text", "images") else None,
+        "shows": columns_to_print(model),
         "picked": _in_plain_values(chosen, picked.tolist(), scores.tolist()),
     }
     if arguments.by is not None:
@@ -98,12 +95,7 @@ def show(result: Result) -> str:
     lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
     body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result, excerpt)] for row in few]
     lines += aligned(["row", "centrality", "holds"], body, left=(2,))
-    if len(few) < len(result["picked"]):
-        more = len(result["picked"]) - len(few)
-        lines.append(f"... and {more:,} more" + ("" if "file" in result else ": -o ROWS writes them all"))
-    if "file" in result:
-        lines.append(f"Picked rows: {result['file']}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *the_rest(result, len(result["picked"]), len(few), "Picked rows")])
 
 
 def _holds(row: dict[str, Any], result: Result, excerpt: Any) -> str:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import paint, shows_progress
+from centrality.commands._found import columns_to_print
 
 if TYPE_CHECKING:
-    from centrality.model.interface import CentralityModel
     from centrality.scoring.ranking import RankedRow
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Result:
     result: Result = {
         "rows": ranked.rows,
         "t": t,
-        "shows": _columns_to_print(model),
+        "shows": columns_to_print(model),
         "central": ranked.best.rows(),
         "peripheral": ranked.worst.rows(),
     }
@@ -62,14 +62,6 @@ def run(arguments: argparse.Namespace) -> Result:
     if ranked.unreadable:
         result["unreadable"] = ranked.unreadable.cells
     return result
-
-
-def _columns_to_print(model: "CentralityModel") -> list[str] | None:
-    """Return the one column that says what a row is, where that is a text or an image; else None."""
-    from centrality.model.reader import reader_of
-
-    reading = reader_of(model).reading()
-    return reading.columns if reading.kind in ("text", "images") else None
 
 
 def show(result: Result) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, model_and_data, model_path, require_output
 from centrality.commands._display import aligned, paint
+from centrality.commands._found import columns_to_print
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
@@ -68,15 +69,14 @@ def run(arguments: argparse.Namespace) -> Result:
 
     require_output(arguments.output, arguments.model, arguments.data, arguments.marks)
     model, table = load_model(arguments), tables.read(arguments.data)
-    if reader_of(model).reading().one_series:
-        raise InputError("One row a case was wanted, but this model reads all rows as one series.")
+    reader_of(model).require_rows_apart()
     marks, elsewhere = _marks(arguments, table)
     review, wiser = model.review(table, marks), model.learn_marks(table, marks)
     wiser.save(arguments.output)
     left, chance = review.left, review.chance
     assert left is not None  # something is marked
     assert chance is not None
-    first, reading = review.order[: arguments.top], reader_of(model).reading()
+    first = review.order[: arguments.top]
     return {
         "model": str(arguments.output),
         "rows": table.num_rows,
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> Result:
         "left_in_words": str(left),
         "enough": left.enough,
         "error_rates": wiser.fitted_.inliers is not None,
-        "shows": reading.columns if reading.kind in ("text", "images") else None,
+        "shows": columns_to_print(model),
         "next": [
             {"row": int(row), "chance": float(chance[row]), "holds": holds}
             for row, holds in zip(first, table.take(first).to_pylist(), strict=True)
@@ -159,7 +159,7 @@ def show(result: Result) -> str:
         lines.append(f"{result['elsewhere']:,} marks are of rows that are not in the data, and taught nothing.")
     for column in result["columns"]:
         odder, typical = (number(column[side])[:40] for side in ("odder", "more_typical"))
-        lines.append(f"  {column['column']}: {odder} is odder than before, {typical} more typical")
+        lines.append(f"  {column['column']}: such as {odder} is odder than before, such as {typical} more typical")
     if result["outlier"] < FEW:
         lines.append(f"Fewer than {FEW} outliers are marked: take this as a first guess, and mark more.")
     lines.append(f"{result['called']:,} rows are likelier outliers than not.")

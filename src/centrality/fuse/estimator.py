@@ -29,11 +29,13 @@ from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device
+from centrality.network.ends import with_ends
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Network
 from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
+from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.folds import Split, split
@@ -228,8 +230,10 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
+        if self.scaling == "auto" and context is None:
+            scaling = with_ends(scaling, X)
         settings, members = self._settings(), self._settings().members(X)
-        plan = Plan.of(settings, members)
+        plan = Plan.of(settings, members, X.shape[1])
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
@@ -248,7 +252,7 @@ class FUSE(CentralityModel):
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
         if context is None:
-            network = self._with_levels(network, rows, plan, rng)
+            network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
@@ -271,15 +275,12 @@ class FUSE(CentralityModel):
         ours = not self._settings().by_paper and not self.novelty
         return ours and dissimilarity is None and self.metric in ("euclidean", "manhattan")
 
-    def _with_levels(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
-        """Set the levels of the potentials by the rows left out.
-
-        The paper's schedule leaves them to chance, and the prior of clean rows has them already.
-        """
-        if plan.left_out is None or not network.layout.standard or network.prior:
+    def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
+        """Let the rows left out set the levels of the potentials and their shape, which the paper leaves to chance."""
+        if plan.left_out is None or not network.layout.standard:
             return network
-        learned = [rows.without(folds) for folds in plan.left_out]
-        return closed(network, rows.z, plan.noise_scales, learned, rng)
+        about = rows.z, plan.noise_scales, [rows.without(folds) for folds in plan.left_out], rng
+        return shaped(closed(network, *about), *about)
 
     def _finish_fit(
         self,
@@ -321,9 +322,9 @@ class FUSE(CentralityModel):
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
 
-        Scaling and noise scales stay as the first rows set them. Earlier rows are remembered by a small uniform sample
-        (it is not saved: a loaded model learns from the new rows alone, and forgets more). What `calibrate` kept is
-        dropped, since it was scored by another model.
+        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. Earlier rows
+        are remembered by a small uniform sample (it is not saved: a loaded model learns from the new rows alone, and
+        forgets more). What `calibrate` kept is dropped, since it was scored by another model.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
@@ -344,22 +345,23 @@ class FUSE(CentralityModel):
         if remembered.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
-        network, history = self._taught(remembered.rows, known, X.shape[0] / remembered.seen, rng, seed)
-        kept = before.device, before.scaling, before.noise_scale
+        scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
+        plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
+        plan = replace(plan, left_out=None if known is None else known.left_out)
+        network, history = self._taught(remembered.rows, scaling, known, plan, seed)
+        kept = before.device, scaling, before.noise_scale
         trained = Trained(network, *kept, history, remembered, before.names, before.context, known)
         self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
-        self, X: CheckedRows, known: Split | None, share: float, rng: np.random.Generator, seed: int
+        self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
-        before = self.fitted_
-        plan = Plan.of(self._settings(), before.network.members).gentle(before.noise_scale, share)
-        plan = replace(plan, left_out=None if known is None else known.left_out)
+        before, rng = self.fitted_, np.random.default_rng(seed + 1)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, before.scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
         return network, joined(before.history, went_on)

@@ -6,6 +6,7 @@ the score most. Columns that turn out not to be needed go back, and numbers move
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from centrality.scores.corrections import Correction, Corrections
 
 MOST = 16  # columns changed: a row that needs more has nothing wrong that one could name
 HALVINGS = 10  # of the way that a number moves
+LEVELS = np.linspace(0.05, 0.95, 19)  # of a column, at which its values tell whether it holds whole numbers
+CLOSE = 1e-5  # to a whole number
 
 Matrix = NDArray[np.float64]
 Score = Callable[[Matrix], Matrix]  # (k, p) -> (k,)
@@ -34,11 +37,12 @@ def corrections(reader: RowReader, X: ModelRows, t: float) -> Corrections:
             found.append(Correction(k, (), (), (), np.nan, np.nan, enough=False))
             continue
         change = smallest_change(lambda rows: fitted.scores(rows, t), row, goals[k], owner, bound)
-        before, after = fitted.centrality(np.stack([row, change.row]), t)
-        new, groups = reader.values_of(change.row), change.groups
+        groups, corrected = change.groups, _with_whole_counts(reader, row, change, owner)
+        before, after = fitted.centrality(np.stack([row, corrected]), t)
+        new, enough = reader.values_of(corrected), change.enough and fitted.scores(corrected[None], t)[0] >= bound
         names, old = tuple(features.names[g] for g in groups), tuple(values[g][k] for g in groups)
         made = tuple(new[g] for g in groups)
-        found.append(Correction(k, names, old, made, float(before), float(after), enough=change.enough))
+        found.append(Correction(k, names, old, made, float(before), float(after), enough=bool(enough)))
     return Corrections(tuple(found))
 
 
@@ -86,3 +90,35 @@ def _no_farther(score: Score, row: Matrix, moved: Matrix, short: NDArray[np.bool
         tried = np.where(short, row + share * (moved - row), moved)
         low, high = (low, share) if score(tried[None])[0] >= bound else (share, high)
     return np.where(short, row + high * (moved - row), moved) if high < 1 else moved
+
+
+def _with_whole_counts(reader: RowReader, row: Matrix, change: Change, owner: NDArray[np.intp]) -> Matrix:
+    """Return the corrected row, its numbers of columns that hold whole ones moved on to the next of these."""
+    made = change.row.copy()
+    for group in change.groups:
+        place = int(np.flatnonzero(owner == group)[0])  # behind it stands, if anything, what marks a gap
+
+        def value(z: float, place: int = place, group: int = group) -> object:
+            point = made.copy()
+            point[place] = z
+            return reader.values_of(point)[group]
+
+        here, beside = value(made[place]), value(made[place] - np.copysign(1.0, made[place]))
+        if not (_is_number(here) and _is_number(beside)) or here == beside or not _holds_counts(reader, place, value):
+            continue
+        whole = np.floor(here + CLOSE) if made[place] < row[place] else np.ceil(here - CLOSE)
+        made[place] += (whole - here) / (here - beside) * np.copysign(1.0, made[place])
+    return made
+
+
+def _holds_counts(reader: RowReader, place: int, value: Callable[[float], object]) -> bool:
+    """Say whether a column held whole numbers in fitting; its ends, which may be wrong or drawn in, do not count."""
+    columns = reader.fitted.training_scores.columns
+    if columns is None or reader.fitted.context is not None:
+        return False
+    seen = columns.values[np.searchsorted(columns.upto[:, place], LEVELS), place]
+    return all(_is_number(x) and abs(x - np.round(x)) < CLOSE * max(abs(x), 1.0) for x in map(value, seen))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

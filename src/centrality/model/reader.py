@@ -128,6 +128,13 @@ class RowReader(ABC):
             )
         return features
 
+    def require_rows_apart(self) -> None:
+        """Raise if the model reads all rows as one series: then no row can be ranked, picked or marked by itself."""
+        if self.reading().one_series:
+            raise InputError(
+                "One row a case was wanted, but this model reads all rows as one series: score it instead."
+            )
+
     def reasons(
         self,
         t: float,

@@ -152,6 +152,10 @@ def _in_scaled_units(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
             "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
         )
         u = graph("Mul", u, scaling.shrink)
+    if scaling.seen is not None and scaling.beyond is not None:
+        above = graph("Mul", graph("Max", graph("Sub", u, scaling.seen[1]), 0.0), scaling.beyond[1])
+        below = graph("Mul", graph("Max", graph("Sub", scaling.seen[0], u), 0.0), scaling.beyond[0])
+        u = graph("Add", u, graph("Sub", above, below))
     return graph("Min", graph("Max", u, -LIMIT), LIMIT)
 
 
@@ -175,7 +179,9 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
         features = [_features(graph, network, (member, trunk), z, width) for trunk in range(last + 1)]
         logits.append(_head(graph, features[0], network, (member, 0), "global_head"))
         local = _head(graph, features[-1], network, (member, last), "local_head")
-        potentials.append(local if prior is None else graph("Add", local, prior))
+        local = local if prior is None else graph("Add", local, prior)
+        shape = {name: part[member].astype(np.float64) for name, part in network.shape.items()}
+        potentials.append(graph("Add", local, _shaped(graph, shape, z)) if shape else local)
     return graph("Concat", *logits, axis=1), graph("Concat", *potentials, axis=1)
 
 
@@ -222,6 +228,17 @@ def _mixture(graph: Graph, prior: Weights, z: str) -> str:
         total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
         potentials.append(graph("Add", highest, graph("Log", total)))
     return graph("Concat", *potentials, axis=1)
+
+
+def _shaped(graph: Graph, shape: Weights, z: str) -> str:
+    """Write -sqrt(1 + d²) times the weight of each potential, (n, p) -> (n, k), in float64 (`network/shape.py`)."""
+    off = graph("Sub", graph.as_float64(z), shape["mean"])
+    mapped = graph("MatMul", off, shape["map"].T)
+    square = graph("ReduceSum", graph("Mul", mapped, mapped), [1], keepdims=1)
+    if shape["rest"] > 0:
+        length = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
+        square = graph("Max", graph("Sub", graph("Mul", length, float(shape["rest"])), square), 0.0)
+    return graph("Mul", graph("Sqrt", graph("Add", square, 1.0)), -shape["weight"])
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:

@@ -3,14 +3,40 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+
+from centrality.representations._dates import learn_format
+from centrality.tables.columns import is_text
+from centrality.tables.written_numbers import learn_writing
 
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
 DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
 ORDER = 0.9  # a rank correlation from which a column goes with another, and so measures something
+HARDLY_REPEATED = 0.9  # of the cells of a column that names rows differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
+
+
+def names_rows(column: pa.ChunkedArray) -> bool:
+    """Say whether a column seems to name the rows, even if a few of them are there twice.
+
+    >>> names_rows(pa.chunked_array([[f"H{number}" for number in range(100)] + ["H7"]]))
+    True
+    """
+    kind = column.type
+    if len(column) < FEW_ROWS or not (pa.types.is_integer(kind) or is_text(kind)):
+        return False
+    different = pa.chunked_array([column.drop_null().unique()])
+    if len(different) < HARDLY_REPEATED * len(column):
+        return False
+    if not is_text(kind):
+        return _may_identify(different.to_numpy().astype(np.float64))
+    texts = different.cast(pa.string())
+    says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # when, or how much
+    return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
 
 
 def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:

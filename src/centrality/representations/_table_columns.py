@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # A part of a date that returns, and the whole that it goes round in.
 CIRCLES = {"month": "year", "day": "month", "weekday": "week", "hour": "day"}
+SECONDS = "total_seconds"  # skrub's name for how long after 1970 a date is
+LONGEST_AGO_AND_AHEAD = (-9e9, 9e9)  # seconds: dates that pandas can hold
 RARE = 0.005  # categories below this share of the rows are taken together
 OTHER, MISSING = "(other)", "(missing)"
 
@@ -154,8 +156,19 @@ class Dates:
             return dates
         return dates.dt.tz_localize("UTC") if with_zone else dates.dt.tz_convert("UTC").dt.tz_localize(None)
 
-    def typical(self, z: NDArray[np.floating]) -> None:
-        return None
+    def typical(self, z: NDArray[np.floating]) -> str | None:
+        """Return the moment that these stand for, by how long after 1970 it is, written as the column's are."""
+        if self.missing and z[-1] > 0.5 - self.missing:
+            return None
+        place = self.feature_names.index(SECONDS)
+        seconds = self.means[place] + float(z[place]) * self.deviations[place] * np.sqrt(max(self._varies().sum(), 1))
+        pd = optional("pandas", "table")
+        moment = pd.Timestamp(np.clip(seconds, *LONGEST_AGO_AND_AHEAD), unit="s")
+        if pd.Timestamp(self.witness[0]) == pd.Timestamp(self.witness[0]).normalize():  # the column holds days alone
+            moment = moment.round("D")
+        if self.format not in (None, "ISO8601"):
+            return str(moment.strftime(self.format))
+        return str(moment.date()) if moment == moment.normalize() else str(moment.strftime("%Y-%m-%d %H:%M"))
 
     def type(self) -> pa.DataType:
         return pa.string()

@@ -156,8 +156,9 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     if level == 0 and beyond:
         enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
         warnings.warn(
-            f"Nothing can be called an outlier at fdr={fdr:g} yet: {len(inliers):,} calibration rows are too few for "
-            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do; or raise fdr.",
+            f"Nothing can be called an outlier at fdr={fdr:g}: {beyond:,} of {len(scores):,} rows may by chance "
+            f"be odder than all {len(inliers):,} calibration rows. Perhaps there are no outliers; about "
+            f"{rounded_up(enough):,} calibration rows would tell.",
             stacklevel=6,
         )
     return threshold_of_level(inliers, level)

@@ -28,9 +28,18 @@ class Correction:
         if not self.columns:
             return f"row {self.row:,}: not odd" if self.enough else f"row {self.row:,}: no correction found"
         changes = zip(self.columns, self.before, self.after, strict=True)
-        text = ", ".join(f"{name} {number(new)} instead of {number(old)}" for name, old, new in changes)
+        text = ", ".join(_change(*change) for change in changes)
         rest = "" if self.enough else "; still odd"
         return f"row {self.row:,}: {text} (centrality {self.centrality:.2f}, then {self.corrected:.2f}{rest})"
+
+
+def _change(name: str, old: object, new: object) -> str:
+    """Say what a cell would have to hold; of a text nobody can say what.
+
+    >>> _change("note", "asdf", None)
+    'note other than asdf'
+    """
+    return f"{name} other than {number(old)}" if new is None else f"{name} {number(new)} instead of {number(old)}"
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,18 @@ from centrality._checks import generator
 from centrality._estimator import ModelRows
 from centrality.model.interface import CentralityModel
 from centrality.representations._base import as_arrow, is_frame
+from centrality.representations._identifiers import names_rows
 from centrality.representations._vision import content_of
 from centrality.scores.number_format import number
 from centrality.selecting import likeness
 from centrality.selecting.near import FAR_BELOW, FEWEST, near_copies
 from centrality.selecting.same_cells import CellHashes, groups_alike
+from centrality.tables.columns import TableError
 
+LETTERS = 40  # of a value, at most, that are shown
 SHOWN = 4  # differing columns, and values of each, that are shown
 FAR_BELOW_OF_TEXTS = 0.5  # the distance of texts grows as the root of the letters that were changed
+SEEM = ("was compared too, but seems to name", "were compared too, but seem to name")
 WORDS = {"exact": "exact copies", "one column": "the same but for one column", "near": "near copies"}
 
 
@@ -48,8 +52,7 @@ class CopyGroup:
     def differences(self) -> str:
         """Show the differing cells in one line, of many the first few."""
         cells = [
-            f"{name} {' | '.join(_short(value) for value in values[:SHOWN])}"
-            for name, values in list(self.differs.items())[:SHOWN]
+            f"{name} {' | '.join(_told_apart(values[:SHOWN]))}" for name, values in list(self.differs.items())[:SHOWN]
         ]
         more = len(self.differs) - len(cells)
         return "; ".join(cells) + (f" and {more} more columns" if more > 0 else "")
@@ -64,6 +67,7 @@ class Copies:
 
     rows: int
     groups: list[CopyGroup]
+    identifiers: list[str] = field(default_factory=list)  # columns that seem to name the rows, and were compared too
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -94,7 +98,12 @@ class Copies:
             for kind, groups in counts.items()
             if groups
         ]
-        return f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}."
+        return f"{_counted(self.rows, 'row')}: {'; '.join(said) or 'no copies'}.{self._advice()}"
+
+    def _advice(self) -> str:
+        if not self.identifiers:
+            return ""
+        return f" {', '.join(self.identifiers)} {SEEM[len(self.identifiers) > 1]} the rows: leave out what does."
 
 
 def copies(
@@ -140,7 +149,7 @@ def copies(
     for rows in _near(compared, distinct, random_state, progress=progress):
         if tuple(rows.tolist()) not in one_column:
             groups.append(_with_differences("near", rows, table, range(table.num_columns)))
-    return Copies(table.num_rows, groups)
+    return Copies(table.num_rows, groups, _identifiers(table))
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,10 @@ def _near(
     """Return the groups of near copies among these rows."""
     if len(rows) < FEWEST:
         return []
-    rng, vectors = generator(random_state), compared.vectors(rows)
+    try:
+        rng, vectors = generator(random_state), compared.vectors(rows)
+    except TableError:  # nothing but identifiers, of which no two are near
+        return []
     return [rows[group] for group in near_copies(vectors, rng, far_below=compared.far_below, progress=progress)]
 
 
@@ -200,12 +212,31 @@ def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, column
     return CopyGroup(kind, tuple(rows.tolist()), differs)
 
 
+def _identifiers(table: pa.Table) -> list[str]:
+    """Return the columns that seem to name the rows: one word or whole number each, hardly ever the same twice."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    return [name for name, column in columns if names_rows(column)] if table.num_columns > 1 else []
+
+
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _short(value: object) -> str:
-    if value is None:
-        return "(missing)"
-    text = " ".join(number(value).split())
-    return text if len(text) <= 40 else text[:39] + "…"
+def _told_apart(values: Sequence[object]) -> list[str]:
+    """Show values in a few letters each; texts that then look alike in quotes, from shortly before they differ.
+
+    >>> _told_apart(["oil", "oil ", "gas"])
+    ["'oil'", "'oil '", "'gas'"]
+    """
+    shown = ["(missing)" if value is None else _short(number(value)) for value in values]
+    texts = [value for value in values if isinstance(value, str)]
+    if len(set(shown)) == len(set(map(str, values))) or not texts:
+        return shown
+    alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
+    start = max([*alike, False].index(False) - LETTERS // 2, 0)
+    cut = "…" if start else ""
+    return [cut + _short(repr(value[start:])) if isinstance(value, str) else _short(str(value)) for value in values]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"

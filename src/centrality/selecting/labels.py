@@ -1,7 +1,9 @@
-"""Find labels that are likely wrong: rows that are typical of another class and odd in their own.
+"""Find labels that are likely wrong: rows that, by all other rows, rather belong to another class.
 
-Each class has a model of its own. Its p-values say how typical a row is of that class: those of its own rows come from
-networks that have not seen them, so that a row does not vouch for itself. They mean the same in every class.
+Two classifiers say how probable each class is for a row, without having seen it: a logistic regression, which sees what
+all columns say together, and a forest, which sees groups and limits. The mean of the two finds more wrong labels than
+either, and than models of what is typical of each class (benchmarks/labels.py): classes that overlap tell no wrong
+label by being typical.
 """
 
 from typing import Any
@@ -9,12 +11,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from centrality import tables
 from centrality._checks import InputError, whole_number
 from centrality._estimator import ModelRows
-from centrality.fuse import FUSE
 from centrality.representations import Table
 from centrality.representations._base import as_arrow
 from centrality.selecting.grouping import Labels, codes_of, values_of
@@ -22,23 +22,20 @@ from centrality.selecting.rank import as_frame
 from centrality.selecting.suited import are_finite_numbers
 from centrality.tables.columns import numbers
 
-FEWEST = 10  # rows of a class: fewer cannot say what is typical of it
+FEWEST = 10  # rows of a class: of fewer nothing can be learned
+FOLDS = 5
+TREES, LEAF = 100, 3  # of the forest; a leaf of fewer rows would follow a wrong label
+PENALTY = 0.1  # of the regression, scikit-learn's C
+
+Chances = NDArray[np.float64]  # (n, classes)
 
 
-def wrong_labels(
-    rows: ModelRows,
-    labels: Labels,
-    *,
-    model: FUSE | None = None,
-    top: int | None = None,
-    t: float | None = None,
-    random_state: int | None = 0,
-) -> Any:
-    """Return the rows that are more typical of another class than of their own, the most doubtful first.
+def wrong_labels(rows: ModelRows, labels: Labels, *, top: int | None = None, random_state: int | None = 0) -> Any:
+    """Return the rows that rather belong to another class, the least probable label first.
 
     The frame is of the kind that came in: pandas (with its index), polars or Arrow; an array gives an Arrow table. Its
-    last columns are row, the row's number; suggested, the other class; p_label and p_suggested, the shares of the rows
-    of its own class and of the other one that are as odd or odder than it.
+    last columns are row, the row's number; suggested, the most probable other class; p_label and p_suggested, how
+    probable the label and the other class are, by classifiers that have not seen the row.
 
     Parameters
     ----------
@@ -46,10 +43,8 @@ def wrong_labels(
         categories and gaps.
     labels : the column with the classes, which are not learned from; or one label for each row. Rows without a label,
         and those of classes of fewer than ten rows, are not judged.
-    model : the FUSE whose clones learn one class each; None is one with the default settings.
-    top : how many rows to return at most; None returns all of them.
-    t : from 0, global, to 1, local; None is the models' own.
-    random_state : the seed of the fits, if no model is given.
+    top : so many rows, whatever they are; None returns those for which another class is more probable.
+    random_state : the seed of the folds and of the forest.
 
     Examples
     --------
@@ -59,7 +54,7 @@ def wrong_labels(
     >>> X = np.concatenate([rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 9])
     >>> labels = ["left"] * 50 + ["right"] * 50
     >>> labels[7] = "right"
-    >>> doubtful = wrong_labels(X, labels, top=1)
+    >>> doubtful = wrong_labels(X, labels)
     >>> doubtful["row"].to_pylist(), doubtful["suggested"].to_pylist()
     ([7], ['left'])
     """
@@ -67,17 +62,16 @@ def wrong_labels(
     native = nw.from_native(frame, eager_only=True)
     codes, classes = codes_of(frame, labels, len(native)), values_of(frame, labels)
     Z = _vectors(native.drop(labels).to_native() if isinstance(labels, str) else frame)
-    p = _p_values(Z, codes, classes, FUSE(random_state=random_state) if model is None else model, t)
-    order, suggested = _doubtful(p, codes)
-    order = order if top is None else order[: whole_number("top", top)]
+    chances = _chances(Z, codes, classes, random_state)
+    order, suggested = _doubtful(chances, codes, None if top is None else whole_number("top", top))
     names = np.array([None if name is None else str(name) for name in classes], dtype=object)
     return tables.with_columns(
         native[order].to_native(),
         {
             "row": order,
             "suggested": names[suggested[order]],
-            "p_label": p[order, codes[order]],
-            "p_suggested": p[order, suggested[order]],
+            "p_label": chances[order, codes[order]],
+            "p_suggested": chances[order, suggested[order]],
         },
     )
 
@@ -88,33 +82,41 @@ def _vectors(frame: Any) -> NDArray[Any]:
     return numbers(table) if are_finite_numbers(table) else np.asarray(Table().fit_transform(table))
 
 
-def _p_values(
-    Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], model: FUSE, t: float | None
-) -> NDArray[np.float64]:  # (n, classes)
-    """Return how typical each row is of each class, as a p-value; NaN for classes that cannot be judged."""
+def _chances(Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], seed: int | None) -> Chances:
+    """Return how probable each class is for each row, by the other rows; NaN where row or class is not judged."""
+    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     sizes = np.bincount(codes, minlength=len(classes))
     judged = [c for c in range(len(classes)) if sizes[c] >= FEWEST and classes[c] is not None]
     if len(judged) < 2:
         raise InputError(f"At least two classes of {FEWEST} rows each were wanted, got {len(judged)} of them.")
-    p = np.full((len(Z), len(classes)), np.nan)
-    for c in judged:
-        p[:, c] = clone(model).fit(Z[codes == c]).p_values(Z, t=t)
-    return p
+    rows, folds = np.flatnonzero(np.isin(codes, judged)), StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    regression = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=1000))
+    forest = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=seed)
+    found = [
+        cross_val_predict(each, Z[rows], codes[rows], cv=folds, method="predict_proba") for each in (regression, forest)
+    ]
+    chances = np.full((len(Z), len(classes)), np.nan)
+    chances[np.ix_(rows, np.array(judged))] = np.mean(found, axis=0)
+    return chances
 
 
-def _doubtful(p: NDArray[np.float64], codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of which another class is more typical, by how many times, and the best other class of each row.
+def _doubtful(chances: Chances, codes: NDArray[np.intp], top: int | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows with the least probable labels, and the most probable other class of each row.
 
-    >>> p = np.array([[0.5, 0.1], [0.1, 0.2], [0.1, 0.9], [np.nan, np.nan]])
-    >>> order, suggested = _doubtful(p, np.array([0, 0, 0, 0]))
+    >>> chances = np.array([[0.9, 0.1], [0.4, 0.6], [0.1, 0.9], [np.nan, np.nan]])
+    >>> order, suggested = _doubtful(chances, np.array([0, 0, 0, 0]), top=None)
     >>> order.tolist(), suggested[order].tolist()
     ([2, 1], [1, 1])
     """
-    own = p[np.arange(len(p)), codes]
-    others = np.where(np.isnan(p), -np.inf, p)
-    others[np.arange(len(p)), codes] = -np.inf
-    suggested = others.argmax(1)
-    with np.errstate(invalid="ignore"):
-        times = others.max(1) / own  # no p-value is 0
-    order = np.argsort(-times, kind="stable")
-    return order[times[order] > 1], suggested
+    every = np.arange(len(chances))
+    others = np.where(np.isnan(chances), -np.inf, chances)
+    others[every, codes] = -np.inf
+    own, suggested = chances[every, codes], others.argmax(1)
+    order = np.argsort(own, kind="stable")  # rows that are not judged come last
+    order = order[~np.isnan(own[order])]
+    return (order[others.max(1)[order] > own[order]] if top is None else order[:top]), suggested

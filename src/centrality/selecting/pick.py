@@ -58,8 +58,7 @@ def select(
     >>> bool(np.linalg.norm(X[odd], axis=1).min() > np.median(np.linalg.norm(X, axis=1)))
     True
     """
-    if reader_of(model).reading().one_series:
-        raise InputError("One row a case was wanted, but this model reads all rows as one series.")
+    reader_of(model).require_rows_apart()
     vectors = reader_of(model).vectors(X)
     rows = np.flatnonzero(~np.isnan(vectors).all(1)) if isinstance(vectors, np.ndarray) else np.arange(vectors.shape[0])
     groups = codes_of(X, by, vectors.shape[0])[rows]

@@ -62,8 +62,7 @@ def rank(
     if model is not None and given is not None:
         raise InputError("given is for rows without a model: this one knows its context. Leave out one of the two.")
     model = fitted_on(learned, random_state, given=given) if model is None else model
-    if reader_of(model).reading().one_series:
-        raise InputError("One row a case was wanted, but this model reads all rows as one series: score it instead.")
+    reader_of(model).require_rows_apart()
     t = one_t(model.t if t is None else t)
     scores = np.asarray(model.centrality(frame, t=t))
     order = _order(np.asarray(scores, dtype=np.float64), groups, top)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._checks import InputError
+from centrality.tables.columns import require
 
 METRICS = ("euclidean", "manhattan")  # that compare rows relative to their kinds
 
@@ -47,8 +48,7 @@ def _place(each: object, names: Sequence[str] | None, count: int) -> int:
     if isinstance(each, str):
         if names is None:
             raise InputError(f"given names the column {each!r}, but the rows came without names: give its position.")
-        if each not in list(names):
-            raise InputError(f"given names the column {each!r}, which is not there. There are: {', '.join(names)}.")
+        require(list(names), [each])
         return list(names).index(each)
     if isinstance(each, bool) or not isinstance(each, Integral) or not -count <= int(each) < count:
         raise InputError(f"given must hold names, or positions from 0 to {count - 1}, got {each!r}.")
