@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,7 @@ def test_the_runtime_figure_names_every_line_and_keeps_the_names_apart():
     }
     figure = plots.runtime({"dimension": lines, "rows": lines})
     assert [axes.get_xlabel() for axes in figure.axes] == ["dimension", "rows"]
-    names = figure.axes[0].texts
+    names: list[Any] = figure.axes[0].texts
     assert {name.get_text() for name in names} == set(lines)
     heights = np.sort([np.log10(name.xyann[1]) for name in names])
     assert np.diff(heights).min() >= 0.22 - 1e-9
@@ -68,12 +70,13 @@ def test_scores_have_a_mark_for_each_kind_and_a_histogram_of_each_head():
     kinds = np.array(["typical", "typical", "global", "local", "both"])
     figure = plots.scores(HEADS, kinds=kinds, bounds=np.array([0.2, 0.3]))
     points, top, right = figure.axes
+    bars: list[list[Any]] = [top.patches, right.patches]
     offsets = [group.get_offsets().tolist() for group in points.collections]
     assert offsets == [HEADS[:2].tolist(), [HEADS[2].tolist()], [HEADS[3].tolist()], [HEADS[4].tolist()]]
     assert len({tuple(map(tuple, group.get_paths()[0].vertices)) for group in points.collections}) == 4  # marks differ
     assert [line.get_xdata()[0] for line in points.lines][:1] == [0.2]
     assert [line.get_ydata()[0] for line in points.lines][1:] == [0.3]
-    assert sum(bar.get_height() for bar in top.patches) == sum(bar.get_width() for bar in right.patches) == len(HEADS)
+    assert sum(bar.get_height() for bar in bars[0]) == sum(bar.get_width() for bar in bars[1]) == len(HEADS)
     said = [text.get_text() for text in figure.legends[0].get_texts()]
     assert said == [
         "typical (2)",
@@ -146,7 +149,8 @@ def test_the_frames_of_a_map_fit_the_data():
 
 
 def test_notebooks_show_a_figure_as_a_png_without_any_magic():
-    assert plots.contours([bowl()], [0, 0.5, 1])._repr_png_().startswith(b"\x89PNG")
+    figure: Any = plots.contours([bowl()], [0, 0.5, 1])
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 def test_the_drift_figure_fills_the_marks_of_windows_that_changed():
@@ -172,7 +176,7 @@ def test_score_maps_share_their_limits_and_show_classes_first():
 def test_many_classes_are_named_where_their_rows_are():
     points = np.repeat([[0.0, 0], [1, 0], [2, 0], [3, 0], [4, 1]], 3, axis=0)
     figure = plots.homotopy_map(points, np.zeros((15, 2)), [0, 1], labels=np.repeat(np.arange(5), 3))
-    classes = figure.axes[0]
-    assert {text.get_text(): tuple(text.xy) for text in classes.texts}["4"] == (4.0, 1.0)
-    assert len(classes.texts) == 5
+    names: list[Any] = figure.axes[0].texts
+    assert {text.get_text(): tuple(text.xy) for text in names}["4"] == (4.0, 1.0)
+    assert len(names) == 5
     assert [axes.get_title() for axes in figure.axes[1:3]] == ["t = 0  (global)", "t = 1  (local)"]

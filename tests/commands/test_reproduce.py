@@ -5,6 +5,7 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -306,7 +307,7 @@ def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     tweeteval.tweets.cache_clear()  # another test may have read them
     said: list[str] = []
-    found = reproduce(["tweeteval", "runtime"], tmp_path, quick=True, say=said.append)
+    found: Any = reproduce(["tweeteval", "runtime"], tmp_path, quick=True, say=said.append)
     assert found["measured"] == 12
     assert [Path(path).stem for path in found["results"]] == ["runtime"]
     assert "all-MiniLM-L6-v2" in found["missing"]["tweeteval"]

@@ -1,5 +1,7 @@
 """A row has the same bits alone, in any company, order, batch and thread, and by every build of the engine."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -83,7 +85,7 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, prior, metric):
     assert all(each == found[0] for each in found)
 
 
-FITS = {
+FITS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "two trunks": {"shared_encoder": False},
     "clean": {"novelty": True},

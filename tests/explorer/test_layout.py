@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from centrality._checks import InputError
-from centrality.explorer import layout, payload
+from centrality.explorer import payload
 from centrality.explorer.layout import Later, keep, kept_points, laid_out
 from centrality.explorer.server import Explorer
 from tests.explorer.pages import some_view
@@ -101,7 +101,7 @@ def test_the_better_map_is_made_in_another_process_and_kept(vectors, tmp_path):
 
 
 def test_a_better_map_that_cannot_be_made_says_so(vectors, monkeypatch, tmp_path):
-    monkeypatch.setattr(layout.sys, "executable", "/bin/false")
+    monkeypatch.setattr("centrality.explorer.layout.sys.executable", "/bin/false")
     later = Later(vectors, 0, tmp_path / "rows.map.npz")
     later._make()  # noqa: SLF001  (what its thread does)
     assert later.points is None

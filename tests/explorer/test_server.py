@@ -14,6 +14,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,12 +53,12 @@ def serving(view: View, **options):
         server.server_close()
 
 
-def ask(server: Explorer, path: str, *, cookie: bool = True, **headers: str) -> http.client.HTTPResponse:
+def ask(server: Explorer, path: str, *, cookie: bool = True, **headers: str) -> Any:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
     if cookie:
         headers["Cookie"] = f"{server.cookie}={server.token}"
     connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
+    answer: Any = connection.getresponse()
     answer.body = answer.read()
     connection.close()
     return answer

@@ -3,6 +3,7 @@
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -69,7 +70,7 @@ def test_what_the_ends_of_very_many_files_say_does_not_fill_memory(tmp_path, mon
     for k in range(3):
         tables.write(pa.table({"a": [k], "b": [k]}), tmp_path / f"{k}.parquet")
     monkeypatch.setattr("centrality.tables.parquet.DESCRIBED", 4)
-    source = tables.open_rows(tmp_path)
+    source: Any = tables.open_rows(tmp_path)
     assert [footer.places is not None for footer in source.files] == [True, True, False]
     assert source.table()["b"].to_pylist() == [0, 1, 2]
 

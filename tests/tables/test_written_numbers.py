@@ -13,7 +13,7 @@ AFFIXES = [("", ""), ("$", ""), ("€ ", ""), ("US$", ""), ("CHF ", ""), ("", " 
            ("", "ms"), ("", " m²"), ("", " km/h"), ("", " sq ft"), ("Rs. ", ""), ("$", "/hr")]  # fmt: skip
 
 styles = st.builds(
-    lambda marks, affixes, decimals: NumberWriting(*marks, *affixes, decimals),
+    lambda marks, affixes, decimals: NumberWriting(marks[0], marks[1], affixes[0], affixes[1], decimals),
     st.sampled_from(MARKS),
     st.sampled_from(AFFIXES),
     st.integers(0, 4),

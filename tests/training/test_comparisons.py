@@ -82,7 +82,8 @@ def test_read_literally_a_tie_counts_against_the_first():
 
 def test_discrete_data_far_from_the_origin_still_ties():
     X = np.array([[1000.1], [1000.3], [1000.2]])
-    assert asked(compare(rows_of(X, "auto"), "euclidean", None), *np.eye(2, dtype=int)[:, :1], np.array([2])) == 0.5
+    comparison = compare(rows_of(X, "auto"), "euclidean", None)
+    assert asked(comparison, np.array([1]), np.array([0]), np.array([2])) == 0.5
 
 
 def test_unscaled_data_far_from_the_origin_still_has_preferences():
