@@ -40,7 +40,7 @@ ROUTINE = (
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
-    _measured("onnx_runtime", "src/centrality/onnx.py", *SCORES),
+    _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *FITS),
     _measured("speed", *FITS, results=("speed", "speed_memory", "cost")),
     _measured("explanations", *FITS, results=("explanations_*",)),

@@ -22,12 +22,22 @@ struct Mixture {
     float lowest = 0;                                    // no Gaussian's logarithm is lower
 };
 
+// A potential that falls with the rows' Mahalanobis distance: -sqrt(1 + d²), d² = |map (z - mean)|², or with a rest
+// rest |z - mean|² - |map (z - mean)|²; each noise scale's potential has `weight` times it added.
+struct Shape {
+    Size directions = 0;
+    const float *mean = nullptr, *map = nullptr;  // (p,), (directions, p)
+    float rest = 0;
+    const float* weight = nullptr;                // (k,)
+};
+
 struct Scaling {
     const double *center, *weight;  // (p,)
     Size heavy_count;
     const std::int64_t* heavy;      // (heavy_count,)
     const double *shift, *gain;     // (heavy_count,)
     const double* shrink;           // (p,) or null
+    const double *seen, *beyond;    // (2, p) or null: ends of the columns, how much steeper they go on outside
     double knee, limit;
 };
 
@@ -102,7 +112,8 @@ struct Calibration {
 
 struct Kernels {
     const char* name;
-    std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior);
+    std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
+                                      const std::vector<Shape>& shapes);
     void (*train)(const Training&);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);

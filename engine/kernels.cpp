@@ -5,8 +5,9 @@
 
 namespace TARGET {
 
-static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior) {
-    return std::make_unique<PackedNetwork>(width, outputs, members, prior);
+static std::unique_ptr<Scorer> scorer(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
+                                      const std::vector<Shape>& shapes) {
+    return std::make_unique<PackedNetwork>(width, outputs, members, prior, shapes);
 }
 
 static void train(const Training& asked) { Learner(asked).run(); }

@@ -4,12 +4,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "interface.h"
 
@@ -55,22 +57,30 @@ struct ScalingArrays {
     In<std::int64_t, 1> heavy;
     In<double, 1> shift, gain;
     std::optional<In<double, 1>> shrink;
+    std::optional<In<double, 2>> seen, beyond;
     double knee, limit;
     Scaling view(Size width) const {
         require(Size(center.shape(0)) == width && Size(weight.shape(0)) == width, "the scaling must be as wide as the rows");
         require(!shrink || Size(shrink->shape(0)) == width, "the scaling must be as wide as the rows");
+        require(bool(seen) == bool(beyond), "the ends of the columns, and what lies beyond them, go together");
+        for (const auto& ends : {&seen, &beyond})
+            require(!*ends || ((*ends)->shape(0) == 2 && Size((*ends)->shape(1)) == width), "the scaling must be as wide as the rows");
         require(shift.shape(0) == heavy.shape(0) && gain.shape(0) == heavy.shape(0), "each heavy column must have a shift and a gain");
         for (std::size_t i = 0; i < heavy.shape(0); ++i) require(heavy.data()[i] >= 0 && heavy.data()[i] < width, "a heavy column is out of range");
-        return {center.data(), weight.data(), Size(heavy.shape(0)), heavy.data(), shift.data(), gain.data(), shrink ? shrink->data() : nullptr, knee, limit};
+        return {center.data(), weight.data(), Size(heavy.shape(0)), heavy.data(), shift.data(), gain.data(), shrink ? shrink->data() : nullptr,
+                seen ? seen->data() : nullptr, beyond ? beyond->data() : nullptr, knee, limit};
     }
 };
 
 using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
 using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
 
+// mean (p,), map (directions, p), rest, weight (k,)
+using ShapeArrays = std::tuple<In<float, 1>, In<float, 2>, float, In<float, 1>>;
+
 class Model {
   public:
-    Model(const std::vector<std::vector<TrunkArrays>>& members, const std::optional<MixtureArrays>& prior) {
+    Model(const std::vector<std::vector<TrunkArrays>>& members, const std::optional<MixtureArrays>& prior, const std::vector<ShapeArrays>& shapes) {
         require(!members.empty() && !members[0].empty() && !members[0][0].first.empty(), "a network must have a layer");
         width_ = Size(members[0][0].first[0].first.shape(1)), outputs_ = Size(members[0][0].second.first.shape(0)), members_ = Size(members.size());
         std::vector<std::vector<Trunk>> given;
@@ -78,7 +88,7 @@ class Model {
             given.emplace_back();
             for (const auto& [layers, head] : trunks) given.back().push_back(trunk(layers, head.first, head.second));
         }
-        scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{});
+        scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{}, views(shapes));
     }
 
     nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling) const {
@@ -127,6 +137,17 @@ class Model {
     }
 
   private:
+    std::vector<Shape> views(const std::vector<ShapeArrays>& given) const {
+        require(given.empty() || Size(given.size()) == members_, "each member must have a shape, or none");
+        std::vector<Shape> found;
+        for (const auto& [mean, map, rest, weight] : given) {
+            require(Size(mean.shape(0)) == width_ && Size(map.shape(1)) == width_, "a shape must be as wide as the rows");
+            require(Size(weight.shape(0)) == outputs_ - 1, "a shape must have a weight for each potential");
+            found.push_back({Size(map.shape(0)), mean.data(), map.data(), rest, weight.data()});
+        }
+        return found;
+    }
+
     Trunk trunk(const Layers& layers, const In<double, 2>& weight, const In<double, 1>& bias) const {
         Trunk found;
         Size in = width_;
@@ -268,11 +289,13 @@ MODULE_(TARGET, m) {
     nb::class_<MixtureArrays>(m, "Mixture")
         .def(nb::init<In<float, 1>, In<float, 2>, In<float, 2>, In<float, 2>, double>(), "mean"_a, "centres"_a, "precision"_a, "level"_a, "lowest"_a);
     nb::class_<ScalingArrays>(m, "Scaling")
-        .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>, double, double>(),
-             "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "knee"_a, "limit"_a);
+        .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>,
+                      std::optional<In<double, 2>>, std::optional<In<double, 2>>, double, double>(),
+             "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "seen"_a.none(), "beyond"_a.none(), "knee"_a, "limit"_a);
     // No conversions: what comes in is meant to be read, and changed, where it lies.
     nb::class_<Model>(m, "Model")
-        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&>(), "members"_a.noconvert(), "prior"_a.none())
+        .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&, const std::vector<ShapeArrays>&>(),
+             "members"_a.noconvert(), "prior"_a.none(), "shapes"_a = std::vector<ShapeArrays>{})
         .def("outputs", &Model::outputs, "rows"_a.noconvert(), "scaling"_a.none())
         .def("along", &Model::along, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert())
         .def("back", &Model::back, "start"_a.noconvert(), "step"_a.noconvert(), "at"_a.noconvert(), "by"_a.noconvert());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mixture.h"
+#include "shape.h"
 
 namespace TARGET {
 
@@ -57,13 +58,20 @@ INLINE void scale_row(const Scaling& by, Size width, double* z) {
         }
         for (Size k = 0; k < width; ++k) z[k] *= by.shrink[k];
     }
+    if (by.seen) {
+        for (Size k = 0; k < width; ++k) {
+            const double above = std::max(z[k] - by.seen[width + k], 0.0), below = std::max(by.seen[k] - z[k], 0.0);
+            z[k] += by.beyond[width + k] * above - by.beyond[k] * below;
+        }
+    }
     for (Size k = 0; k < width; ++k) z[k] = std::min(std::max(z[k], -by.limit), by.limit);
 }
 
 class PackedNetwork final : public Scorer {
   public:
-    PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior)
+    PackedNetwork(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior, const std::vector<Shape>& shapes)
         : width_(width), outputs_(outputs) {
+        for (const Shape& shape : shapes) shapes_.emplace_back(shape, width, outputs - 1);
         if (prior.count) prior_ = Gaussians(prior, width, outputs - 1);
         for (const auto& trunks : members) {
             members_.emplace_back();
@@ -85,6 +93,7 @@ class PackedNetwork final : public Scorer {
             for (std::size_t member = 0; member < members_.size(); ++member) {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
+                if (!shapes_.empty()) shapes_[member].add(count, z.data(), row, to + 1, outputs_);
                 if (prior_) {
                     if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
                     for (Size i = 0; i < count; ++i)
@@ -107,6 +116,7 @@ class PackedNetwork final : public Scorer {
                     line.read(trunk, to, outputs_);
                 }
             }
+            if (!shapes_.empty()) line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
             if (prior_) line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
         }
     }
@@ -122,6 +132,7 @@ class PackedNetwork final : public Scorer {
                     line.up(trunk);
                     line.down(trunk, by + Size(member) * apart + i * points * outputs_);
                 }
+            if (!shapes_.empty()) line.pull_shapes(start + i * width_, step + i * width_, at + i * points, by + i * points * outputs_, apart);
             if (prior_) line.pull(start + i * width_, step + i * width_, at + i * points, by + i * points * outputs_, apart);
             std::memcpy(out + i * width_, line.total.data(), width_ * sizeof(float));
         }
@@ -254,11 +265,27 @@ class PackedNetwork final : public Scorer {
         void place(const float* start, const float* step, const float* at) {
             for (Size i = 0; i < points; ++i)
                 for (Size k = 0; k < net.width_; ++k) z.data()[i * row + k] = std::fma(at[i], step[k], start[k]);
+        }
+
+        void add_shapes(const float* start, const float* step, const float* at, double* out, Size apart) {
+            place(start, step, at);
+            for (std::size_t member = 0; member < net.members_.size(); ++member)
+                net.shapes_[member].add(points, z.data(), row, out + Size(member) * apart + 1, net.outputs_);
+        }
+
+        void pull_shapes(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
+            place(start, step, at);
+            for (std::size_t member = 0; member < net.members_.size(); ++member)
+                net.shapes_[member].pull(points, z.data(), row, by_outputs + Size(member) * apart + 1, net.outputs_, total.data());
+        }
+
+        void find_distances(const float* start, const float* step, const float* at) {
+            place(start, step, at);
             net.prior_.fine_distances(points, z.data(), row, off.data(), off.data() + points * row, distances.data());
         }
 
         void add_prior(const float* start, const float* step, const float* at, double* out, Size apart) {
-            place(start, step, at);
+            find_distances(start, step, at);
             const Size columns = net.prior_.columns();
             for (std::size_t member = 0; member < net.members_.size(); ++member)
                 for (Size i = 0; i < points; ++i)
@@ -267,7 +294,7 @@ class PackedNetwork final : public Scorer {
         }
 
         void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
-            place(start, step, at);
+            find_distances(start, step, at);
             const Size columns = net.prior_.columns();
             shares.clear();
             for (Size i = 0; i < points; ++i)
@@ -285,6 +312,7 @@ class PackedNetwork final : public Scorer {
     Size width_, outputs_, widest_ = 0;
     std::vector<std::vector<PackedTrunk>> members_;
     Gaussians prior_;
+    std::vector<ShapedPotential> shapes_;  // one for each member, or none
 };
 
 }  // namespace TARGET

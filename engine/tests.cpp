@@ -253,7 +253,7 @@ void test_scorer() {
     const Trunk trunk{{{net.p, net.hidden[0], rough.data(), rough.data() + net.hidden[0] * net.p},
                        {net.hidden[0], top, rough.data() + first, rough.data() + first + top * net.hidden[0]}},
                       {top, 1 + net.k, head.data(), bias.data()}};
-    const PackedNetwork network(net.p, 1 + net.k, {{trunk}}, Mixture{});
+    const PackedNetwork network(net.p, 1 + net.k, {{trunk}}, Mixture{}, {});
     const Size n = 61;  // more rows than climb together
     const auto rows = numbers(n * net.p, 2.0f);
     std::vector<double> found(n * (1 + net.k));

@@ -47,7 +47,7 @@ PRINTED = {
 
 
 def cells(quick: bool) -> list[Cell]:
-    n, seeds, methods = (200, range(1), METHODS[1:3]) if quick else (N, SEEDS, METHODS[1:])
+    n, seeds, methods = (100, range(1), METHODS[1:3]) if quick else (N, SEEDS, METHODS[1:])
     names = [*SETS, "CLIP"] if not quick and at_hand(Images(CLIP)) else list(SETS)
     return [
         cell

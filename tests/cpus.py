@@ -1,7 +1,8 @@
 """The numerical tests as on other CPUs: `make test-cpus`, or `python -m tests.cpus [--short] [--record]`.
 
 Libraries are told by environment variables to use only what an older CPU has. Under each emulation the tests marked
-`numbers` run, and the same saved models score the same rows: how far from exact arithmetic, and from one another.
+`numbers` run that are not `slow`, and the same saved models score the same rows: how far from exact arithmetic, and
+from one another.
 """
 
 import argparse
@@ -17,7 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import torch
 from benchmarks import provenance
+from threadpoolctl import threadpool_info
+
+from centrality.engine import engine_name
+from tests.promise import Exact
+from tests.test_promise import KINDS, SAVED, file_of, model_of, places
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
 FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
@@ -78,10 +85,10 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help=f"only {' and '.join(SHORT)}")
     parser.add_argument("--record", action="store_true", help=f"write what was seen to {RESULTS.name}")
     parser.add_argument("--jobs", type=int, default=2, help="emulations at a time")
-    parser.add_argument("--measure", metavar="FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        return _measure(Path(options.measure))
+        return _measure()
     name, flags = cpu()
     print(name)
     possible = {}
@@ -92,7 +99,8 @@ def main() -> int:
         else:
             print(f"{one}: skipped, this CPU has no {needs}")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        _save_models(Path(folder))
+        for kind in KINDS:
+            model_of(kind).save(file_of(kind, Path(folder)))
         runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder)), possible))
     _show(runs)
     if options.record:
@@ -102,12 +110,12 @@ def main() -> int:
 
 def _run(name: str, variables: dict[str, str], folder: Path) -> Run:
     environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
-    environment |= {"OMP_NUM_THREADS": "1"} | variables
+    environment |= {"OMP_NUM_THREADS": "1", SAVED: str(folder)} | variables
     run, begun = Run(name), time.monotonic()
-    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers", "-p", "no:cacheprovider", *_files()]
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *_files()]
     done = subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)
     run.tests = (done.stdout.strip().splitlines() or ["nothing"])[-1]
-    measure = [sys.executable, "-m", "tests.cpus", "--measure", str(folder)]
+    measure = [sys.executable, "-m", "tests.cpus", "--measure"]
     measured = subprocess.run(measure, env=environment, capture_output=True, text=True, check=False)
     run.failed = bool(done.returncode or measured.returncode)
     if run.failed:
@@ -125,27 +133,11 @@ def _files() -> list[str]:
     return [str(file) for file in files if "mark.numbers" in file.read_text() or "sklearn_contract" in file.name]
 
 
-def _save_models(folder: Path) -> None:
-    from tests.test_promise import KINDS, model_of
-
-    for number, kind in enumerate(KINDS):
-        model_of(kind).save(folder / f"{number}.safetensors")
-
-
-def _measure(folder: Path) -> int:
+def _measure() -> int:
     """In a process of its own, under an emulation: score the saved models' rows, many at once and one by one."""
-    import torch
-    from threadpoolctl import threadpool_info
-
-    from centrality import load
-    from centrality.engine import engine_name
-    from tests.promise import Exact
-    from tests.test_promise import KINDS, places
-
     heads, off = [], 0.0
-    for number, kind in enumerate(KINDS):
-        model = load(folder / f"{number}.safetensors", device="cpu")
-        rows = places(kind, 500, np.random.default_rng(5))
+    for kind in KINDS:
+        model, rows = model_of(kind), places(kind, 500, np.random.default_rng(5))
         many = model.heads(rows)
         few = np.vstack([model.heads(row[None]) for row in rows[:50]])
         exact = Exact(model, rows).heads

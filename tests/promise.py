@@ -15,7 +15,7 @@ from scipy.special import erf, logsumexp
 
 from centrality import FUSE
 from centrality.network.gaussians import LOWEST
-from centrality.network.network import Network, Weights
+from centrality.network.network import SHAPE_PARTS, Network, Weights
 
 BOUNDED = 1e-5  # of heads, centrality and what else lies in [0, 1]
 UNBOUNDED = 3e-5  # times 1 + |value|, of raw scores, score_samples, decision_function: logits move heads by ≤ 1/4
@@ -84,6 +84,8 @@ def exact_outputs(network: Network, z: NDArray[np.float32]) -> Matrix:
     outputs = np.stack([_member(network, member, z.astype(np.float64)) for member in range(network.members)])
     if network.prior:
         outputs[:, :, 1:] += _prior(network.prior, z.astype(np.float64))
+    if network.shape:
+        outputs[:, :, 1:] += _shape(network.shape, z.astype(np.longdouble))
     return outputs
 
 
@@ -109,6 +111,17 @@ def _prior(prior: Weights, z: Matrix) -> Matrix:
     each = zip(_numbers(prior["level"]), _numbers(prior["precision"]), strict=True)
     exponents = (level - 0.5 * precision * distances for level, precision in each)
     return np.stack([logsumexp(np.maximum(one, LOWEST), axis=1) for one in exponents], axis=1)
+
+
+def _shape(shape: Weights, z: NDArray[np.longdouble]) -> Matrix:
+    """(n, p) -> (members, n, k): minus the root of one and the squared Mahalanobis distance, by its matrix."""
+    found = []
+    for mean, across, rest, weight in zip(*(shape[name] for name in SHAPE_PARTS), strict=True):
+        off, mapped = z - mean, across.astype(np.longdouble).T @ across.astype(np.longdouble)
+        matrix = rest * np.eye(len(mean)) - mapped if rest else mapped
+        square = np.maximum(np.einsum("ni,ij,nj->n", off, matrix, off), 0)
+        found.append(-np.sqrt(1 + square)[:, None] * weight)
+    return np.stack(found).astype(np.float64)
 
 
 def _numbers(array: NDArray[np.float32]) -> Matrix:

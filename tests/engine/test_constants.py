@@ -46,7 +46,7 @@ def test_knee_and_limit_of_the_scaling_are_those_that_come_in():
     none, heavy = np.empty(0), np.empty(0, dtype=np.int64)
 
     def outputs(x: float, knee: float, limit: float) -> np.ndarray:
-        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, heavy, none, none, one, knee, limit))
+        return model.outputs(np.array([[x]]), by.Scaling(0 * one, one, heavy, none, none, one, None, None, knee, limit))
 
     def scaled(z: float) -> np.ndarray:
         return model.outputs(np.array([[z]], dtype=np.float32), None)

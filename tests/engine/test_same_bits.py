@@ -29,8 +29,8 @@ def bits(array: np.ndarray) -> list[int]:
     return np.ascontiguousarray(array).view(np.uint64).ravel().tolist()
 
 
-@settings(max_examples=40)
-@given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 3000), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+@given(st.sampled_from(sorted(KINDS)), st.integers(1, 60), st.integers(0, 300), st.integers(0, 2**32 - 1))
 def test_scores_have_the_same_bits_alone_and_in_any_company_and_order(kind, n, others, seed):
     rng, model = np.random.default_rng(seed), model_of(kind)
     Q, company = places(kind, n, rng), places(kind, others, rng)
@@ -47,8 +47,9 @@ def test_scores_have_the_same_bits_alone_and_in_any_company_and_order(kind, n, o
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["32 columns", "ensemble", "clean"])
 def test_threads_change_no_bit_of_scores(monkeypatch, threads, kind):
-    model, Q = model_of(kind), places(kind, 50_000, np.random.default_rng(2))  # several blocks
+    model, Q = model_of(kind), places(kind, 1000, np.random.default_rng(2))
     expected = model.raw(Q[-300:])
+    monkeypatch.setattr("centrality.model.blocks.rows_per_block", lambda width: 150)  # several blocks
     monkeypatch.setattr("centrality.model.blocks.cores", lambda: threads)
     np.testing.assert_array_equal(model.raw(Q)[-300:], expected)
 
@@ -121,9 +122,9 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
 @pytest.mark.parametrize("kind", ["ensemble", "clean, in narrow groups", "two trunks", "heavy tails"])
 def test_a_file_scores_with_the_same_bits_by_every_build(tmp_path, kind):
     model_of(kind).save(tmp_path / "m.safetensors")
-    Q, found = places(kind, 500, np.random.default_rng(3)), []
+    Q, found = places(kind, 100, np.random.default_rng(3)), []
     for build in BUILDS:
         with computed_by(build):
             model = load(tmp_path / "m.safetensors")
-            found.append([bits(model.raw(Q)), bits(model.explain(Q[:20]))])
+            found.append([bits(model.raw(Q)), bits(model.explain(Q[:3]))])
     assert all(each == found[0] for each in found)

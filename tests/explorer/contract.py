@@ -45,9 +45,14 @@ class Case:
     def parts(self) -> dict[float, np.ndarray]:
         return {t: self.model.explain(self.X, t) for t in DIAL}
 
-    def rank(self, row: int, t: float) -> int:
+    def place(self, row: int, t: float) -> list[str]:
+        """Where a row stands: counted from the nearer end, in words, and from the most typical row on."""
         f = self.f(t)
-        return 1 + int((f > f[row]).sum())
+        rank, odder = 1 + int((f > f[row]).sum()), 1 + int((f < f[row]).sum())
+        nearer, end = (odder, "oddest") if odder < rank else (rank, "most typical")
+        ending = "th" if nearer % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(nearer % 10, "th")
+        words = f"{end if nearer == 1 else f'{nearer}{ending} {end}'} of {len(f)}"
+        return [words, f"rank {rank} of {len(f)}, from the most typical on"]
 
     def reasons(self, parts: np.ndarray) -> list[tuple[str, float]]:
         """The features from the strongest on; those that hardly count are left out."""

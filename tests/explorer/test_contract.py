@@ -32,7 +32,7 @@ READ = """(() => {
   const weight = (element) => Number(element.style.cssText.match(/([\\d.]+)%/)[1]);
   return {
     f: all(".detail .big").map(number), heads: all(".detail .along b").map(number),
-    rank: all(".detail .numbers div").map((line) => line.textContent).find((text) => text.startsWith("rank")),
+    place: all(".detail .place").map((line) => [line.textContent, line.title])[0],
     p: all(".detail .soft[title]").map(number),
     reasons: named(".detail .reasons li", ".name"),
     sentences: named(".sentences li", "b"), told: all(".sentences li").map((line) => line.textContent),
@@ -79,7 +79,7 @@ def hold_card(differences: Differences, case, row: int, t: float, shown: dict) -
     """Scores, rank, p-value and reasons on the card of a row."""
     differences.hold("scores", shown["f"], case.f(t)[row])
     differences.hold("heads", shown["heads"], case.heads[row])
-    assert shown["rank"] == f"rank {case.rank(row, t)} of {len(case.view)}"
+    assert shown["place"] == case.place(row, t)
     differences.hold("p-values", shown["p"], case.model.p_values(case.X, t)[row], within=1e-12)
     wanted = case.reasons(case.parts[t][row])[:5]
     assert [name for name, _ in shown["reasons"]] == [name for name, _ in wanted]

@@ -86,7 +86,7 @@ def test_groups_have_names_on_the_map_until_the_reader_comes_near(open_page, tmp
 
 def test_a_selection_with_a_name_comes_back(open_page, tmp_path):
     tab = open_page(exported(grid(), tmp_path) + "#rows=2-3")
-    tab.get_by_label("Name of the selection").fill("right side")
+    tab.get_by_label("Name of this selection").fill("right side")
     tab.keyboard.press("Enter")
     tab.get_by_role("button", name="clear").click()
     settle(tab)

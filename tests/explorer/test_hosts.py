@@ -162,7 +162,7 @@ def test_two_hundred_thousand_points_are_usable(open_page, tmp_path):
     tab.wait_for_function("(n) => document.querySelector('canvas.points').dataset.drawn === String(n)", arg=n)
     assert tab.locator("ol.cards button").first.get_attribute("data-row") == "0"
     tab.locator("ol.cards button").first.click()
-    tab.get_by_text("rank 200,000 of 200,000").wait_for()
+    tab.locator(".detail .place", has_text="oddest of 200,000").wait_for()
 
 
 # Served, and in a notebook

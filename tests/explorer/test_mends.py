@@ -213,6 +213,23 @@ def test_the_card_of_a_chosen_row_covers_nothing_of_the_map_on_a_phone_neither(o
             settle(tab)
 
 
+def test_no_ring_is_left_of_a_row_that_is_no_longer_chosen(open_page, tmp_path):
+    tab = open_page(exported(grid(), tmp_path))
+    over = tab.locator("canvas.over")
+    for _ in range(3):
+        tab.keyboard.press("n")
+        settle(tab)
+    assert over.is_visible()
+    tab.keyboard.press("Escape")
+    settle(tab)
+    assert not over.is_visible()  # of nine rows nothing else is drawn over the map
+
+
+def test_nothing_lies_below_the_page(open_page, cloud_page):
+    tab = open_page(cloud_page, viewport={"width": 1200, "height": 500})
+    assert tab.evaluate("document.documentElement.scrollHeight") == 500
+
+
 def test_rows_are_selected_by_keyboard(open_page, cloud_page):
     tab = open_page(cloud_page)
     tab.locator("canvas.points").focus()

@@ -103,7 +103,7 @@ def test_hovering_shows_the_row_its_scores_rank_profile_and_reasons(open_page, t
     text = card.inner_text()
     assert "Row 4" in text
     assert "0.500" in text
-    assert "rank 4 of 9" in text  # three columns are globally tied: those on the right come before it
+    assert "4th most typical of 9" in text  # three columns are globally tied: those on the right come before it
     assert card.locator("svg.profile").count() == 1
     first = card.locator(".reasons li").first.inner_text()
     assert "height" in first

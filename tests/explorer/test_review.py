@@ -97,6 +97,29 @@ def test_twenty_rows_are_reviewed_by_keyboard_undone_and_saved(open_page, addres
     tab.get_by_text("20 of 20 done").wait_for()
 
 
+def test_a_verdict_is_one_key_in_every_panel_and_says_why_where_no_row_is_chosen(open_page, address):
+    tab = open_page(address, panel="columns")
+    flash, key = tab.locator(".flash").last, tab.locator(".key")
+    press(tab, "o")
+    assert "No row is chosen" in flash.inner_text()
+    tab.evaluate("location.hash = 'row=5&panel=columns'")
+    tab.locator(".detail", has_text="Row 5005").wait_for()
+    press(tab, "o")
+    assert "Row 5005: outlier" in flash.inner_text()
+    assert "outlier" in key.inner_text()
+    press(tab, "u")
+    assert "Row 5005: undone" in flash.inner_text()
+    assert "outlier" not in key.inner_text()
+    tab.keyboard.press("Escape")
+    tab.get_by_role("tab", name="Review").click()
+    tab.keyboard.press("Escape")
+    press(tab, "f")
+    assert "now it is row 5000" in flash.inner_text()
+    assert done(tab).startswith("row 1, 0 of 100 done")  # a row that was not seen is not marked
+    press(tab, "f")
+    assert done(tab).startswith("row 2, 1 of 100 done: 0 outlier, 1 fine")
+
+
 def test_each_row_stands_beside_the_nearest_typical_one_with_its_guilty_cells_painted(open_page, address):
     tab = start(open_page(address))
     cells = "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"

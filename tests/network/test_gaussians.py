@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 from centrality import FUSE, load
 from centrality.network.gaussians import fit_mixture
 from centrality.torch.networks import to_train
+from tests.conftest import quick
 from tests.torch.examples import prior_of
 
 SCALES = [0.2, 1.0]
@@ -112,7 +113,7 @@ def test_float32_finds_the_potentials_of_a_far_group_to_a_tenth():
 def test_novelty_ranks_far_points_by_their_distance_in_every_direction():
     """Without a prior, a network's slope beyond its rows is left to chance."""
     rng = np.random.default_rng(0)
-    model = FUSE(novelty=True, random_state=0, max_steps=200).fit(rng.normal(size=(400, 5)))
+    model = FUSE(novelty=True, random_state=0, hidden=(32, 32), max_steps=200).fit(rng.normal(size=(400, 5)))
     directions = rng.normal(size=(200, 5))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     scores = np.stack([model.raw(radius * directions)[:, 1] for radius in (4, 8, 16, 32)])
@@ -121,7 +122,7 @@ def test_novelty_ranks_far_points_by_their_distance_in_every_direction():
 
 def test_only_clean_rows_are_trusted_with_one():
     X = correlated(100, 3)
-    short = {"random_state": 0, "max_steps": 5}
+    short = {"random_state": 0, "max_steps": 5, "hidden": (16,)}
     assert not FUSE(**short).fit(X).fitted_.network.prior
     assert FUSE(novelty=True, **short).fit(X).fitted_.network.prior
     assert not FUSE.as_in_paper("outlier", novelty=True, **short).fit(X).fitted_.network.prior
@@ -146,7 +147,7 @@ def test_scoring_adds_what_the_network_says_it_does(encoder):
 @pytest.mark.parametrize("encoder", [None, torch.nn.Linear(3, 4)])
 def test_explanations_account_for_it(encoder):
     X = correlated(200, 3)
-    model = FUSE(novelty=True, encoder=encoder, ensemble=2, random_state=0, max_steps=20).fit(X)
+    model = quick(novelty=True, encoder=encoder, ensemble=2, max_steps=20).fit(X)
     far = X[:20] * 3
     change = model.centrality(far) - model.centrality(model.center_[None])
     np.testing.assert_allclose(model.explain(far).sum(1), change, atol=1e-3)

@@ -69,6 +69,7 @@ def test_where_too_few_rows_were_left_out_nothing_changes():
 
 
 @pytest.mark.slow
+@pytest.mark.slow  # a whole fit by the defaults
 def test_which_of_two_separate_groups_is_denser_is_known_at_t_1():
     from centrality import FUSE
 

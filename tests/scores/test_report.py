@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 from centrality import FUSE, load
 from centrality.cli import main
-from centrality.scores.report import Report, examine
+from centrality.scores.examine import examine
+from centrality.scores.report import Report
 from tests.conftest import quick
 
 

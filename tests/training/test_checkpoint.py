@@ -116,7 +116,7 @@ def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path)
 
 def test_rows_drawn_anew_while_training_are_drawn_again(monkeypatch, path):
     X = np.random.default_rng(0).normal(size=(5000, 2))
-    monkeypatch.setattr("centrality.fuse.estimator.HELD_VALUES", 2048)  # 1024 of the 5000 rows are held at a time
+    monkeypatch.setattr("centrality.fuse.settings.HELD_VALUES", 2048)  # 1024 of the 5000 rows are held at a time
     plain = quick().fit(X)
     model = quick(checkpoint=path)
     interrupt(monkeypatch, model, X, after=7)

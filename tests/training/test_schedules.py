@@ -152,7 +152,7 @@ def test_a_gpu_scores_like_the_cpu(blob, tmp_path):
 
 def test_data_larger_than_the_room_is_sampled_anew_while_training(monkeypatch):
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    monkeypatch.setattr("centrality.fuse.estimator.HELD_VALUES", 6000)
+    monkeypatch.setattr("centrality.fuse.settings.HELD_VALUES", 6000)
     renewed = []
     renew = Rows.renew
     monkeypatch.setattr(Rows, "renew", lambda rows: (renewed.append(len(rows)), renew(rows)))
@@ -189,8 +189,9 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
         ({"batch_size": 32, "novelty": True}, 6, 32),
     ],
 )
-def test_one_network_on_rows_that_may_hold_outliers_takes_small_batches_unless_told_otherwise(changes, members, size):
-    assert Plan.of(FUSE()._settings() | changes, members).batch_size == size
+def test_one_network_on_wide_rows_that_may_hold_outliers_takes_small_batches(changes, members, size):
+    assert Plan.of(FUSE()._settings() | changes, members, 32).batch_size == size
+    assert Plan.of(FUSE()._settings() | changes, members, 31).batch_size == max(size, 128 if size > 32 else 0)
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

@@ -129,6 +129,16 @@ export class App {
     where.addEventListener("keydown", (event) => act(event as KeyboardEvent), { signal: this.gone });
   }
 
+  /** Single letters are commands, unless they are switched off, typed into a field or pressed in a dialog. */
+  onLetter(act: (event: KeyboardEvent) => boolean): void {
+    this.onKey((event) => {
+      const target = event.target as HTMLElement;
+      if (this.root.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || this.root.querySelector("dialog[open]")) return;
+      if (target.matches("input:not([type=range]), select, textarea")) return;
+      if (act(event)) event.preventDefault();
+    });
+  }
+
   /** Something is dragged, or let go. */
   hold(held: boolean): void {
     if (held === this.held) return;

@@ -94,12 +94,12 @@ function build(app: App, live: HTMLElement): void {
     detail.hover(app.data.row(id));
   });
   const legend = new Legend(app);
-  const controls = new Controls(app, map.layers);
+  const controls = new Controls(app, map.layers, (by) => map.step(by));
   const dial = new Dial(app);
-  const drawer = new Drawer(app, point);
+  const drawer = new Drawer(app);
   const banner = new Banner(app);
   const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app), new Bulk(app),
-    new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies, point), columns: new ColumnsPanel(app),
+    new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
   app.parts.push(map, beside, dial, detail);

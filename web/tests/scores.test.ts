@@ -34,6 +34,14 @@ test("the most central row has rank 1, and equal rows share a rank", () => {
   expect([0, 1, 2, 3].map((row) => scores.rank(row))).toEqual([2, 1, 2, 4]);
 });
 
+test("a place is counted from the nearer end in words, and equal rows share it", () => {
+  const scores = scored([0.5, 0.9, 0.5, 0.1, 0.1, 0.2], [0, 0, 0, 0, 0, 0]);
+  expect([0, 1, 2, 3, 4, 5].map((row) => scores.standing(row))).toEqual(["2nd most typical of 6", "most typical of 6",
+    "2nd most typical of 6", "oddest of 6", "oddest of 6", "3rd oddest of 6"]);
+  expect([1, 3, 5].map((row) => scores.beyond(row))).toEqual(["more typical than 83.3%", "odder than 83.3%", "odder than 50%"]);
+  expect(scored([0.1, 0.9], [0, 0], { about: true }).standing(0)).toBe("about the oddest of 2");
+});
+
 test("a histogram counts every row once, where the root of its score lies, or only those asked for", () => {
   const scores = scored([0, 0.06, 0.1, 0.3, 0.6, 1], [0, 0, 0, 0, 0, 0]); // roots 0, 0.24, 0.32, 0.55, 0.77, 1
   expect([...scores.histogram(4)]).toEqual([2, 1, 1, 2]);

@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> Result:
     require_output(arguments.output, arguments.model)
 
     from centrality.chain import load
-    from centrality.model.onnx_graph import OPSET
     from centrality.model.reader import reader_of
+    from centrality.onnx.graph import OPSET
 
     model = load(arguments.model, device="cpu")
     model.to_onnx(arguments.output, rows="float32" if arguments.float32 else "float64")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> dict[str, int]:
         token=_token(arguments.token_file),
         limits=limits,
         hosts=arguments.allow_host,
+        say=lambda text: print(f"centrality: {text}", file=sys.stderr, flush=True),
     )
 
 

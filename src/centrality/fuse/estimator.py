@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from centrality import model_file
-from centrality._checks import InputError, widths
+from centrality._checks import InputError
 from centrality._estimator import (
     CheckedRows,
     ModelRows,
@@ -18,23 +18,24 @@ from centrality._estimator import (
     random_numbers,
     require_finite,
     rows_to_fit,
-    share_of_outliers,
     unchanged_on_failure,
     warn_of_labels,
 )
-from centrality._optional import optional
+from centrality.fuse.settings import HELD_VALUES, Settings
 from centrality.model.finish_fit import Trained, calibrated_on, finish_fit, with_report
-from centrality.model.fitted import Fitted, History
+from centrality.model.fitted import Fitted, History, joined
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device
+from centrality.network.ends import with_ends
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
-from centrality.network.network import Layout, Network, build
+from centrality.network.network import Network
 from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
+from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.folds import Split, split
@@ -43,8 +44,8 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
-from centrality.training.plan import OURS, Plan, members_for, paper_settings
-from centrality.training.rows import Rows, held_at_once
+from centrality.training.plan import Plan, paper_settings
+from centrality.training.rows import Rows
 from centrality.training.schedules import train
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from centrality.fuse.paper import PaperFUSE
 
 CALIBRATION_ROWS = 20_000  # rows that fix the quantiles: their rank error is then below 0.001 at 1% and 99%
-HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
 class FUSE(CentralityModel):
@@ -182,14 +182,8 @@ class FUSE(CentralityModel):
 
     # Fitting.
 
-    def _settings(self) -> dict[str, Any]:
-        """Return all settings of training by name: the parameters, and for the paper's words what FUSE does."""
-        own: dict[str, Any] = self.get_params(deep=False)
-        return OURS | own
-
-    def _by_paper(self) -> bool:
-        """Say whether training follows the paper's schedule."""
-        return self._settings()["epochs"] is not None
+    def _settings(self) -> Settings:
+        return Settings(self.get_params(deep=False))
 
     def fit(self, X: ModelRows, y: object = None, *, dissimilarity: Dissimilarity = None) -> Self:
         """Learn what is typical of the rows of X; `y` is ignored.
@@ -204,16 +198,16 @@ class FUSE(CentralityModel):
             checked_t(self.t)
             settings = self._settings()
             checked_calibration(settings["calibration"])
-            self._share_of_outliers()
+            settings.share_of_outliers()
             seed = int(random_numbers(self.random_state).randint(2**31))
             path = settings["checkpoint"]
             checkpoint = None if path is None else Checkpoint(path, self.get_params(deep=False), X, dissimilarity, seed)
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            parted, context, fresh = self._split(X, rng), None, None
+            parted, context, fresh = settings.split(X, rng), None, None
             if self.given is not None:
-                require_possible(self._settings(), dissimilarity, X)
+                require_possible(settings, dissimilarity, X)
                 context, X, fresh = self._context(X, parted, seed)
                 held = None if held is None else context.relative(held)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
@@ -236,27 +230,29 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
-        settings, max_values, members = self._settings(), self._max_values(), self._members(X)
-        plan = Plan.of(settings, members)
+        if self.scaling == "auto" and context is None:
+            scaling = with_ends(scaling, X)
+        settings, members = self._settings(), self._settings().members(X)
+        plan = Plan.of(settings, members, X.shape[1])
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off = self._compares_off_support(dissimilarity)
         given = None if context is None else context.given
-        rows = Rows(X, scaling, rng, max_values=max_values, most=most, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given)
         plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         start = np.random.default_rng(seed + 1)
-        network = self._untrained(rows.width, len(plan.noise_scales), members, start)
-        if network.layout.standard and not (self.novelty or self._by_paper()) and context is None:
+        network = settings.untrained(rows.width, len(plan.noise_scales), members, start)
+        if network.layout.standard and not (self.novelty or settings.by_paper) and context is None:
             network = refined(network, rows.z, start)
-        if self.novelty and not self._by_paper() and context is None:  # a prior would find contexts odd by themselves
+        if self.novelty and not settings.by_paper and context is None:  # a prior would find contexts odd by themselves
             learned = rows.without(() if plan.left_out is None else plan.left_out[0])
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
         network, history = train(
             network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
         )
         if context is None:
-            network = self._with_levels(network, rows, plan, rng)
+            network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
         return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
 
@@ -276,35 +272,15 @@ class FUSE(CentralityModel):
         The paper makes none, and with `novelty` the prior says what lies off the data (measured: made rows cost .03 of
         average precision there).
         """
-        ours = not self._by_paper() and not self.novelty
+        ours = not self._settings().by_paper and not self.novelty
         return ours and dissimilarity is None and self.metric in ("euclidean", "manhattan")
 
-    def _with_levels(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
-        """Set the levels of the potentials by the rows left out.
-
-        The paper's schedule leaves them to chance, and the prior of clean rows has them already.
-        """
-        if plan.left_out is None or not network.layout.standard or network.prior:
+    def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
+        """Let the rows left out set the levels of the potentials and their shape, which the paper leaves to chance."""
+        if plan.left_out is None or not network.layout.standard:
             return network
-        learned = [rows.without(folds) for folds in plan.left_out]
-        return closed(network, rows.z, plan.noise_scales, learned, rng)
-
-    def _max_values(self) -> int:
-        """Return how many values training holds at once; the paper's schedule passes over all rows."""
-        return 1 << 62 if self._by_paper() else HELD_VALUES
-
-    def _members(self, X: CheckedRows) -> int:
-        """Return how many networks are trained."""
-        return members_for(self._settings(), *X.shape)
-
-    def _split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
-        """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
-        members = self._members(X)
-        if self._by_paper():
-            return None  # the paper's schedule learns from all rows
-        n, width = X.shape
-        alike = self.novelty or held_at_once(n, width, self._max_values()) < n
-        return split(n, members, rng, alike=alike, given=self.given is not None)
+        about = rows.z, plan.noise_scales, [rows.without(folds) for folds in plan.left_out], rng
+        return shaped(closed(network, *about), *about)
 
     def _finish_fit(
         self,
@@ -329,31 +305,26 @@ class FUSE(CentralityModel):
         return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
 
     def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
+        settings = self._settings()
         fitted = finish_fit(
             trained,
             X,
             judged,
-            calibration=self._settings()["calibration"],
+            calibration=settings["calibration"],
             t=self.t,
-            share_of_outliers=None if self.contamination == "auto" else self._share_of_outliers(),
+            share_of_outliers=None if self.contamination == "auto" else settings.share_of_outliers(),
             clean=self.novelty,
-            level_is_open=not self._by_paper(),
+            level_is_open=not settings.by_paper,
         )
-        # Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
-        columns = X.shape[1] if self._settings()["literal"] else 1
-        weights = [columns * eta**-2 if self._by_paper() else 1.0 for eta in trained.noise_scale]
+        weights = settings.loss_weights(trained.noise_scale, X.shape[1])
         return with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
-
-    def _share_of_outliers(self) -> float:
-        """Return the share of the training rows that `predict` calls outliers."""
-        return share_of_outliers(self.contamination, clean=self.novelty)
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
 
-        Scaling and noise scales stay as the first rows set them. Earlier rows are remembered by a small uniform sample
-        (it is not saved: a loaded model learns from the new rows alone, and forgets more). What `calibrate` kept is
-        dropped, since it was scored by another model.
+        Scaling and noise scales stay as the first rows set them, but the ends of the columns move outward. Earlier rows
+        are remembered by a small uniform sample (it is not saved: a loaded model learns from the new rows alone, and
+        forgets more). What `calibrate` kept is dropped, since it was scored by another model.
         """
         if not hasattr(self, "fitted_"):
             return self.fit(X)
@@ -367,52 +338,33 @@ class FUSE(CentralityModel):
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
         rng = np.random.default_rng(seed)
         members, parted = before.network.members, None
-        if not self._by_paper():
+        if not self._settings().by_paper:
             parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)
         assert remembered.rows is not None  # it remembers some of X at least
         if remembered.rows.shape[0] < 3:
             raise InputError(f"partial_fit needs at least 3 rows to compare, got {X.shape[0]}.")
         known = None if parted is None or remembered.folds is None else Split(remembered.folds, parted.left_out)
-        network, history = self._taught(remembered.rows, known, X.shape[0] / remembered.seen, rng, seed)
-        trained = Trained(
-            network,
-            before.device,
-            before.scaling,
-            before.noise_scale,
-            history,
-            remembered,
-            before.names,
-            before.context,
-            known,
-        )
+        scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
+        plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
+        plan = replace(plan, left_out=None if known is None else known.left_out)
+        network, history = self._taught(remembered.rows, scaling, known, plan, seed)
+        kept = before.device, scaling, before.noise_scale
+        trained = Trained(network, *kept, history, remembered, before.names, before.context, known)
         self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
-        self, X: CheckedRows, known: Split | None, share: float, rng: np.random.Generator, seed: int
+        self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
-        before = self.fitted_
-        plan = Plan.of(self._settings(), before.network.members).gentle(before.noise_scale, share)
-        plan = replace(plan, left_out=None if known is None else known.left_out)
+        before, rng = self.fitted_, np.random.default_rng(seed + 1)
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
-        rows = Rows(X, before.scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
+        rows = Rows(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, None)
         network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
-        begun = before.history["step"][-1]
-        later = {name: [begun + x if name == "step" else x for x in column] for name, column in went_on.items()}
-        return network, {name: [*column, *later[name]] for name, column in before.history.items()}
-
-    def _untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
-        layout = layout_of(self._settings(), width, potentials, members)
-        if layout.standard:
-            return build(layout, rng)
-        optional("torch", "torch")
-        from centrality.torch.networks import build_around_encoder  # brings torch
-
-        return build_around_encoder(layout, rng)
+        return network, joined(before.history, went_on)
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
@@ -436,8 +388,6 @@ class FUSE(CentralityModel):
         require_finite(row, None)
         return np.asarray(self.fitted_.relative(row))
 
-    # Files.
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file: no training rows, no pickle."""
         check_is_fitted(self)
@@ -449,16 +399,3 @@ class FUSE(CentralityModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def layout_of(settings: dict[str, Any], width: int, potentials: int, members: int) -> Layout:
-    """Return the shape of the networks that these settings ask for."""
-    shared = settings["shared_encoder"]
-    return Layout(
-        width=width,
-        hidden=widths(settings["hidden"]),
-        encoder=settings["encoder"],
-        shared=members == 1 if shared == "auto" else bool(shared),
-        potentials=potentials,
-        members=members,
-    )

@@ -6,8 +6,9 @@ import numpy as np
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
-from centrality.fuse.estimator import FUSE, layout_of
+from centrality.fuse.estimator import FUSE
 from centrality.fuse.paper import PaperFUSE
+from centrality.fuse.settings import Settings
 from centrality.model import saving
 from centrality.network.devices import find_device
 from centrality.training.plan import OURS
@@ -43,8 +44,8 @@ def from_parts(
             "pass one to hold its weights, load(path, encoder=...)."
         )
     model = kind(**(parameters | {"encoder": encoder}))
-    settings = OURS | model.get_params(deep=False)
-    layout = layout_of(settings, int(header["features"]), len(header["noise_scale"]), int(header["members"]))
+    settings = Settings(model.get_params(deep=False))
+    layout = settings.layout(int(header["features"]), len(header["noise_scale"]), int(header["members"]))
     model.fitted_ = saving.from_parts(header, arrays, layout, settings["calibration"], find_device(device))
     model.n_features_in_ = model.fitted_.width
     if model.fitted_.names is not None:

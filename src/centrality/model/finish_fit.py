@@ -16,14 +16,15 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
+from centrality.network.ends import by_others
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers
 from centrality.scores.drift import TrainingScores
+from centrality.scores.examine import examine
 from centrality.scores.folds import Split
-from centrality.scores.report import examine
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
@@ -65,9 +66,10 @@ def finish_fit(
     """
     seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
     outputs = _outputs(trained, scorer, seen)
+    unbiased = _by_others(trained, scorer, outputs, X, judged)
     apart = trained.split is not None and trained.split.apart
     about = {"clean": clean, "apart": apart, "level_is_open": level_is_open, "given": trained.context is not None}
-    fixed, as_new = Calibration.fit(calibration, outputs, _unseen(trained.split, X, judged, len(outputs)), **about)
+    fixed, as_new = Calibration.fit(calibration, unbiased, _unseen(trained.split, X, judged, len(outputs)), **about)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
@@ -107,6 +109,19 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)
     _require_finite(outputs)
     return outputs
+
+
+def _by_others(
+    trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
+) -> Matrix:  # (members, n, 1 + k)
+    """Return the outputs for the rows judged, had other rows alone set the ends of the columns."""
+    scaling, changed = by_others(trained.scaling, X)
+    places = np.flatnonzero(changed[judged])
+    if not len(places):
+        return outputs
+    found = outputs.copy()
+    found[:, places] = _outputs(replace(trained, scaling=scaling), scorer, X[judged[places]])
+    return found
 
 
 def _unseen(split: Split | None, X: CheckedRows, judged: NDArray[np.intp], members: int) -> NDArray[np.bool_]:

@@ -321,3 +321,9 @@ class Fitted(Value):
         if self.inliers is not None:
             return self.calibration.mixing.squeeze(self.inliers.quantile(low))
         return np.asarray(np.quantile(self.training_scores.quantiles, low, axis=1))
+
+
+def joined(before: History, later: History) -> History:
+    """Return the history of training that went on: its steps are counted from where it was."""
+    begun = before["step"][-1]
+    return {name: [*past, *(begun + x if name == "step" else x for x in later[name])] for name, past in before.items()}

@@ -6,13 +6,13 @@ A model brings a fitted value and a way from its own kind of rows to vectors; ev
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, generator, whole_number
@@ -50,6 +50,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
     """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
 
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
+    __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
     # What a kind of model brings.
 
@@ -331,15 +332,16 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
 
     def explore(self, X: ModelRows, items: Sequence[object] | None = None, **options: Any) -> Any:
         """Return the explorer for these rows: a notebook widget, whose `export` writes a page."""
-        # By name: the explorer lies above the models, and most users of a model never open it.
-        return import_module("centrality.explorer.widget").explore(self, X, items=items, **options)
+        from centrality.explorer.widget import explore  # here: few who have a model open it, and it lies above
+
+        return explore(self, X, items=items, **options)
 
     def to_onnx(self, path: str | PathLike[str], *, rows: str = "float64") -> None:
         """Write the network and its calibration as an ONNX file, which other languages can score.
 
         It takes `rows` in "float64" or "float32". Of a Chain it takes `representation_.transform(X)`.
         """
-        from centrality.model.onnx_graph import write  # here: only an export needs it
+        from centrality.onnx.graph import write  # here: only an export needs it
 
         check_is_fitted(self)
         write(self.fitted_, path, t=self.t, rows=rows)

@@ -60,12 +60,15 @@ def _require_columns(arrays: Arrays) -> None:
     heavy = arrays[f"{mark}scaling.heavy"]
     if len(np.unique(heavy)) < heavy.size:
         raise InputError("scaling.heavy must name each column once, one comes twice.")
-    for name in (f"{mark}scaling.{part}" for part in ("weight", "gain", "shrink")):
+    for name in (f"{mark}scaling.{part}" for part in ("weight", "gain", "shrink", "beyond")):
         if name in arrays and (arrays[name] < 0).any():
             raise InputError(f"{name} must hold numbers of at least 0, got {arrays[name].min():g}.")
     shrink = arrays.get(f"{mark}scaling.shrink", np.ones(1))
     if (shrink == 0).any() or (shrink > 1).any():
         raise InputError(f"{mark}scaling.shrink must hold numbers above 0 and up to 1.")
+    ends = [f"{mark}scaling.{part}" for part in ("seen", "beyond") if f"{mark}scaling.{part}" in arrays]
+    if len(ends) == 1:
+        raise InputError(f"{mark}scaling.seen and {mark}scaling.beyond go together, got {ends[0]}.")
 
 
 def _require_refinement(arrays: Arrays) -> None:

@@ -161,7 +161,15 @@ def _scaling(arrays: Arrays, p: int, mark: str) -> Scaling:
     center, weight = (_shaped(arrays, f"{mark}scaling.{name}", (p,)) for name in ("center", "weight"))
     shift, gain = (_shaped(arrays, f"{mark}scaling.{name}", heavy.shape) for name in ("shift", "gain"))
     shrink = _shaped(arrays, f"{mark}scaling.shrink", (p,)) if f"{mark}scaling.shrink" in arrays else None
-    return Scaling(center, weight, heavy, shift, gain, shrink)
+    seen, beyond = (
+        _shaped(arrays, f"{mark}scaling.{name}", (2, p)) if f"{mark}scaling.{name}" in arrays else None
+        for name in ("seen", "beyond")
+    )
+    if seen is not None and (seen[0] > seen[1]).any():
+        raise InputError(
+            f"{mark}scaling.seen must hold the least and the greatest value of each column, in this order."
+        )
+    return Scaling(center, weight, heavy, shift, gain, shrink, seen, beyond)
 
 
 def _training_scores(header: Header, arrays: Arrays, p: int) -> TrainingScores:

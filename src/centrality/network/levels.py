@@ -23,6 +23,9 @@ VALUES = 1 << 22  # of wide rows, so many values of them
 REGIONS, ROWS_EACH = 16, 40  # at most so many, of so many rows at least that were not learned from
 FEWEST = 15  # rows left out that must lie in a region to say how far off its level is: a few odd ones do not
 RIDGE = 1e-3  # of the features' mean square
+# Which share of how far potentials are off must the differences of regions explain, at one noise scale at least? Below
+# the first, rows are one group, whose slopes say it all; from the second on, groups lie apart.
+APART = (0.4, 0.7)
 
 Matrix = NDArray[np.float64]
 
@@ -34,15 +37,20 @@ def closed(
     learned: Sequence[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> Network:
-    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen."""
+    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen.
+
+    The prior of clean rows has them already.
+    """
+    if network.prior:
+        return network
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
     scorer = EngineScorer(network, engine())
     for member, seen in enumerate(learned):
-        unseen = np.flatnonzero(_missing(seen, len(z)))
+        unseen = np.flatnonzero(missing(seen, len(z)))
         regions = min(REGIONS, len(unseen) // ROWS_EACH)
         if regions < 2:
             return network
-        some, other = _sample(seen, z.shape[1], LEARNED, rng), _sample(unseen, z.shape[1], JUDGED, rng)
+        some, other = sample(seen, z.shape[1], LEARNED, rng), sample(unseen, z.shape[1], JUDGED, rng)
         off = density(z[some], z[other], np.asarray(scales)) - scorer(z[other])[member, :, 1:]  # (n, k)
         region = _regions(z[some], z[other], regions, rng)
         change, shift = _smallest_change(features_of(network, member)(z[other]), _wanted(off, region))
@@ -51,14 +59,15 @@ def closed(
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
 
 
-def _missing(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:  # (count,)
+def missing(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:  # (count,)
     """Say which of so many rows are not among these."""
     missing = np.ones(count, dtype=bool)
     missing[rows] = False
     return missing
 
 
-def _sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw so many of these rows, or fewer where they are wide, and return them in order."""
     return np.sort(rng.permutation(rows)[: min(most, max(VALUES // width, 200))])
 
 
@@ -67,7 +76,7 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
 
     That is the median of how far they are off there, less the median of all rows, and shrunk by as much of the medians'
     differences as chance explains: where columns are many, a row's own density is hardly known. A region of few rows
-    stays as it is.
+    stays as it is, and so do all where no groups lie apart: there slopes say more than the rows' own density does.
     """
     sizes = np.bincount(region)
     medians = np.stack([np.median(off[region == r], axis=0) for r in range(len(sizes))])
@@ -75,7 +84,10 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
     chance = np.average(np.square(1.86 * within) / sizes[:, None], axis=0, weights=sizes)  # variance of a median
     found = np.where(sizes[:, None] < FEWEST, 0.0, medians - np.median(off, axis=0))
     total = np.average(np.square(found), axis=0, weights=sizes)
+    spread = np.average(np.square(1.48 * within), axis=0, weights=sizes)
+    explained = np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0).max()
     kept = np.divide(np.maximum(total - chance, 0.0), total, out=np.zeros_like(total), where=total > 0)
+    kept *= np.clip((explained - APART[0]) / (APART[1] - APART[0]), 0.0, 1.0)
     return np.asarray((kept * found)[region])
 
 

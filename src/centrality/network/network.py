@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PRIOR = "prior."  # how the names of a prior's weights begin
 PRIOR_PARTS = ("mean", "centres", "precision", "level")
+SHAPE = "shape."  # how the names of a shape's weights begin
+SHAPE_PARTS = ("mean", "map", "rest", "weight")
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -75,6 +77,7 @@ class Network(Value):
     layout: Layout
     weights: Weights
     prior: Weights = field(default_factory=dict)  # of the mixture that clean rows start from; empty: there is none
+    shape: Weights = field(default_factory=dict)  # of a potential shaped like the rows, `network/shape.py`; or empty
 
     @property
     def members(self) -> int:
@@ -83,7 +86,8 @@ class Network(Value):
 
     def arrays(self) -> Weights:
         """Return everything that a file holds of the network."""
-        return {**self.weights, **{f"{PRIOR}{name}": part for name, part in self.prior.items()}}
+        prior = {f"{PRIOR}{name}": part for name, part in self.prior.items()}
+        return {**self.weights, **prior, **{f"{SHAPE}{name}": part for name, part in self.shape.items()}}
 
     def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return weight and bias of one of a member's linear layers."""  # (out, in), (out,)
@@ -114,8 +118,11 @@ def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
 
     Whether they fit a user's encoder, only that can say: `torch/networks.py`.
     """
-    prior = {name.removeprefix(PRIOR): array for name, array in arrays.items() if name.startswith(PRIOR)}
-    weights = {name: array for name, array in arrays.items() if not name.startswith(PRIOR)}
+    prior, shape = (
+        {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
+        for mark in (PRIOR, SHAPE)
+    )
+    weights = {name: array for name, array in arrays.items() if not name.startswith((PRIOR, SHAPE))}
     if layout.standard:
         _require(weights, layout.shapes())
     if prior:
@@ -123,7 +130,11 @@ def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
         each = (layout.potentials, *count)
         shapes = {"mean": (layout.width,), "centres": (*count, layout.width), "precision": each, "level": each}
         _require(prior, shapes)
-    return Network(layout, weights, prior)
+    if shape:
+        each, across = (layout.members, layout.width), np.shape(shape.get("map", ()))[1:2]
+        own = (layout.members, layout.potentials)
+        _require(shape, {"mean": each, "map": (each[0], *across, each[1]), "rest": each[:1], "weight": own})
+    return Network(layout, weights, prior, shape)
 
 
 def _require(found: Mapping[str, NDArray[Any]], wanted: Mapping[str, tuple[int, ...]]) -> None:

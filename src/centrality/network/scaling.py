@@ -49,7 +49,7 @@ class Scaling(Value):
     """Scale the columns: z = u = (x - center) * weight; where tails are heavy, z = (asinh(u) - shift) * gain.
 
     With `shrink`, z = shrink * u up to the knee, and beyond it a logarithm goes on from there. A constant column has
-    weight 0.
+    weight 0. What lies outside the ends `seen` is put farther out by `beyond` times its distance from them.
     """
 
     center: NDArray[np.float64]  # (p,)
@@ -58,6 +58,8 @@ class Scaling(Value):
     shift: NDArray[np.float64]  # (h,)
     gain: NDArray[np.float64]  # (h,)
     shrink: NDArray[np.float64] | None = None  # (p,) None: not bent beyond the knee
+    seen: NDArray[np.float64] | None = None  # (2, p) least and greatest scaled values, see `network/ends.py`; or None
+    beyond: NDArray[np.float64] | None = None  # (2, p) how much steeper the scale is below and above them
 
     @classmethod
     def fit(cls, X: CheckedRows, kind: str, *, clean: bool = False) -> "Scaling":
@@ -144,6 +146,9 @@ class Scaling(Value):
             far = np.abs(scaled) > KNEE
             scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
             scaled *= self.shrink
+        if self.seen is not None and self.beyond is not None:
+            above, below = np.maximum(scaled - self.seen[1], 0.0), np.maximum(self.seen[0] - scaled, 0.0)
+            scaled += self.beyond[1] * above - self.beyond[0] * below
         # A hostile value must not become an infinity that turns the whole network's output into NaN.
         return np.minimum(np.maximum(scaled, -LIMIT, out=scaled), LIMIT, out=scaled)
 
@@ -162,13 +167,17 @@ class Scaling(Value):
         """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
         free = self.varying()
         moved = points.copy()
+        if self.seen is not None and self.beyond is not None:
+            above, below = np.maximum(moved - self.seen[1], 0.0), np.maximum(self.seen[0] - moved, 0.0)
+            steeper = 1 + self.beyond
+            moved += below * (1 - 1 / steeper[0]) - above * (1 - 1 / steeper[1])
         if self.shrink is not None:
             moved /= self.shrink
             far = np.abs(moved) > KNEE
             moved[far] = np.sign(moved[far]) * (KNEE + np.expm1(np.minimum(np.abs(moved[far]) - KNEE, 700.0)))
         bent = self.heavy[free[self.heavy]]
         gain, shift = (values[free[self.heavy]] for values in (self.gain, self.shift))
-        moved[..., bent] = np.sinh(points[..., bent] / gain + shift)
+        moved[..., bent] = np.sinh(moved[..., bent] / gain + shift)
         found = np.broadcast_to(self.center, points.shape).copy()
         found[..., free] += moved[..., free] / self.weight[free]
         return found

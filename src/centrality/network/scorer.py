@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from centrality.engine import Engine, engine
 from centrality.network.gaussians import LOWEST
-from centrality.network.network import PRIOR_PARTS, Network
+from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 
 Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
@@ -52,7 +52,12 @@ class EngineScorer:
             [self._trunk(member, trunk) for trunk in range(network.layout.trunks)] for member in range(self.members)
         ]
         prior = engine.Mixture(*(network.prior[name] for name in PRIOR_PARTS), LOWEST) if network.prior else None
-        self._model = engine.Model(members, prior)
+        shapes = (
+            [tuple(network.shape[name][member] for name in SHAPE_PARTS) for member in range(self.members)]
+            if network.shape
+            else []
+        )
+        self._model = engine.Model(members, prior, shapes)
         self._scaling: tuple[Scaling, object] | None = None  # the last one asked for, as the engine takes it
 
     def __reduce__(self) -> tuple[Callable[[Network], "EngineScorer"], tuple[Network]]:
@@ -79,8 +84,7 @@ class EngineScorer:
         if rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
             rows = np.ascontiguousarray(rows, dtype=np.float64)
         if (known := self._scaling) is None or known[0] is not scaling:
-            parts = (scaling.center, scaling.weight, scaling.heavy, scaling.shift, scaling.gain, scaling.shrink)
-            self._scaling = known = scaling, self._engine.Scaling(*parts, KNEE, LIMIT)
+            self._scaling = known = scaling, self._engine.Scaling(*vars(scaling).values(), KNEE, LIMIT)
         return self._model.outputs(rows, known[1])
 
     def along(
@@ -101,7 +105,7 @@ def features_of(network: Network, member: int) -> Callable[[NDArray[np.float32]]
     trunk, count = network.layout.trunks - 1, len(network.layout.hidden)
     layers = [network.linear(f"trunks.{trunk}.{2 * place}", member) for place in range(count)]
     weight, bias = (part.astype(np.float64) for part in network.linear(f"trunks.{trunk}.{2 * count}", member))
-    model = engine().Model([[(layers, (weight, bias))]], None)
+    model = engine().Model([[(layers, (weight, bias))]], None, [])
     return lambda z: model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)[0]
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from centrality._checks import tell
 from centrality.network.scaling import LIMIT
 from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
+from centrality.scores.examine import wild_cells
 from centrality.scores.magnitudes import mean_and_deviation, without_rounding
-from centrality.scores.report import about_wild_cells, wild_cells
+from centrality.scores.report import about_wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
 from centrality.tables.written_numbers import NumberWriting

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import hashlib
 import logging
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -22,8 +21,14 @@ Fingerprint: TypeAlias = tuple[int, ...] | None  # tells versions of the file ap
 class ModelFile:
     """Keeps the model to score with, `current`, up to date; a request stays with the one it began with."""
 
-    def __init__(self, path: Path, load: Callable[[Path], CentralityModel], metrics: Metrics) -> None:
-        self.path, self._load, self._metrics = path, load, metrics
+    def __init__(
+        self,
+        path: Path,
+        load: Callable[[Path], CentralityModel],
+        metrics: Metrics,
+        say: Callable[[str], None] = LOG.info,
+    ) -> None:
+        self.path, self._load, self._metrics, self._say = path, load, metrics, say
         self._fingerprint, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
 
@@ -69,8 +74,8 @@ class ModelFile:
                 LOG.exception("An error of the service while it loaded %s", self.path)
             self.trouble = f"the new file cannot be used: {error}"
             self._metrics.reloads.labels("refused").inc()
-            print(f"centrality: {self.path}: {self.trouble}", file=sys.stderr, flush=True)
+            self._say(f"{self.path}: {self.trouble}")
             return
         self.trouble = None
         self._metrics.reloads.labels("loaded").inc()
-        print(f"centrality: loaded {self.path} anew, version {self.current.version}", file=sys.stderr, flush=True)
+        self._say(f"loaded {self.path} anew, version {self.current.version}")

@@ -4,8 +4,7 @@ import asyncio
 import math
 import signal
 import socket
-import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -72,16 +71,17 @@ def run(
     token: str | None,
     limits: Limits,
     hosts: Collection[str] = (),
+    say: Callable[[str], None],
 ) -> dict[str, int]:
-    """Serve until told to stop, and return how many requests and rows there were."""
+    """Serve until told to stop, and return how many requests and rows there were; `say` is told what happens."""
     require_token(host, token)
     with _listen(host, port) as listener:
         metrics = Metrics()
         worker = Worker(load, limits, metrics.scored_together) if hasattr(socket, "AF_UNIX") else None
-        app = App(ModelFile(path, load, metrics), metrics, limits, token, hosts=[host, *hosts], worker=worker)
+        app = App(ModelFile(path, load, metrics, say), metrics, limits, token, hosts=[host, *hosts], worker=worker)
         name, port = listener.getsockname()[:2]
         shown = f"[{name}]" if ":" in name else name
-        print(f"centrality: serving {path} at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr, flush=True)
+        say(f"serving {path} at http://{shown}:{port} (Ctrl-C stops)")
         limiter = ConnectionLimiter(limits, app.secret)
         Server(_config(app, limiter, limits), limiter).run(sockets=[listener])
     return {"requests": metrics.total("centrality_requests_total"), "rows": metrics.total("centrality_rows_total")}

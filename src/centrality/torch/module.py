@@ -37,6 +37,8 @@ class Centrality(nn.Module):
     shift: Tensor
     gain: Tensor
     shrink: Tensor | None
+    seen: Tensor | None
+    beyond: Tensor | None
     low: Tensor  # (members, 1, k) of each potential on the training rows
     range: Tensor  # (members, 1, k) from there to its high end
     zero: Tensor  # (members, 1, 2) what is 0 of each member's global and local score
@@ -150,6 +152,9 @@ class Centrality(nn.Module):
         if self.shrink is not None:
             size = z.abs()
             z = torch.where(size > KNEE, z.sign() * (KNEE + (size - KNEE).clamp(min=0).log1p()), z) * self.shrink
+        if self.seen is not None and self.beyond is not None:
+            above, below = (z - self.seen[1]).clamp(min=0), (self.seen[0] - z).clamp(min=0)
+            z = z + (self.beyond[1] * above - self.beyond[0] * below)
         if self.context is not None:
             z = self.context(z.clamp(-LIMIT, LIMIT))
         return z.clamp(-LIMIT, LIMIT).float()

@@ -5,6 +5,7 @@ Everything has a leading dimension of members, so that one batched product train
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from centrality._checks import InputError, InputTypeError
 from centrality.network.gaussians import LOWEST
-from centrality.network.network import Layout, Network, Weights, uniform
+from centrality.network.network import SHAPE_PARTS, Layout, Network, Weights, uniform
 from centrality.network.scorer import folded_head
 
 
@@ -64,6 +65,23 @@ class Prior(nn.Module):
         return torch.stack([of_one.logsumexp(-1) for of_one in exponents], -1)
 
 
+class Shape(nn.Module):
+    """Compute -sqrt(1 + d²) of each member, times the weight of each potential (`network/shape.py`)."""
+
+    def __init__(self, parts: Weights, device: str) -> None:
+        super().__init__()
+        for name, part in parts.items():
+            self.register_buffer(name, torch.from_numpy(np.array(part)).to(finest(device)))
+
+    def forward(self, z: Tensor) -> Tensor:  # (n, p) -> (members, n, k)
+        mean, across, rest, weight = (self.get_buffer(name) for name in SHAPE_PARTS)
+        off = z.to(mean.dtype) - mean[:, None]  # (members, n, p)
+        mapped = (off @ across.mT).square().sum(2)
+        rest = rest[:, None]
+        square = torch.where(rest > 0, rest * off.square().sum(2) - mapped, mapped)
+        return -(1 + square.clamp(min=0)).sqrt()[:, :, None] * weight[:, None]
+
+
 class Networks(nn.Module):
     """Map scaled rows to one global logit and k potentials for each member.
 
@@ -72,6 +90,7 @@ class Networks(nn.Module):
     """
 
     prior: Prior | None
+    shape: Shape | None  # only to score with: it is not learned
 
     def __init__(self, layout: Layout) -> None:
         super().__init__()
@@ -85,13 +104,15 @@ class Networks(nn.Module):
         self.trunks = nn.ModuleList(trunks)
         self.global_head = Linear(self.members, features, 1)
         self.local_head = Linear(self.members, features, layout.potentials)
-        self.prior = None
+        self.prior = self.shape = None
 
     def forward(self, z: Tensor) -> Tensor:  # (n, p), or (members, n, p) -> (members, n, 1 + k)
         """Return the global logit and the potentials side by side."""
         features = [self._features(trunk, z) for trunk in self.trunks]
         learned = torch.cat([self.global_head(features[0]), self.local_head(features[-1])], dim=2)
-        return learned if self.prior is None else learned + nn.functional.pad(self.prior(z), (1, 0))
+        for known in (self.prior, self.shape):
+            learned = learned if known is None else learned + nn.functional.pad(known(z), (1, 0))
+        return learned
 
     def logit(self, z: Tensor) -> Tensor:  # -> (members, n)
         """Return g, the global head's Bradley-Terry logit."""
@@ -101,7 +122,9 @@ class Networks(nn.Module):
     def potentials(self, z: Tensor) -> Tensor:  # -> (members, n, k)
         """Return l, the smoothed log-density up to a constant, at every noise scale."""
         learned: Tensor = self.local_head(self._features(self.trunks[-1], z))
-        return learned if self.prior is None else learned + self.prior(z)
+        for known in (self.prior, self.shape):
+            learned = learned if known is None else learned + known(z)
+        return learned
 
     def _features(self, trunk: nn.Module, z: Tensor) -> Tensor:  # -> (members, n, q)
         """Let the trunk compute in its own precision, and hand its features over in that of the heads."""
@@ -155,7 +178,7 @@ def to_train(network: Network, device: str) -> Networks:
         if network.prior:
             scales, centres = network.prior["precision"].shape
             module.prior = Prior(network.layout.width, centres, scales)
-    weights = {name: torch.from_numpy(array.copy()) for name, array in network.arrays().items()}
+    weights = {name: torch.from_numpy(array.copy()) for name, array in replace(network, shape={}).arrays().items()}
     try:
         module.load_state_dict(weights, strict=True, assign=True)
     except RuntimeError as error:
@@ -190,6 +213,7 @@ def to_score(network: Network, device: str) -> Networks:
     module.local_head.to(finest(device))
     if module.prior is not None:
         module.prior.to(finest(device))
+    module.shape = Shape(network.shape, device) if network.shape else None
     return module.to(device).eval().requires_grad_(requires_grad=False)
 
 

@@ -17,7 +17,8 @@ from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
 BATCH = 128  # rows a step
-BATCH_OF_MANY = 64  # where one network learns rows that may hold outliers: as good, for half of the arithmetic
+BATCH_OF_MANY = 64  # where one network learns rows that may hold outliers: as good, for half of the arithmetic, from
+MANY_COLUMNS = 32  # columns on: with fewer, small groups are many, and a smaller batch would not see them all
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
@@ -78,8 +79,8 @@ class Plan:
         return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], members: int) -> "Plan":
-        """Return what these settings ask for; noise scales and folds, which depend on the rows, come later."""
+    def of(cls, settings: Mapping[str, Any], members: int, width: int) -> "Plan":
+        """Return what these settings ask for, for rows of this width; noise scales and folds come later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
             steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
@@ -90,7 +91,7 @@ class Plan:
             resamples=whole_number("resamples", settings["resamples"]),
             epochs=None if epochs is None else whole_number("epochs", epochs),
             max_steps=None if steps is None else whole_number("max_steps", steps),
-            batch_size=_batch_size(settings, members),
+            batch_size=_batch_size(settings, members, width),
             learning_rate=positive("learning_rate", settings["learning_rate"]),
             weight_decay=positive("weight_decay", settings["weight_decay"], or_zero=True),
             progress=settings["progress"],
@@ -104,12 +105,12 @@ class Plan:
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
 
 
-def _batch_size(settings: Mapping[str, Any], members: int) -> int:
+def _batch_size(settings: Mapping[str, Any], members: int, width: int) -> int:
     """Return how many rows a step has: what was asked for, or what was measured to be enough."""
     if settings["batch_size"] is not None:
         return whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER)
     otherwise = any(settings[name] is not None for name in ("epochs", "given", "encoder"))
-    return BATCH if members > 1 or settings["novelty"] or otherwise else BATCH_OF_MANY
+    return BATCH if members > 1 or width < MANY_COLUMNS or settings["novelty"] or otherwise else BATCH_OF_MANY
 
 
 def _checked_literal(literal: object, epochs: object) -> bool:

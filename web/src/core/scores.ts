@@ -3,6 +3,7 @@
 
 import type { Data } from "./data";
 import { mixer, mixture, squeeze } from "./mixing";
+import { many, nth } from "./words";
 
 export const STEPS = 65536;
 const TOP = STEPS - 1;
@@ -77,6 +78,20 @@ export class Scores {
   /** 1 for the most central row; rows of equal score share a rank. */
   rank(row: number): number {
     return this.f.length - this.count(this.f[row], true) + 1;
+  }
+
+  /** A row's place in words, counted from the nearer end: "oddest of 9", "2nd most typical of 9". Rows of equal score share it. */
+  standing(row: number): string {
+    const [rank, odder] = [this.rank(row), this.count(this.f[row]) + 1];
+    const place = odder < rank ? `${nth(odder)}oddest` : `${nth(rank)}most typical`;
+    return `${this.data.about ? "about the " : ""}${place} of ${many(this.f.length)}`;
+  }
+
+  /** The share of rows that are on the other side of a row than its nearer end, in words. */
+  beyond(row: number): string {
+    const [rank, odder] = [this.rank(row), this.count(this.f[row]) + 1];
+    const share = Math.floor(1000 * (1 - Math.min(rank, odder) / this.f.length)) / 10;
+    return `${odder < rank ? "odder" : "more typical"} than ${this.data.about ? "about " : ""}${share}%`;
   }
 
   /** How many rows score less; or no more. */

@@ -3,6 +3,11 @@
 const english = new Intl.NumberFormat("en"); // made once: tables ask for it in every line
 export const many = (count: number) => english.format(count);
 
+const ORDINALS = { one: "st", two: "nd", few: "rd" } as Record<string, string>;
+const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
+/** "2nd " before what is counted from the second on; nothing before the first. */
+export const nth = (place: number) => (place === 1 ? "" : `${many(place)}${ORDINALS[ordinals.select(place)] ?? "th"} `);
+
 /** "1 row", "2 rows"; of another word, its plural where it is not an s. */
 export const plural = (count: number, one: string, more = `${one}s`) => `${many(count)} ${count === 1 ? one : more}`;
 

@@ -132,21 +132,24 @@ export class MapPart implements Part, Gestured {
     this.#twin.ariaPressed = String(this.app.state.beside >= 0);
     if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
     if (any(changed, "query", "ranges", "selection")) this.#mark();
+    if (changed.has("pinned") && !any(changed, "x", "y", "zoom")) this.#bring(this.app.state.pinned);
     if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
     this.outlined();
   }
 
-  /** A ring around the row, brought into view if it is not. */
+  /** A ring around the row that is pointed at elsewhere, brought into view if it is not. */
   show(row: number, bring = false): void {
     this.#hovered = row;
-    if (bring && row >= 0) {
-      const [px, py] = this.toPixels(row);
-      const { width, height } = this.#frame;
-      if (px < MARGIN || py < MARGIN || px > width - MARGIN || py > height - MARGIN) {
-        this.app.set({ x: this.app.data.x[row], y: this.app.data.y[row] });
-      }
-    }
+    if (bring) this.#bring(row);
     this.outlined();
+  }
+
+  #bring(row: number): void {
+    if (row < 0) return;
+    const [px, py] = this.toPixels(row);
+    const { width, height } = this.#frame;
+    if (px >= MARGIN && py >= MARGIN && px <= width - MARGIN && py <= height - MARGIN) return;
+    this.app.set({ x: this.app.data.x[row], y: this.app.data.y[row] });
   }
 
   /** The map as it is now, in its layers, for a picture of it. */
@@ -240,7 +243,6 @@ export class MapPart implements Part, Gestured {
     if (k < 0 || k >= order.length) return true;
     this.#walk = k;
     this.app.set({ pinned: order[k] });
-    this.show(order[k], true);
     return true;
   }
 

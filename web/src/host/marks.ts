@@ -5,6 +5,7 @@ import type { Column, Data } from "../core/data";
 import type { Change, Mark } from "../core/header";
 import { csv, harmless } from "../core/words";
 import type { Host } from "./hosts";
+import { keep, kept, keptJson } from "./kept";
 
 export type Said = Mark["mark"];
 export type Saying = Partial<Pick<Mark, "mark" | "note" | "tags">>;
@@ -33,11 +34,7 @@ export class Marks {
     private readonly host: Host,
     private readonly changed: () => void,
   ) {
-    try {
-      this.#by = localStorage.getItem(NAME) ?? "";
-    } catch {
-      // this browser keeps nothing for pages like this one
-    }
+    this.#by = kept(NAME) ?? "";
   }
 
   /** Who says it. */
@@ -48,11 +45,7 @@ export class Marks {
   set by(name: string) {
     this.#by = name;
     this.host.reviewer?.(name);
-    try {
-      localStorage.setItem(NAME, name);
-    } catch {
-      // then it holds until the page is closed
-    }
+    keep(NAME, name);
   }
 
   /** Take over what was said before, and what others say while the page is open. */
@@ -263,21 +256,11 @@ export class Marks {
 
   /** What is not kept yet outlives the page, where the browser lets it. */
   #stash(): void {
-    if (!this.host.linked) return;
-    try {
-      if (this.#unsent.size) localStorage.setItem(this.#place, JSON.stringify([...this.#unsent.values()]));
-      else localStorage.removeItem(this.#place);
-    } catch {
-      return; // the banner says that marks are not kept, as long as they are not
-    }
+    if (this.host.linked) keep(this.#place, this.#unsent.size ? JSON.stringify([...this.#unsent.values()]) : undefined);
   }
 
   #stashed(): Change[] {
-    try {
-      return this.host.linked ? (JSON.parse(localStorage.getItem(this.#place) ?? "[]") as Change[]) : [];
-    } catch {
-      return [];
-    }
+    return this.host.linked ? keptJson<Change[]>(this.#place, []) : [];
   }
 
   get #place(): string {

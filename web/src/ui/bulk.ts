@@ -19,7 +19,7 @@ export class Bulk implements Part {
       h(`button.small.${mark || "none"}`, { title: mark ? `Shift and ${mark[0].toUpperCase()}` : "", onclick: () => this.#say(mark) }, text);
     this.element.append(h("h2", "Mark all of them", this.#said),
       h("div.row", ...MARKS.map((mark) => verdict(mark, mark)), verdict("", "no mark"), this.#undo), this.#tags.element, new Pick(app, () => this.#rows()).element);
-    app.onKey((event) => this.#key(event));
+    app.onLetter((event) => this.#key(event));
   }
 
   update(changed: Changed): void {
@@ -51,14 +51,10 @@ export class Bulk implements Part {
   }
 
   /** Shift and the letter of a verdict: for all of them. */
-  #key(event: KeyboardEvent): void {
-    const { app } = this;
-    const target = event.target as HTMLElement;
-    if (this.element.hidden || app.root.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || !event.shiftKey) return;
-    if (target.matches("input:not([type=range]), select, textarea") || target.closest("dialog")) return;
-    const mark = MARKS.find((one) => one[0].toUpperCase() === event.key);
-    if (!mark) return;
-    event.preventDefault();
+  #key({ key, shiftKey }: KeyboardEvent): boolean {
+    const mark = MARKS.find((one) => one[0].toUpperCase() === key);
+    if (this.element.hidden || !shiftKey || !mark) return false;
     this.#say(mark);
+    return true;
   }
 }

@@ -173,7 +173,6 @@ export class Cards implements Part {
       "data-row": row,
       onclick: () => {
         app.set({ pinned: row });
-        this.onPoint(row);
         app.root.querySelector(".stage")!.scrollIntoView({ block: "nearest" });
       },
       onpointerenter: () => this.onPoint(row),

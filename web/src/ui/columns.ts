@@ -14,11 +14,12 @@ export class ColumnsPanel implements Part {
   readonly element: HTMLElement;
   readonly #list = h("ol.columns");
   readonly #said = h("span.said");
+  readonly #roots = h("p.said", "Heights are square roots of counts, so that a few rows are seen beside many.");
   readonly #charts = new Map<Column, ColumnChart>();
   #turn = 0;
 
   constructor(private readonly app: App) {
-    this.element = h("section.columns-panel", { label: "Columns" }, h("h2", "Columns", this.#said), this.#list);
+    this.element = h("section.columns-panel", { label: "Columns" }, h("h2", "Columns", this.#said), this.#roots, this.#list);
     for (const column of app.data.columns) if (column.values) this.#charts.set(column, new ColumnChart(app, column));
     if (!this.#charts.size) this.#said.textContent = "none of numbers, dates or categories";
   }
@@ -39,6 +40,7 @@ export class ColumnsPanel implements Part {
     const names = state.selection.length ? apart.map(({ column }) => column.name) : data.guilty;
     const order = guiltyFirst([...this.#charts.keys()], names);
     this.#said.textContent = state.selection.length ? "those that set the selection apart first" : data.guilty.length ? "those that make rows odd first" : "";
+    this.#roots.hidden = order.every(({ levels }) => levels);
     this.#list.replaceChildren(...order.map((column) => {
       const chart = this.#charts.get(column)!;
       chart.say(texts.get(column) ?? "");

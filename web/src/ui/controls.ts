@@ -5,8 +5,8 @@ import { h, icon, on } from "./dom";
 import { enlarge } from "./full";
 import { fillHelp } from "./help";
 import { type Layers, savePng, saveSvg } from "./snapshot";
-import { tooMany } from "../core/state";
-import { Views } from "./views";
+import { readBack, tooMany, written } from "../core/state";
+import { Named } from "./named";
 import { many, plural } from "../core/words";
 
 let pages = 0; // in this window: names in it must differ
@@ -20,7 +20,7 @@ export class Controls implements Part {
   readonly #table: HTMLButtonElement;
   #waiting = 0;
 
-  constructor(private readonly app: App, layers: Layers) {
+  constructor(private readonly app: App, layers: Layers, step: (by: 1 | -1) => void) {
     const { data } = app;
     const list = `centrality-columns-${++pages}`;
     this.#search = h("input", { type: "search", placeholder: "Search: a word, price>3, missing:price, mark:outlier", label: "Search and filter by any column", list, spellcheck: "false" });
@@ -41,7 +41,7 @@ export class Controls implements Part {
       h("h1", data.title), h("span.said.rows", plural(data.n, "row")),
       h("div.search", this.#search, names, this.#complaint),
       h("label", h("span", "Colour"), this.#colour),
-      new Views(app).element,
+      this.#views(),
       h("div.buttons", {},
         this.#table,
         button("save", "Save a picture of the map; with Shift, as SVG", (event) => (event?.shiftKey ? saveSvg : savePng)(app, layers)),
@@ -49,7 +49,8 @@ export class Controls implements Part {
         button("theme", "Light or dark", () => app.set({ theme: app.dark ? "light" : "dark" })),
         button("help", "Help", () => this.#help.showModal())),
       this.#help);
-    app.onKey((event) => this.#key(event));
+    app.onKey((event) => event.key === "Escape" && this.#leave());
+    app.onLetter(({ key }) => this.#act(key, step));
   }
 
   update(changed: Changed): void {
@@ -61,6 +62,17 @@ export class Controls implements Part {
     this.#colour.value = state.colour;
     this.#table.ariaPressed = String(Boolean(state.table));
     if (changed.has("query") && state.query && !complaint) this.app.announce(`${many(count)} of ${plural(data.n, "row")} found`);
+  }
+
+  /** Views with a name: everything that a link holds. */
+  #views(): HTMLElement {
+    const { app } = this;
+    const views = new Named<string>(app, `centrality views ${app.data.title}`, "view", () => written(app.state, app.first), (view) => {
+      app.set(readBack(view, app.first, app.data.n));
+      element.open = false;
+    });
+    const element = h("details.views", h("summary", "Views"), h("div.sheet-of-views", views.list, views.name));
+    return element;
   }
 
   async #copy(): Promise<void> {
@@ -76,32 +88,33 @@ export class Controls implements Part {
     }
   }
 
-  #key(event: KeyboardEvent): void {
-    const target = event.target as HTMLElement;
-    const { state } = this.app;
-    if (this.app.root.querySelector("dialog[open]")) return; // its keys are the dialog's
-    if (event.key === "Escape") {
-      if (state.pinned >= 0) this.app.set({ pinned: -1 });
-      else if (state.selection.length) this.app.set({ selection: new Uint32Array() });
-      else if (state.brush) this.app.set({ brush: null });
-      else if (Object.keys(state.ranges).length) this.app.set({ ranges: {} });
-      return;
-    }
-    if (target.matches("input:not([type=range]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (this.app.root.dataset.keys === "off") return;
+  /** Close or clear one thing after another. */
+  #leave(): void {
+    const { state, root } = this.app;
+    if (root.querySelector("dialog[open]")) return; // its keys are the dialog's
+    if (state.pinned >= 0) this.app.set({ pinned: -1 });
+    else if (state.selection.length) this.app.set({ selection: new Uint32Array() });
+    else if (state.brush) this.app.set({ brush: null });
+    else if (Object.keys(state.ranges).length) this.app.set({ ranges: {} });
+  }
+
+  #act(key: string, step: (by: 1 | -1) => void): boolean {
+    const { app } = this;
     const acts: Record<string, () => void> = {
       "/": () => this.#search.focus(),
       "?": () => this.#help.showModal(),
-      t: () => this.app.root.querySelector<HTMLElement>("input.turn")!.focus(),
-      m: () => this.app.set({ panel: "ranking", list: "moves", colour: "move" }),
-      r: () => this.app.set({ panel: "review" }),
-      c: () => this.app.set({ panel: "columns" }),
-      w: () => this.app.set(this.app.data.whatIf.length ? { panel: "whatif" } : {}),
-      v: () => enlarge(this.app, state.pinned),
-      b: () => this.app.set({ table: state.table ? "" : "table" }),
+      t: () => app.root.querySelector<HTMLElement>("input.turn")!.focus(),
+      m: () => app.set({ panel: "ranking", list: "moves", colour: "move" }),
+      r: () => app.set({ panel: "review" }),
+      c: () => app.set({ panel: "columns" }),
+      w: () => app.set(app.data.whatIf.length ? { panel: "whatif" } : {}),
+      v: () => enlarge(app, app.state.pinned),
+      b: () => app.set({ table: app.state.table ? "" : "table" }),
+      n: () => step(1),
+      p: () => step(-1),
     };
-    if (!Object.hasOwn(acts, event.key)) return;
-    event.preventDefault();
-    acts[event.key]();
+    if (!Object.hasOwn(acts, key)) return false;
+    acts[key]();
+    return true;
   }
 }

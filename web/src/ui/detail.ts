@@ -2,7 +2,7 @@
 // card beside the point; the one that was chosen has it beside the map, where it covers nothing.
 
 import type { App, Changed, Part } from "../app";
-import { exact, many, percent, plural, score, short, signed } from "../core/words";
+import { exact, many, plural, score, short, signed } from "../core/words";
 import { guiltyFirst } from "./compare";
 import type { Copies } from "./copies";
 import { h, icon } from "./dom";
@@ -47,7 +47,6 @@ class Card {
     const { app, fixed } = this;
     const { scores, data } = app;
     const [g, l] = heads(app, row);
-    const rank = scores.rank(row);
     const p = scores.pValue(row);
     const about = data.about ? "about " : "";
     const { mark, tags, note, by, at } = app.marks.of(row);
@@ -61,8 +60,8 @@ class Card {
       h("div.what", face(app, row, true),
         h("div.numbers", {},
           h("div.big", exact(scores.f[row]), score(scores.f[row])),
-          h("div", `${about}rank ${many(rank)} of ${many(data.n)}`),
-          h("div.soft", `more typical than ${about}${percent(1 - rank / data.n)}`),
+          h("div.place", { title: `rank ${many(scores.rank(row))} of ${many(data.n)}, from the most typical on` }, scores.standing(row)),
+          h("div.soft", scores.beyond(row)),
           p !== undefined && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",

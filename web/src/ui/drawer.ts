@@ -19,10 +19,7 @@ export class Drawer implements Part {
   #last = -1; // the row that was last picked here, from which a range begins
   #own = false; // the last pick was made here: nothing need be scrolled
 
-  constructor(
-    private readonly app: App,
-    private readonly point: (row: number) => void,
-  ) {
+  constructor(private readonly app: App) {
     this.#rows = new Rows(app);
     const pick = (row: number, event: MouseEvent | KeyboardEvent) => this.#pick(row, event);
     this.#views = { table: new Table(app, this.#rows, pick, () => this.#refresh()), gallery: new Gallery(app, this.#rows, pick) };
@@ -91,6 +88,5 @@ export class Drawer implements Part {
       this.app.set({ pinned: row, selection: Uint32Array.from(rows).sort() });
     } else this.app.set({ pinned: row });
     this.#last = row;
-    this.point(row);
   }
 }

@@ -7,7 +7,7 @@ import { h, s } from "./dom";
 import type { Heat, Why, Words } from "../core/header";
 import { mixer, type Pair } from "../core/mixing";
 import { adding, guiltyFeatures, NO_WORDS, unitsAt, warmth } from "./why";
-import { many, score } from "../core/words";
+import { score } from "../core/words";
 
 const STOPS = 10; // on the way from global to local
 
@@ -103,6 +103,6 @@ export function heads(app: App, row: number): [number, number] {
 export function inWords(app: App, row: number): string {
   const { data, scores } = app;
   const text = data.columns.slice(0, 3).map((c) => `${c.name} ${c.text(row) || "missing"}`);
-  return `row ${data.id(row)}, centrality ${score(scores.f[row])}, rank ${many(scores.rank(row))}`
+  return `row ${data.id(row)}, centrality ${score(scores.f[row])}, ${scores.standing(row)}`
     + (text.length ? `, ${text.join(", ")}` : "");
 }

@@ -1,6 +1,7 @@
 // What the page shows and which keys it knows; single letters can be switched off, as those who dictate need it.
 
 import type { App } from "../app";
+import { keep, kept } from "../host/kept";
 import { h, on } from "./dom";
 import { many, percent, plural } from "../core/words";
 
@@ -9,7 +10,7 @@ const KEYS: [string, string][] = [
   ["t", "to the dial; arrow keys turn it"], ["/", "to the search box"], ["r, c, b, w", "review, columns, table, what if (where Python runs)"],
   ["m", "the rows that change most with the dial"], ["arrows, + − 0", "move and zoom the map"],
   ["n, p", "next and previous row, from the oddest on"], ["x, z", "select the row of the card, zoom to what is selected"], ["v", "the row of the card in full"],
-  ["o, f, l, u", "while reviewing: outlier, fine, later, undo"], ["Shift + O, F, L", "the same for all rows that are selected or left by the filter"],
+  ["o, f, l, u", "the row of the card is an outlier, fine, for later; undo"], ["Shift + O, F, L", "the same for all rows that are selected or left by the filter"],
   ["Shift, Alt + drag", "select a box, a lasso; with Ctrl to add"], ["Esc", "close, clear"],
 ];
 
@@ -31,21 +32,10 @@ function keysSwitch(app: App): HTMLElement {
     box.checked = on;
     app.root.dataset.keys = on ? "on" : "off";
   };
-  let kept: string | null = null;
-  try {
-    kept = localStorage.getItem(KEPT);
-  } catch {
-    // this browser keeps nothing for pages like this one
-  }
-  show(kept !== "off");
-  const changed = () => {
+  show(kept(KEPT) !== "off");
+  on(box, { change: () => {
     show(box.checked);
-    try {
-      localStorage.setItem(KEPT, box.checked ? "on" : "off");
-    } catch {
-      // then it holds until the page is closed
-    }
-  };
-  on(box, { change: changed });
+    keep(KEPT, box.checked ? "on" : "off");
+  } });
   return h("label", box, " Single letters are commands");
 }

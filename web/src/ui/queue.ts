@@ -39,7 +39,6 @@ export class Queue implements Part {
     private readonly app: App,
     private readonly answers: Answers,
     private readonly copies: Copies,
-    private readonly point: (row: number) => void,
   ) {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
@@ -47,14 +46,14 @@ export class Queue implements Part {
     this.#handover = new Handover(app);
     this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
     this.#learn = new Learn(app, () => this.#anew());
-    this.#hint = hint(app.host.marks.where);
+    this.#hint = hint();
     const step = (by: 1 | -1, text: string, key: string) => h("button", { title: `${text} (${key})`, onclick: () => this.#step(by) }, text);
     this.element = h("section.review", { label: "Review" },
       h("h2", "Review", this.#progress), this.#hint, this.#bar,
       h("div.verdicts", ...this.#verdicts),
       h("div.row", step(-1, "Previous", "p"), step(1, "Next", "n"), this.#undo),
       this.#learn.element, this.#tags.element, this.#note, this.#row, this.#handover.element);
-    app.onKey((event) => this.#key(event));
+    app.onLetter(({ key }) => this.#key(key));
   }
 
   update(changed: Changed): void {
@@ -132,7 +131,7 @@ export class Queue implements Part {
     const why = this.answers.now(row);
     const reasons = why ? weighed(app, why.reasons, unitsAt(app, row), why.typical) : [];
     const p = scores.pValue(row);
-    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, `${data.about ? "about " : ""}rank ${many(scores.rank(row))} of ${many(data.n)}`,
+    const facts = [`Row ${data.id(row)}`, `score ${score(scores.f[row])}`, scores.standing(row),
       ...(p === undefined ? [] : [`p-value ${data.about ? "about " : ""}${short(p)}`])];
     // Of pixels and moments nothing is told: they are painted on the row itself.
     const told = why?.heat ? [] : sentences(app, row, reasons.filter(({ value }) => value < 0), 4);
@@ -158,9 +157,7 @@ export class Queue implements Part {
   }
 
   #go(row: number): void {
-    if (row < 0) return;
-    this.app.set({ pinned: row });
-    this.point(row);
+    if (row >= 0) this.app.set({ pinned: row });
   }
 
   #step(by: 1 | -1): void {
@@ -168,35 +165,48 @@ export class Queue implements Part {
     this.#go(this.#rows[(place + by + this.#rows.length) % this.#rows.length] ?? -1);
   }
 
+  /** Say it of the chosen row, wherever it was chosen; a review goes on with the next one. */
   #say(said: Said): void {
     const { app } = this;
     const row = app.state.pinned;
-    if (row < 0) return;
+    if (row < 0) return this.#begin();
     if (document.activeElement === this.#note) this.#note.blur(); // what is being typed belongs to this row
-    app.marks.set([row], { mark: app.marks.of(row).mark === said ? "" : said });
+    const mark = app.marks.of(row).mark === said ? "" : said;
+    app.marks.set([row], { mark });
     closed(this.#hint);
-    const next = app.marks.of(row).mark ? this.#open(this.#places.get(row) ?? -1) : -1;
+    if (!this.#reviewing) return app.flash(`Row ${app.data.id(row)}: ${mark || "no mark"}. Press u to undo it.`);
+    const next = mark ? this.#open(this.#places.get(row) ?? -1) : -1;
     app.announce(`row ${app.data.id(row)}: ${said}${next < 0 ? ", all rows are reviewed" : ""}`);
     this.#go(next);
+  }
+
+  /** A verdict on no row: choose the first one, or say how one is chosen. */
+  #begin(): void {
+    const { app } = this;
+    const first = this.#reviewing ? this.#open(-1) : -1;
+    this.#go(first);
+    app.flash(first >= 0 ? `No row was chosen: now it is row ${app.data.id(first)}. Look at it, then mark it.`
+      : this.#reviewing ? "All rows here are reviewed: choose one to mark it anew." : "No row is chosen: click on one, or press r to review the oddest.");
+  }
+
+  get #reviewing(): boolean {
+    return this.app.state.panel === "review";
   }
 
   #takeBack(): void {
     const [id, ...more] = this.app.marks.undo();
     const row = id === undefined ? -1 : this.app.data.row(id);
     if (row >= 0) this.#go(row);
-    this.app.announce(more.length ? `${plural(more.length + 1, "mark")} taken back` : row >= 0 ? `row ${id}: taken back` : "nothing to take back");
+    const said = more.length ? `${plural(more.length + 1, "mark")} undone` : row >= 0 ? `Row ${id}: undone` : "There is nothing to undo";
+    this.app[this.#reviewing && row >= 0 ? "announce" : "flash"](said);
   }
 
-  #key(event: KeyboardEvent): void {
-    const { app } = this;
-    const target = event.target as HTMLElement;
-    if (app.state.panel !== "review" || app.root.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    if (target.matches("input:not([type=range]), select, textarea") || target.closest("dialog")) return;
-    const said = VERDICTS.find(([, key]) => key === event.key)?.[0];
+  #key(key: string): boolean {
+    const said = VERDICTS.find(([, letter]) => letter === key)?.[0];
     if (said) this.#say(said);
-    else if (event.key === "u") this.#takeBack();
-    else if (event.key === "n" || event.key === "p") this.#step(event.key === "n" ? 1 : -1);
-    else return;
-    event.preventDefault();
+    else if (key === "u") this.#takeBack();
+    else if (this.#reviewing && (key === "n" || key === "p")) this.#step(key === "n" ? 1 : -1);
+    else return false;
+    return true;
   }
 }

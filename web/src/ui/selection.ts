@@ -5,17 +5,20 @@ import { differences } from "../core/differences";
 import { h, icon } from "./dom";
 import { heads } from "./faces";
 import { save } from "./save";
-import { Sets } from "./sets";
+import { Named } from "./named";
 import { csv, percent, plain, plural, score, short } from "../core/words";
+
+const MOST = 50_000; // rows that a browser is asked to keep
 
 export class Selection implements Part {
   readonly element = h("section.selection", { label: "Selection", hidden: true });
 
   readonly #wrong = h("p.wrong", { role: "alert" });
-  readonly #sets: Sets;
+  readonly #sets: Named<number[]>;
 
   constructor(private readonly app: App) {
-    this.#sets = new Sets(app);
+    this.#sets = new Named(app, `centrality sets ${app.data.print}`, "selection", () => [...app.state.selection],
+      (rows) => app.set({ selection: Uint32Array.from(rows) }), (rows) => plural(rows.length, "row"));
   }
 
   update(changed: Changed): void {
@@ -23,8 +26,8 @@ export class Selection implements Part {
     const { selection } = app.state;
     this.element.hidden = !selection.length && !this.#sets.any;
     if (!any(changed, "selection", "t")) return;
-    this.#sets.show();
-    if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.element);
+    this.#sets.name.hidden = selection.length > MOST;
+    if (!selection.length) return this.element.replaceChildren(h("h2", "Selections"), this.#sets.list);
     this.#wrong.textContent = "";
     const sorted = Float64Array.from(selection, (row) => app.scores.f[row]).sort();
     const middle = sorted[sorted.length >> 1];
@@ -39,7 +42,7 @@ export class Selection implements Part {
         h("button", { onclick: () => this.#save() }, icon("save"), " CSV"),
         app.host.python && h("span.said", "in Python: widget.selection"),
         h("button.plain", { onclick: () => app.set({ selection: new Uint32Array() }) }, "clear")),
-      this.#wrong, this.#sets.element);
+      this.#wrong, h("div.sets", this.#sets.name, this.#sets.list));
   }
 
   /** Cells leave as they came: the host has them, or the page itself if it was exported. */

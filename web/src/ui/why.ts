@@ -103,7 +103,7 @@ export function inItsTerms(app: App, name: string, row: number, usual?: string):
   const value = column.values[row];
   if (isNaN(value)) return "missing";
   const { quarter, threeQuarters, low, high } = column.summary!();
-  const text = column.kind === "date" ? day : (v: number) => rounded(v, 6);
+  const text = column.kind === "date" ? day : (v: number) => rounded(v, Math.max(6, Math.ceil(Math.log10(Math.abs(v) + 1)))); // an id keeps its digits
   const half = `half of the rows lie from ${text(quarter)} to ${text(threeQuarters)}`;
   if (value > high || value < low) return `${column.text(row)}, ${value > high ? "above" : "below"} 99% of the rows; ${half}`;
   return `${column.text(row)}; ${half}`;

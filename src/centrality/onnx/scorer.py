@@ -29,7 +29,7 @@ BLOCK_ROWS = 4096  # rows scored together: memory stays small whatever their num
 def sealed(content: bytes) -> bytes:
     """Return an ONNX file with a checksum of all that comes before it: the last entry of its metadata.
 
-    >>> from centrality.onnx import DIGITS, SEAL, sealed
+    >>> from centrality.onnx.scorer import DIGITS, SEAL, sealed
     >>> len(sealed(b"")) == len(SEAL) + DIGITS
     True
     """

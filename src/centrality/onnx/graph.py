@@ -8,7 +8,7 @@ calibration compute in float64 as they do there, the network in float32 but for 
 import json
 import os
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,18 @@ from centrality import __version__
 from centrality._atomic import write_atomically
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.model.fitted import Fitted
-from centrality.model.onnx_context import relative
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.network.scorer import folded_head
-from centrality.onnx import KEY, SEALED, sealed
+from centrality.onnx.context import relative
+from centrality.onnx.scorer import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ALLOWANCE
 from centrality.scores.refinement import Refinement
+
+if TYPE_CHECKING:  # the layer above: it says what a model is, and this room writes it
+    from centrality.model.fitted import Fitted
 
 Value: TypeAlias = str | float | np.generic | NDArray[np.generic] | Sequence[int]  # an output's name, or a constant
 
@@ -70,7 +72,7 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
 
 
-def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
+def write(fitted: "Fitted", path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
     """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
     if rows not in ROWS:
         raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
@@ -79,7 +81,7 @@ def write(fitted: Fitted, path: str | os.PathLike[str], *, t: float, rows: str =
         beside.write_bytes(content)
 
 
-def model_of(fitted: Fitted, t: float, rows: str = "float64") -> Any:
+def model_of(fitted: "Fitted", t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
     scaled = _scaled(graph, fitted)
@@ -126,7 +128,7 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
     return model
 
 
-def _scaled(graph: Graph, fitted: Fitted) -> str:  # (n, p) -> (n, p)
+def _scaled(graph: Graph, fitted: "Fitted") -> str:  # (n, p) -> (n, p)
     """Write how rows in the user's units become what the network takes, in float32."""
     if (context := fitted.context) is None:
         return graph.as_float32(_in_scaled_units(graph, fitted.scaling))
@@ -150,6 +152,10 @@ def _in_scaled_units(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
             "Mul", graph("Sign", u), graph("Add", graph("Min", size, KNEE), graph("Log", graph("Add", 1.0, beyond)))
         )
         u = graph("Mul", u, scaling.shrink)
+    if scaling.seen is not None and scaling.beyond is not None:
+        above = graph("Mul", graph("Max", graph("Sub", u, scaling.seen[1]), 0.0), scaling.beyond[1])
+        below = graph("Mul", graph("Max", graph("Sub", scaling.seen[0], u), 0.0), scaling.beyond[0])
+        u = graph("Add", u, graph("Sub", above, below))
     return graph("Min", graph("Max", u, -LIMIT), LIMIT)
 
 
@@ -173,7 +179,9 @@ def _outputs(graph: Graph, network: Network, z: str, width: int) -> tuple[str, s
         features = [_features(graph, network, (member, trunk), z, width) for trunk in range(last + 1)]
         logits.append(_head(graph, features[0], network, (member, 0), "global_head"))
         local = _head(graph, features[-1], network, (member, last), "local_head")
-        potentials.append(local if prior is None else graph("Add", local, prior))
+        local = local if prior is None else graph("Add", local, prior)
+        shape = {name: part[member].astype(np.float64) for name, part in network.shape.items()}
+        potentials.append(graph("Add", local, _shaped(graph, shape, z)) if shape else local)
     return graph("Concat", *logits, axis=1), graph("Concat", *potentials, axis=1)
 
 
@@ -181,7 +189,7 @@ def _features(graph: Graph, network: Network, place: tuple[int, int], z: str, wi
     """Write a member's trunk, (n, p) -> (n, q); ours without its projection, which is folded into the head."""
     member, trunk = place
     if not network.layout.standard:
-        from centrality.model.onnx_encoder import encoder_of, nodes_of  # brings torch
+        from centrality.onnx.encoder import encoder_of, nodes_of  # brings torch
 
         encoder = encoder_of(network, trunk, member)
         nodes, constants, made = nodes_of(encoder, width, OPSET, z, f"encoder_{len(graph.nodes)}_")
@@ -220,6 +228,17 @@ def _mixture(graph: Graph, prior: Weights, z: str) -> str:
         total = graph("ReduceSum", graph("Exp", graph("Sub", exponents, highest)), [1], keepdims=1)
         potentials.append(graph("Add", highest, graph("Log", total)))
     return graph("Concat", *potentials, axis=1)
+
+
+def _shaped(graph: Graph, shape: Weights, z: str) -> str:
+    """Write -sqrt(1 + d²) times the weight of each potential, (n, p) -> (n, k), in float64 (`network/shape.py`)."""
+    off = graph("Sub", graph.as_float64(z), shape["mean"])
+    mapped = graph("MatMul", off, shape["map"].T)
+    square = graph("ReduceSum", graph("Mul", mapped, mapped), [1], keepdims=1)
+    if shape["rest"] > 0:
+        length = graph("ReduceSum", graph("Mul", off, off), [1], keepdims=1)
+        square = graph("Max", graph("Sub", graph("Mul", length, float(shape["rest"])), square), 0.0)
+    return graph("Mul", graph("Sqrt", graph("Add", square, 1.0)), -shape["weight"])
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from centrality.network.context import CLEAN, KNEE, NARROWEST, OUTSIDE, SAME_LEV
 from centrality.network.forest import Forest
 
 if TYPE_CHECKING:
-    from centrality.model.onnx_graph import Graph
+    from centrality.onnx.graph import Graph
 
 
 def relative(graph: "Graph", context: Context, z: str) -> str:  # (n, p) -> (n, p)

@@ -1,0 +1,78 @@
+"""All settings of one fit, and what follows from them before a row is learned from."""
+
+from typing import Any
+
+import numpy as np
+
+from centrality._checks import widths
+from centrality._estimator import CheckedRows, share_of_outliers
+from centrality._optional import optional
+from centrality.network.network import Layout, Network, build
+from centrality.scores.folds import Split, split
+from centrality.training.plan import OURS, members_for
+from centrality.training.rows import held_at_once
+
+HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
+
+
+class Settings(dict[str, Any]):
+    """Hold a model's parameters by name; where it does not have the paper's words, what FUSE does stands for them."""
+
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        super().__init__(OURS | parameters)
+
+    @property
+    def by_paper(self) -> bool:
+        """Say whether training follows the paper's schedule."""
+        return self["epochs"] is not None
+
+    @property
+    def max_values(self) -> int:
+        """Return how many values training holds at once; the paper's schedule passes over all rows."""
+        return 1 << 62 if self.by_paper else HELD_VALUES
+
+    def share_of_outliers(self) -> float:
+        """Return the share of the training rows that `predict` calls outliers."""
+        return share_of_outliers(self["contamination"], clean=self["novelty"])
+
+    def members(self, X: CheckedRows) -> int:
+        """Return how many networks are trained on these rows."""
+        return members_for(self, *X.shape)
+
+    def split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
+        """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
+        members = self.members(X)
+        if self.by_paper:
+            return None  # the paper's schedule learns from all rows
+        n, width = X.shape
+        alike = self["novelty"] or held_at_once(n, width, self.max_values) < n
+        return split(n, members, rng, alike=alike, given=self["given"] is not None)
+
+    def loss_weights(self, noise_scales: tuple[float, ...], columns: int) -> list[float]:
+        """Return what each scale's local loss is to be multiplied by to compare it with that of no learning.
+
+        Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
+        """
+        return [(columns if self["literal"] else 1) * eta**-2 if self.by_paper else 1.0 for eta in noise_scales]
+
+    def layout(self, width: int, potentials: int, members: int) -> Layout:
+        """Return the shape of the networks."""
+        shared = self["shared_encoder"]
+        return Layout(
+            width=width,
+            hidden=widths(self["hidden"]),
+            encoder=self["encoder"],
+            shared=members == 1 if shared == "auto" else bool(shared),
+            potentials=potentials,
+            members=members,
+        )
+
+    def untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
+        """Return the networks before training, their weights drawn at random."""
+        layout = self.layout(width, potentials, members)
+        if layout.standard:
+            return build(layout, rng)
+        optional("torch", "torch")
+        from centrality.torch.networks import build_around_encoder  # brings torch
+
+        return build_around_encoder(layout, rng)

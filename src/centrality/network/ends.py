@@ -1,0 +1,71 @@
+"""Make what lies beyond everything seen count: past its ends, a column's scale goes on more steeply.
+
+A network knows nothing of what lies beyond its rows; it goes on as it ended. Where a column's tails are long, and so
+its scale is bent, three times the largest value seen is hardly farther out than that value itself, and one such cell is
+lost among fifty others. So a value that lies beyond the seen range by the width of that range is put at least REACH
+scaled units beyond it. Rows within the range, those learned from among them, stay as they are.
+"""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality.network.scaling import MOST_VALUES, Scaling, dense, rows_per_block
+
+REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
+ROOM = 1e-5  # of a value's size: rounded to six digits, the greatest value is still within the range
+ROWS_PER_COLUMN = 8  # where there are fewer, most new rows lie beyond some column's range, which then says little
+MANY = 50_000  # rows, of which those that set an end are too few to matter
+
+Matrix = NDArray[np.float64]
+OUTWARD = np.array([[-1.0], [1.0]])
+
+
+def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
+    """Return the scaling with the ends of the columns of X; ends that it has already are moved outward."""
+    ends = _ends(X)
+    seen = _with_room(scaling, ends)
+    if scaling.seen is not None:
+        return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
+    with np.errstate(over="ignore"):  # a range may be wider than any number: what lies beyond is far enough then
+        reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - seen)
+    steeper = np.divide(REACH, reached, out=np.ones_like(reached), where=reached > 0) - 1
+    enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * X.shape[1]))
+    return replace(scaling, seen=seen, beyond=enough * np.maximum(steeper, 0.0))
+
+
+def by_others(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:
+    """Return how each training row is scaled if the others alone set the ends, and which rows that changes.
+
+    A new row may lie beyond the ends, a training row never does; its score tells what a new one's would be only so.
+    Of a column without its least and greatest value, no row but these lies beyond the ends.
+    """
+    changed = np.zeros(X.shape[0], dtype=bool)
+    if scaling.seen is None or not 3 <= X.shape[0] <= MANY:
+        return scaling, changed
+    second = []
+    for _, values in ColumnBlocks(X, MOST_VALUES):
+        second.append(np.partition(values, (1, -2), axis=0)[[1, -2]])
+        changed |= ((values < second[-1][0]) | (values > second[-1][1])).any(1)
+    return replace(scaling, seen=_with_room(scaling, np.concatenate(second, axis=1))), changed
+
+
+def _ends(X: CheckedRows) -> Matrix:  # (2, p)
+    """Return the least and the greatest value of each column."""
+    if sparse.issparse(X):
+        rows = cast(Any, X)
+        return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
+    size = rows_per_block(X.shape[1])
+    blocks = (dense(X[start : start + size]) for start in range(0, X.shape[0], size))
+    each = [(block.min(0), block.max(0)) for block in blocks]
+    low, high = (np.stack(ends) for ends in zip(*each, strict=True))
+    return np.stack([low.min(0), high.max(0)]).astype(np.float64)
+
+
+def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)
+    """Return ends of columns in scaled units, a little farther out."""
+    return replace(scaling, seen=None, beyond=None).scaled(ends + OUTWARD * ROOM * np.abs(ends))

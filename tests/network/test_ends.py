@@ -1,0 +1,94 @@
+"""Past the least and greatest value seen, a column's scale goes on more steeply; within them nothing changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from centrality.network.ends import REACH, ROOM, by_others, with_ends
+from centrality.network.scaling import Scaling
+
+RNG = np.random.default_rng(0)
+KINDS = {
+    "normal": RNG.normal(size=(400, 3)),
+    "log-normal, sigma 3": RNG.lognormal(0, 3, size=(400, 3)),
+    "binary": (RNG.random((400, 3)) < 0.05).astype(float),
+    "far from 0": 2000 + RNG.integers(25, size=(400, 3)).astype(float),
+}
+
+
+def plain_and_ended(X, *, clean=False):
+    plain = Scaling.fit(X, "auto", clean=clean)
+    return plain, with_ends(plain, X)
+
+
+@pytest.mark.parametrize("clean", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_within_the_ends_are_scaled_as_before_to_the_bit(kind, clean):
+    X = KINDS[kind]
+    plain, ended = plain_and_ended(X, clean=clean)
+    np.testing.assert_array_equal(ended.scaled(X), plain.scaled(X))
+    rounded = np.array([[float(f"{x:.6g}") for x in row] for row in X])
+    np.testing.assert_array_equal(ended.scaled(rounded), plain.scaled(rounded))
+
+
+@pytest.mark.parametrize("clean", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_range_beyond_the_range_lies_so_many_units_beyond_it(kind, clean):
+    X = KINDS[kind]
+    ended = plain_and_ended(X, clean=clean)[1]
+    low, high = X.min(0), X.max(0)
+    for end, beyond in ((low, low - (high - low)), (high, high + (high - low))):
+        gap = np.abs(ended.scaled(beyond[None]) - ended.scaled(end[None]))
+        assert (gap >= REACH * (1 - 1e-2)).all()  # the room at the end is no more than that of a range
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30))
+def test_the_scale_never_falls_and_can_be_undone(values):
+    X = KINDS["log-normal, sigma 3"][:, :1]
+    ended = plain_and_ended(X)[1]
+    x = np.sort(np.array(values))[:, None]
+    z = ended.scaled(x)
+    assert (np.diff(z[:, 0]) >= 0).all()
+    np.testing.assert_allclose(ended.unscaled(z), x, rtol=1e-6, atol=1e-6 * np.ptp(X))
+
+
+def test_a_row_that_sets_an_end_is_judged_by_the_ends_that_the_others_set():
+    X = KINDS["log-normal, sigma 3"]
+    _, ended = plain_and_ended(X)
+    others, changed = by_others(ended, X)
+    assert set(np.flatnonzero(changed)) == {*X.argmax(0), *X.argmin(0)}
+    for row in np.flatnonzero(changed):
+        without = np.delete(X, row, axis=0)
+        seen = replace(ended, seen=None, beyond=None).scaled(
+            np.stack([without.min(0) * (1 - ROOM), without.max(0) * (1 + ROOM)])
+        )
+        np.testing.assert_allclose(
+            others.scaled(X[row : row + 1]), replace(ended, seen=seen).scaled(X[row : row + 1]), rtol=1e-9
+        )
+    np.testing.assert_array_equal(others.scaled(X)[~changed], ended.scaled(X)[~changed])
+
+
+def test_sparse_rows_have_the_same_ends():
+    X = np.where(RNG.random((300, 4)) < 0.9, 0.0, RNG.lognormal(size=(300, 4)))
+    of_dense, of_sparse = (plain_and_ended(rows)[1] for rows in (X, sparse.csr_matrix(X)))
+    np.testing.assert_allclose(of_sparse.seen, of_dense.seen)
+
+
+def test_ends_move_outward_with_new_rows():
+    X = KINDS["normal"]
+    ended = plain_and_ended(X)[1]
+    wider, same = with_ends(ended, 2 * X), with_ends(ended, 0.5 * X)
+    np.testing.assert_array_equal(same.seen, ended.seen)
+    assert (wider.seen[0] < ended.seen[0]).all()
+    assert (wider.seen[1] > ended.seen[1]).all()
+
+
+def test_where_columns_are_many_for_the_rows_going_beyond_one_says_less():
+    """A new row of n like it lies beyond a column's ends with probability 2 / (n + 1)."""
+    X = RNG.normal(size=(200, 400))
+    few, many = (plain_and_ended(rows)[1].beyond for rows in (X[:, :10], X))
+    assert np.median(many) < 0.1 * np.median(few)
