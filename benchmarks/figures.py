@@ -54,7 +54,7 @@ ROUTINE = (
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
     _measured("pick", *SELECTING, *FITS, *COLUMNS, results=("pick_*",)),
-    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time")),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),

@@ -77,6 +77,19 @@ def explanations() -> None:
     plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=180)
 
 
+def classes() -> None:
+    """Of each digit the six most typical and the six oddest, by a model of that digit alone."""
+    digits, groups = load_digits(), {}
+    for digit in digits.target_names:
+        rows = np.flatnonzero(digits.target == digit)
+        score = FUSE(random_state=0).fit(digits.data[rows]).centrality(digits.data[rows])
+        ends = np.argsort(-score)[[*range(6), *range(-6, 0)]]
+        groups[f"{digit}: the six most typical, and the six oddest"] = (digits.images[rows[ends]], score[ends])
+    plots.images(groups, columns=12).savefig(FOLDER / "classes.png", dpi=90)
+    with Image.open(FOLDER / "classes.png") as picture:
+        picture.convert("L").quantize(32).save(FOLDER / "classes.png", optimize=True)
+
+
 def map_of_digits() -> None:
     """Where UMAP puts the digits, for the page of `centrality demo`: it is in the package, as umap-learn may not be."""
     digits = load_digits()
@@ -117,6 +130,7 @@ if __name__ == "__main__":
     social_card()
     depths()
     explanations()
+    classes()
     map_of_digits()
     explorer()
     demo.run(FOLDER / "demo")
