@@ -200,6 +200,8 @@ def with_report(
         scaled=fitted.scaling.scaled,
         by_heart=_by_heart(fitted, X),
     )
+    if fitted.kinds is not None:
+        report = replace(report, kinds=fitted.kinds.measured())
     if origins is not None:
         report = report.of_features(*origins)
     for text in report.alarms:

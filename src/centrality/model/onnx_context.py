@@ -93,13 +93,13 @@ def _targets(graph: "Graph", kinds: Kinds, head: int, more: str) -> str:  # (n, 
     knots, usual, slopes = kinds.knots[head], log_odds(kinds.shares[head]), kinds.slopes()[head]
     share = graph("Min", graph("Max", graph("Add", kinds.shares[head], more), LEAST), 1 - LEAST)
     odds = graph("Log", graph("Div", share, graph("Sub", 1.0, share)))
-    odds = graph("Min", graph("Max", odds, usual - FARTHEST), usual + FARTHEST)
     passed = graph("Sub", graph("Unsqueeze", odds, np.array([2])), usual[:-1])  # (n, k, k - 1)
     passed = graph("Min", graph("Max", passed, 0.0), np.diff(usual))
     inside = _sum(graph, graph("Mul", passed, slopes), 2, keepdims=0)
     beyond = _beyond(graph, odds, (usual[0], usual[-1]), (slopes[0], slopes[-1]))
     climb = FLATTEST * np.concatenate([[0.0], np.cumsum(np.diff(knots))])
-    at = graph("Sub", graph("Add", knots[0], graph("Add", inside, beyond)), climb)
+    at = graph("Add", knots[0], graph("Add", inside, beyond))
+    at = graph("Sub", graph("Min", graph("Max", at, knots - FARTHEST), knots + FARTHEST), climb)
     highest = [graph("Gather", at, np.array([0]), axis=1)]
     for place in range(1, len(knots)):
         highest.append(graph("Max", highest[-1], graph("Gather", at, np.array([place]), axis=1)))

@@ -26,6 +26,7 @@ def parts_of(context: Context, kinds: Kinds | None) -> Arrays:
     found |= _trees_and_levels(context, ("usual", "spread"), ("levels", "widths"))
     if kinds is not None:
         own = {"knots": kinds.knots, "shares": kinds.shares, **_trees_and_levels(kinds, ("forest",), ("levels",))}
+        own |= {f"own.{number}": weights for number, weights in enumerate(kinds.own)}
         found |= {f"{KINDS}{name}": part for name, part in own.items()}
     return {f"{MARK}{name}": part for name, part in found.items()}
 
@@ -50,7 +51,8 @@ def kinds_from_parts(arrays: Arrays, context: Context) -> Kinds | None:
     rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
     _require(rising and shares.min() > 0 and shares.max() < 1, "kinds must hold knots and shares that rise")
     levels = _all_levels(own, "levels", q, 2 * k)
-    return Kinds(context.given, knots, shares, levels, _forest(own, "forest", q, 2 * k))
+    counted = tuple(_numbers(own, f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
+    return Kinds(context.given, knots, shares, levels, counted, _forest(own, "forest", q, 2 * k))
 
 
 def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:

@@ -115,9 +115,9 @@ class Context(Value):
         line_of_spread, on_line = _line_of_spread(c, size, narrowest)
         factor = np.maximum(on_line, narrowest)
         for columns in blocks:
-            if (found := _widths(c, size / factor, columns)) is not None:
-                widths.append(found[0])
-                factor = factor * _factor(found[1])
+            if (stretched := _widths(c, size / factor, columns)) is not None:
+                widths.append(stretched[0])
+                factor = factor * _factor(stretched[1])
         leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
         spread, more = Forest.fit(c, size / factor - 1, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
         share = share_explained(size / factor - 1, more)
@@ -242,11 +242,14 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
     return line, mean + share * (without - mean)
 
 
-def effects_of_levels(c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = False) -> tuple[Levels, Matrix] | None:
+def effects_of_levels(
+    c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = False
+) -> tuple[Levels, Matrix, Matrix] | None:
     """Return the levels' effects on the rest, and those that each row's level would have without it; None: no levels.
 
     An effect is a mean drawn toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
-    within levels to that between them.
+    within levels to that between them. The third, (levels, d), is how much of the mean is left. With `doubt`, no row is
+    taken for an outlier, and levels must differ by more than chance.
     """
     if (grouped := _grouped(c, columns)) is None:
         return None
@@ -264,7 +267,7 @@ def effects_of_levels(c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = 
     draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
     effects = sums / (counts[:, None] + draw)
     without = (sums[level] - kept) / (counts[level][:, None] - 1 + draw)
-    return Levels(columns, c[first][:, columns], effects), without
+    return Levels(columns, c[first][:, columns], effects), without, counts[:, None] / (counts[:, None] + draw)
 
 
 def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:

@@ -18,6 +18,7 @@ from centrality.network.context import CLEAN, Levels, Matrix, Whole, effects_of_
 from centrality.network.forest import Forest
 
 QUANTILES = (0.01, 0.025, 0.05, 0.075, 0.1, 0.14, 0.2, 0.3, 0.5, 0.75)  # of the scores of all rows: the knots
+TENTH = QUANTILES.index(0.1)
 TREES, FEWEST = 12, 50  # of the forest: its trees, and the rows of a leaf at least
 CLOSEST, LEAST = 0.02, 1e-3  # units between two knots at least; shares between them, and from 0 and 1
 FARTHEST = 1.0  # units that a score is moved by: outliers among the rows of a kind are not to hide one another
@@ -32,6 +33,7 @@ class Kinds(Value):
     knots: Matrix  # (2, k) of the global and of the local units, rising
     shares: Matrix  # (2, k) of all rows below them, rising
     levels: tuple[Levels, ...]  # what each level adds to the shares, (.., 2 k)
+    own: tuple[Matrix, ...]  # (..) for each of these levels, how much its own rows count: 0 not at all, 1 alone
     forest: Forest
 
     @classmethod
@@ -45,15 +47,16 @@ class Kinds(Value):
         c, knots = rows[:, given] / CLEAN, _rising(np.quantile(units, QUANTILES, axis=0).T, CLOSEST)
         below = np.concatenate([units[:, [head]] <= knots[head] for head in (0, 1)], axis=1).astype(np.float64)
         shares = np.clip(_rising(below.mean(0).reshape(2, -1), LEAST), LEAST, 1 - LEAST)
-        rest, levels, said = below - below.mean(0), [], np.zeros_like(below)
+        rest, levels, own, said = below - below.mean(0), [], [], np.zeros_like(below)
         for columns in things:
             if (found := effects_of_levels(c, rest - said, columns, doubt=True)) is not None:
                 levels.append(found[0])
+                own.append(found[2][:, TENTH :: len(QUANTILES)].mean(1))
                 said = said + found[1]
         leaf = max(FEWEST, round(len(c) ** 0.5))
         forest, more = Forest.fit(c, rest - said, trees=TREES, leaf=leaf, seed=seed, means=True)
         share = share_explained(rest - said, more)
-        model = cls(given, knots, shares, tuple(levels), forest.times(share))
+        model = cls(given, knots, shares, tuple(levels), tuple(own), forest.times(share))
         return model, model.moved(units, said + share * more)
 
     def __call__(self, units: Matrix, rows: Matrix) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
@@ -82,6 +85,11 @@ class Kinds(Value):
         beyond = np.minimum(odds - usual[0], 0.0) * slopes[0] + np.maximum(odds - usual[-1], 0.0) * slopes[-1]
         at = np.clip(knots[0] + inside + beyond, knots - FARTHEST, knots + FARTHEST)
         return _rising(at, FLATTEST * np.diff(knots))
+
+    def measured(self) -> dict[str, int]:
+        """Count the levels that are measured by their own rows, more than not, and those by the rows of all."""
+        own = [int((weights >= 0.5).sum()) for weights in self.own]
+        return {"own": sum(own), "shared": sum(map(len, self.own)) - sum(own)}
 
     def slopes(self) -> Matrix:  # (2, k - 1)
         """Return how fast scores of all rows rise with the log-odds of the share below, between the knots."""

@@ -129,9 +129,10 @@ class TorchKinds(_Buffers):
 
     def targets(self, more: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
         share = (self.shares + more).clamp(LEAST, 1 - LEAST)
-        odds = (share / (1 - share)).log().maximum(self.usual - FARTHEST).minimum(self.usual + FARTHEST)
+        odds = (share / (1 - share)).log()
         passed = (odds[:, :, :, None] - self.usual[:, None, :-1]).clamp(min=0).minimum(self.usual.diff(dim=1)[:, None])
         beyond = (odds - self.usual[:, :1]).clamp(max=0) * self.slopes[:, :1]
         beyond = beyond + (odds - self.usual[:, -1:]).clamp(min=0) * self.slopes[:, -1:]
         at = self.knots[:, :1] + (passed * self.slopes[:, None]).sum(3) + beyond
+        at = at.maximum(self.knots - FARTHEST).minimum(self.knots + FARTHEST)
         return (at - self.climb).cummax(2).values + self.climb
