@@ -211,7 +211,7 @@ class FUSE(CentralityModel):
                 context, X, fresh = self._context(X, parted, seed)
                 held = None if held is None else context.relative(held)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
-            self.fitted_ = self._finish_fit(trained, X, held, rng, fresh)
+            self.fitted_ = self._finish_fit(replace(trained, fresh=fresh), X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -288,12 +288,12 @@ class FUSE(CentralityModel):
         X: CheckedRows,
         held: CheckedRows | None,
         rng: np.random.Generator,
-        fresh: NDArray[np.bool_] | None = None,
     ) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit.
 
-        Given a context, `fresh` says which rows are as if its model had not seen them: they alone tell.
+        Given a context, only those rows tell that are as if its model had not seen them.
         """
+        fresh = trained.fresh
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
         judged = judged if fresh is None or not fresh[judged].any() else judged[fresh[judged]]
         if len(judged) > CALIBRATION_ROWS:
