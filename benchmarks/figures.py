@@ -58,6 +58,7 @@ ROUTINE = (
     _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),
+    _measured("review_jobs", *EXPLORER),
     _measured("explorer_acts", *EXPLORER),
     Figure(
         "python -m benchmarks.explorer_acts --memory 5",

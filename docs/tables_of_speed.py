@@ -215,6 +215,14 @@ def explorer_start() -> str:
     return markdown(head, body)
 
 
+def review_jobs() -> str:
+    names = ["job", "clicks", "keys", "seconds", "outcome"]
+    return markdown(
+        [*names[:3], "seconds of the machine", "outcome, checked"],
+        [[r[name] for name in names] for r in rows("review_jobs")],
+    )
+
+
 def explorer_memory() -> str:
     body = [
         [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
@@ -248,5 +256,6 @@ MADE = (
     explorer_acts,
     explorer_start,
     explorer_memory,
+    review_jobs,
     explanations_speed,
 )
