@@ -166,7 +166,7 @@ class Jobs:
         self.found: list[dict[str, object]] = []
 
     def open(self, url: str | None = None) -> Hand:
-        tab = self.browser.new_page(viewport={"width": 1280, "height": 860})
+        tab = self.browser.new_context(viewport={"width": 1280, "height": 860}).new_page()
         tab.goto(url or self.desk.url)
         tab.wait_for_selector("[data-ready]")
         settle(tab)

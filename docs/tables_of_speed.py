@@ -216,11 +216,8 @@ def explorer_start() -> str:
 
 
 def review_jobs() -> str:
-    names = ["job", "clicks", "keys", "seconds", "outcome"]
-    return markdown(
-        [*names[:3], "seconds of the machine", "outcome, checked"],
-        [[r[name] for name in names] for r in rows("review_jobs")],
-    )
+    body = [[r["job"], r["clicks"], r["keys"], f"{float(r['seconds']):.1f}", r["outcome"]] for r in rows("review_jobs")]
+    return markdown(["job", "clicks", "keys", "seconds of the machine", "outcome, checked"], body)
 
 
 def explorer_memory() -> str:
