@@ -15,7 +15,7 @@ demo: .venv/.demo
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test: .venv/.test lint test-web chromium java docs
+test: .venv/.clusters lint test-web chromium java docs
 	$(PYTEST)
 	$(BIN)/python -m tests.cpus --short
 
@@ -32,7 +32,7 @@ quick: .venv/.test
 	$(PYTEST) -m "not (slow or browser or cluster or spark or data)"
 
 # Lines and branches that no test reaches, processes that tests start included.
-coverage: .venv/.test chromium java
+coverage: .venv/.clusters chromium java
 	$(PYTEST) --cov --cov-report=term
 
 # Kills, full disks, cut inputs, lost folders, over every kind of job: results go to benchmarks/results/faults.csv.
@@ -159,13 +159,19 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# The engine is compiled on the way: this needs a C++ compiler.
+# The engine is compiled on the way: this needs a C++ compiler. Python compiles what is imported when it is: most of what
+# lies there never is.
 .venv/.demo: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[plots]"
+	$(BIN)/python -m pip install -q --no-compile -c constraints.txt -e ".[plots]"
 	touch $@
 
 .venv/.test: pyproject.toml constraints.txt $(ENGINE) | .venv/bin/python
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install -q --no-compile -c constraints.txt -e ".[dev]"
 	@# A peer for tests and benchmarks. Without its requirements: they ask for a torchvision that it does not use.
 	$(BIN)/python -m pip install -q --no-deps data-depth==1.2.1.1 || echo "No data-depth: tests against it are skipped."
 	touch $@ .venv/.demo
+
+# Ray and Spark, which a sixth of the environment would be for: only `make test` needs them.
+.venv/.clusters: pyproject.toml constraints.txt | .venv/.test
+	$(BIN)/python -m pip install -q --no-compile -c constraints.txt -e ".[cluster,spark]"
+	touch $@

@@ -48,6 +48,8 @@ DRAG = f"""async (moves) => {{
   slider.dispatchEvent(new Event("change", {{ bubbles: true }}));
   return moves / seconds;
 }}"""
+# The same without waiting for pictures: what scripts take of a frame.
+TURNS = DRAG.replace("read();", "")
 BRUSH = f"""async ([from, to]) => {{
   {FRAME} {PIXEL}
   const column = [...document.querySelectorAll("li.column")].find((c) => c.textContent.includes("size"));
@@ -107,6 +109,23 @@ def ready(tab: Any, address: str) -> float:
     return time.perf_counter() - start
 
 
+def script_time(tab: Any, script: str, moves: int) -> float:
+    """Milliseconds that the page's scripts took for each move, by the browser's own count."""
+    session = tab.context.new_cdp_session(tab)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def seconds() -> float:
+        return next(
+            m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "ScriptDuration"
+        )
+
+    before = seconds()
+    tab.evaluate(script, moves)
+    used = seconds() - before
+    session.detach()
+    return 1000 * used / moves
+
+
 def acts(browser: Any, view: View, folder: Path) -> list[dict[str, object]]:
     """Each act's figure, with what is wanted of it."""
     n = len(view)
@@ -138,6 +157,7 @@ def acts(browser: Any, view: View, folder: Path) -> list[dict[str, object]]:
     tab.evaluate(DRAG, 10)  # compiled and adapted
     rate, cpu = several(DRAG, 30)
     note("drag of t", rate, "frames/s", "10 at least", cpu)
+    note("script of a frame of that drag", script_time(tab, TURNS, 60), "ms", "8 at most")
     tab.wait_for_timeout(5000)
     tab.evaluate(BRUSH, [0.2, 0.4])
     tab.wait_for_timeout(4000)

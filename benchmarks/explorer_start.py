@@ -4,9 +4,10 @@ Rows have eight numbers and a category; the model is a file. Up to 200,000 rows 
 meanwhile. Seconds that Python and the browser were computing stand beside those on the clock: on a busy machine only
 these say something.
 
-    python -m benchmarks.explorer_start
+    python -m benchmarks.explorer_start [--rows 1200]     (of these rows alone it is only printed)
 """
 
+import argparse
 import os
 import signal
 import subprocess
@@ -57,17 +58,23 @@ def start(browser: Any, model: Path, data: Path) -> tuple[float, float]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, choices=list(WANTED), help="of a page of so many rows alone, not saved")
+    only = parser.parse_args().rows
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name, opened() as browser:
         model, data = Path(name) / "model.safetensors", Path(name) / "rows.parquet"
         FUSE(random_state=0).fit(rows(10_000).select(COLUMNS)).save(model)
         for n, wanted in WANTED.items():
+            if only not in (None, n):
+                continue
             pq.write_table(rows(n), data)
             clock, computing = start(browser, model, data)
             line = {"rows": n, "ready_s": clock, "computing_s": computing, "wanted_s": wanted}
             found.append(line | {"load": round(os.getloadavg()[0], 1)})
             print(found[-1], flush=True)
-    save("explorer_start", found)
+    if only is None:
+        save("explorer_start", found)
 
 
 if __name__ == "__main__":

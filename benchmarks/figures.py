@@ -54,10 +54,11 @@ ROUTINE = (
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
     _measured("pick", *SELECTING, *FITS, *COLUMNS, results=("pick_*",)),
-    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time")),
+    _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
     _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),
+    _measured("review_jobs", *EXPLORER),
     _measured("explorer_acts", *EXPLORER),
     Figure(
         "python -m benchmarks.explorer_acts --memory 5",

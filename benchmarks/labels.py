@@ -1,8 +1,8 @@
 """Compare ways to find wrong labels: `python -m benchmarks.labels`; it writes results/labels.csv.
 
-A tenth of the labels of each set is replaced by another class at random, five times over. `wrong_labels` orders rows by
-the mean of what a regression and a forest say of their label; its peers, the self-confidence of cleanlab, by one of the
-two; the last by how typical a row is of its class and of the best other one, by p-values of a FUSE for each class.
+A tenth of the labels of each set is replaced by another class at random, three times over. `wrong_labels` orders rows
+by the mean of what a regression and a forest say of their label; its peers, the self-confidence of cleanlab, by one of
+the two; the last by how typical a row is of its class and of the best other one, by p-values of a FUSE for each class.
 Average precision, area under the ROC curve, and the share of wrong labels among as many first rows as there are wrong
 ones; the standard error is that of the difference to `wrong_labels` in average precision.
 """
@@ -26,7 +26,7 @@ from centrality import FUSE, wrong_labels
 
 NOISE = 0.1
 ROWS = 800
-SEEDS = 5
+SEEDS = 3
 SETS = ("digits", "tweets, MiniLM", "adult")
 
 Floats = NDArray[np.float64]

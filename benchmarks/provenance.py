@@ -41,8 +41,9 @@ class Origin:
 
 
 def note(*paths: Path) -> None:
-    """Write down that these results were measured now and here; results outside the repository are let be."""
-    names = [str(path.resolve().relative_to(ROOT)) for path in paths if path.resolve().is_relative_to(ROOT)]
+    """Write down that these results were measured now and here; those elsewhere, of a quick trial, are let be."""
+    here = [path.resolve() for path in paths if any(path.resolve().is_relative_to(folder) for folder in _folders())]
+    names = [str(path.relative_to(ROOT)) for path in here]
     if not names:
         return
     known, digests = ledger(), _Digests()
@@ -77,9 +78,12 @@ def write(known: dict[str, Origin]) -> None:
 
 def results() -> list[str]:
     """Return every file of results that is in the repository, but for the ledger itself and pictures."""
-    folders = (ROOT / "benchmarks" / "results", ROOT / "paper" / "results")
-    found = (path for folder in folders for path in folder.rglob("*.csv") if path != LEDGER)
+    found = (path for folder in _folders() for path in folder.rglob("*.csv") if path != LEDGER)
     return sorted(str(path.relative_to(ROOT)) for path in found)
+
+
+def _folders() -> tuple[Path, Path]:
+    return ROOT / "benchmarks" / "results", ROOT / "paper" / "results"
 
 
 def figure_of(result: str) -> Figure:

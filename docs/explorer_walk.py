@@ -20,6 +20,7 @@ from tests.browser import opened
 from centrality import FUSE, Chain, representations
 
 FOLDER = Path(__file__).parent / "pictures"
+STATIC = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
 ROWS_OF_ADULT = 4000  # so that the map takes seconds
 # The keys that are pressed. A script cannot judge: these only show the way.
 VERDICTS = {"digits": "ofoofoolfoofoooffoooo", "adult": "oofofoolofoofoofoofoo"}
@@ -62,7 +63,8 @@ def main() -> None:
     digits = load_digits()
     columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
     model = FUSE(holdout=0.2, random_state=0).fit(digits.data)
-    of_digits = model.explore(digits.data, items=digits.images, columns=columns, on="umap", title="Handwritten digits")
+    points = np.load(STATIC / "digits_umap.npy").astype(float)  # as `centrality demo` has it
+    of_digits = model.explore(digits.data, items=digits.images, columns=columns, on=points, title="Handwritten digits")
     adult = pq.read_table(Path(os.environ["CENTRALITY_DATA"]) / "extra" / "adult_train.parquet")
     adult = adult.drop_columns(["fnlwgt", "race", "sex", "native_country"])  # a weight, and what is nobody's oddity
     adult = adult.take(np.sort(np.random.default_rng(0).permutation(len(adult))[:ROWS_OF_ADULT]))

@@ -1,8 +1,10 @@
 """Makes the pictures of README.md and docs/: `make pictures`."""
 
+import io
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -14,6 +16,7 @@ from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
 
 FOLDER = Path(__file__).parent / "pictures"
+STATIC = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
 TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -77,6 +80,19 @@ def explanations() -> None:
     plots.profile(heads, rows=[0, 17, 2510, 2520, 2540]).savefig(FOLDER / "profile.png", dpi=180)
 
 
+def classes() -> None:
+    """Of each digit the six most typical and the six oddest, by a model of that digit alone."""
+    digits, groups = load_digits(), {}
+    for digit in digits.target_names:
+        rows = np.flatnonzero(digits.target == digit)
+        score = FUSE(random_state=0).fit(digits.data[rows]).centrality(digits.data[rows])
+        ends = np.argsort(-score)[[*range(6), *range(-6, 0)]]
+        groups[f"{digit}: the six most typical, and the six oddest"] = (digits.images[rows[ends]], score[ends])
+    plots.images(groups, columns=12).savefig(FOLDER / "classes.png", dpi=90)
+    with Image.open(FOLDER / "classes.png") as picture:
+        picture.convert("L").quantize(32).save(FOLDER / "classes.png", optimize=True)
+
+
 def map_of_digits() -> None:
     """Where UMAP puts the digits, for the page of `centrality demo`: it is in the package, as umap-learn may not be."""
     digits = load_digits()
@@ -84,31 +100,47 @@ def map_of_digits() -> None:
     points = maps.embed(model.fitted_.scaling.apply(digits.data), method="umap", random_state=0)
     low, high = points.min(0), points.max(0)
     steps = (points - (low + high) / 2) / (high - low).max() * 65_000
-    static = FOLDER.parent.parent / "src" / "centrality" / "explorer" / "static"
-    np.save(static / "digits_umap.npy", steps.round().astype(np.int16))
+    np.save(STATIC / "digits_umap.npy", steps.round().astype(np.int16))
 
 
 def explorer() -> None:
-    """The explorer page on digits, as a browser shows it: the first of the odd rows is under review."""
+    """The explorer page on digits, as a browser shows it: the first odd row under review, wide and narrow."""
     sys.path.append(str(FOLDER.parent.parent))
     from tests.browser import opened
 
     digits = load_digits()
     model = FUSE(holdout=0.2, random_state=0).fit(digits.data)
     columns = {"digit": digits.target.astype(str), "ink": digits.data.sum(1)}
-    widget = model.explore(digits.data, items=digits.images, columns=columns, on="umap", title="Handwritten digits")
+    points = np.load(STATIC / "digits_umap.npy").astype(float)
+    widget = model.explore(digits.data, items=digits.images, columns=columns, on=points, title="Handwritten digits")
     with tempfile.TemporaryDirectory() as folder, opened() as browser:
         widget.export(Path(folder) / "page.html")
-        tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="dark")
-        tab.goto((Path(folder) / "page.html").as_uri())
-        tab.wait_for_selector("[data-ready]")
-        tab.get_by_role("button", name="Review the 100 oddest rows").click()
-        tab.locator(".facts").wait_for()
-        tab.mouse.move(640, 20)
-        tab.wait_for_timeout(300)
-        tab.screenshot(path=FOLDER / "explorer.png")
-    with Image.open(FOLDER / "explorer.png") as picture:
-        picture.convert("RGB").quantize(256).save(FOLDER / "explorer.png", optimize=True)
+        address = (Path(folder) / "page.html").as_uri()
+        wide, *narrow = (under_review(browser, address, *size) for size in SIZES)
+    wide.quantize(256).save(FOLDER / "explorer.png", optimize=True)
+    both = Image.new("RGB", (sum(p.width for p in narrow) + 24, max(p.height for p in narrow)), "white")
+    both.paste(narrow[0], (0, 0))
+    both.paste(narrow[1], (narrow[0].width + 24, 0))
+    both.quantize(256).save(FOLDER / "explorer_narrow.png", optimize=True)
+
+
+SIZES = ((1280, 800, "dark"), (800, 900, "light"), (400, 900, "dark"))  # pixels of the window, and its ground
+
+
+def under_review(browser: Any, address: str, width: int, height: int, ground: str) -> Image.Image:
+    """The page with its first odd row; where it is narrow the row is scrolled to."""
+    tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=ground)
+    tab.goto(address)
+    tab.wait_for_selector("[data-ready]")
+    tab.get_by_role("button", name="Review the 100 oddest rows").click()
+    tab.locator(".facts").wait_for()
+    tab.mouse.move(width / 2, 20)
+    if width < 1000:
+        tab.locator(".panels").evaluate("(panels) => panels.scrollIntoView({ block: 'end' })")
+    tab.wait_for_timeout(300)
+    taken = tab.screenshot()
+    tab.close()
+    return Image.open(io.BytesIO(taken)).convert("RGB")
 
 
 if __name__ == "__main__":
@@ -117,6 +149,7 @@ if __name__ == "__main__":
     social_card()
     depths()
     explanations()
+    classes()
     map_of_digits()
     explorer()
     demo.run(FOLDER / "demo")

@@ -48,11 +48,52 @@ def copies_time() -> str:
     return markdown(["rows × 64", "CPU seconds", "recall"], body)
 
 
+def copies_neighbours() -> str:
+    body = [
+        [r["way"], people(r["cpu_s"]), short(r["copies found"]), short(r["nearest found"])]
+        for r in rows("copies_neighbours")
+    ]
+    return markdown(["100,000 rows × 64, 15 neighbours of each", "CPU seconds", "copies found", "nearest found"], body)
+
+
 def labels() -> str:
     body = [
-        [r["set"], r["classes"], r["way"], short(r["ap"]), short(r["auc"]), people(r["cpu_s"])] for r in rows("labels")
+        [
+            r["set"],
+            r["classes"],
+            r["way"],
+            short(r["ap"]) + (f" ({float(r['behind']):.3f} ± {short(r['s.e.'])} behind)" if float(r["behind"]) else ""),
+            short(r["auc"]),
+            people(r["cpu_s"]),
+        ]
+        for r in rows("labels")
     ]
     return markdown(["set", "classes", "order by", "average precision", "AUC-ROC", "CPU seconds"], body)
 
 
-MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_time, labels)
+def marks() -> str:
+    names = {"marks": "`review`, all marks right", "10% wrong": "`review`, a tenth of the marks wrong"}
+    body = [
+        [
+            names.get(r["way"], r["way"]),
+            r["marks"],
+            f"{float(r['found']):.1f}",
+            f"{float(r['times plain']):.2f}",
+            f"{r['sets worse']} ({r['worst']})",
+            f"{float(r['intervals held']):.0%}" if r["intervals held"] else "",
+        ]
+        for r in rows("marks")
+        if r["marks"] in ("20", "50", "100")
+    ]
+    header = [
+        "order by",
+        "marks",
+        "outliers found",
+        "times plain",
+        "sets worse by over 2 (worst)",
+        "intervals held",
+    ]
+    return markdown(header, body)
+
+
+MADE = (pick_coverage, pick_probe, pick_scale, copies, copies_time, copies_neighbours, labels, marks)

@@ -215,6 +215,11 @@ def explorer_start() -> str:
     return markdown(head, body)
 
 
+def review_jobs() -> str:
+    body = [[r["job"], r["clicks"], r["keys"], f"{float(r['seconds']):.1f}", r["outcome"]] for r in rows("review_jobs")]
+    return markdown(["job", "clicks", "keys", "seconds of the machine", "outcome, checked"], body)
+
+
 def explorer_memory() -> str:
     body = [
         [r["act"], f"{float(r['before_mb']):.1f} MB", f"{float(r['after_mb']):.1f} MB", r["change"], r["wanted"]]
@@ -248,5 +253,6 @@ MADE = (
     explorer_acts,
     explorer_start,
     explorer_memory,
+    review_jobs,
     explanations_speed,
 )

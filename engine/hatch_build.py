@@ -11,7 +11,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")  # of a compiled module's name: for this Python, on this machine
+STABLE = sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED")  # one wheel from 3.12 on
+OF_THIS_PYTHON = sysconfig.get_config_var("EXT_SUFFIX")
+SUFFIX = (".pyd" if os.name == "nt" else ".abi3.so") if STABLE else OF_THIS_PYTHON  # of a compiled module's name
 NEEDED = (
     "centrality is installed from source here, which compiles its engine and needs a C++ compiler: install g++ "
     "(apt install g++), clang++ (xcode-select --install), or MSVC, or name yours by CXX; or install a wheel instead."
@@ -33,7 +35,8 @@ class BuildEngine(BuildHookInterface):
             build(Path(self.root))
         build_data["artifacts"].append(f"src/centrality/engine/*{SUFFIX}")
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        tag = self.build_config.builder.get_best_matching_tag()
+        build_data["tag"] = f"cp312-abi3-{tag.rpartition('-')[2]}" if STABLE else tag
 
 
 def compiler() -> str | None:

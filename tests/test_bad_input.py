@@ -157,7 +157,7 @@ def test_an_unreadable_image_is_refused_by_name_or_has_no_score(photos, tmp_path
     assert "07.png cannot be read as an image" in capsys.readouterr().err
     assert not out.exists()
     assert main([*arguments, "--corrupt", "skip"]) == 0
-    assert "note: 1 images could not be read and have no score" in capsys.readouterr().err
+    assert "note: Images that could not be read have no score (1)" in capsys.readouterr().err
     scores = tables.read(out)["centrality"].to_pylist()
     assert [i for i, value in enumerate(scores) if value is None] == [7]
     assert main(["rank", str(model), str(photos), "--top", "2"]) == 0

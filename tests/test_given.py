@@ -1,5 +1,7 @@
 """FUSE(given=...): a row is typical or odd among rows of its kind."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -152,12 +154,48 @@ def test_the_papers_schedule_knows_no_context():
 def many_kinds() -> tuple[FUSE, np.ndarray]:
     """Return a model whose context has levels, of which spreads differ too, and rows new and old to it."""
     rng = np.random.default_rng(0)
-    group, size = rng.integers(12, size=600), rng.normal(size=600)
-    x = 3 * group + size + (1 + group % 3) * rng.normal(size=600)
-    rows = np.column_stack([x, rng.normal(size=600), size, group])
+    group, size = rng.integers(12, size=1800), rng.normal(size=1800)
+    shapes = np.stack([rng.normal(size=1800), rng.uniform(-2, 2, 1800), rng.standard_t(2, 1800)])
+    x = 3 * group + size + (1 + group % 3) * shapes[group % 3, np.arange(1800)]
+    rows = np.column_stack([x, rng.normal(size=1800), size, group])
     return FUSE(random_state=0, max_steps=60, given=[2, 3]).fit(rows), np.vstack(
         [rows[:50], rows[:3] + np.array([0, 0, 9, 0.5])]
     )
+
+
+def test_scores_are_moved_within_kinds_and_keep_their_order_there(many_kinds):
+    model, _ = many_kinds
+    x = np.linspace(-6, 6, 200)
+    one_kind = np.column_stack([3 * 4 + x, 0 * x, 0 * x, 4 + 0 * x])
+    among_all = replace(model.fitted_, kinds=None).units(model.fitted_.relative(one_kind))
+    within = model.fitted_.units(model.fitted_.relative(one_kind))
+    assert np.abs(within - among_all).max() > 0.05
+    for head in (0, 1):
+        order = np.argsort(among_all[:, head], kind="stable")
+        assert (np.diff(within[order, head]) >= 0).all()
+
+
+def test_ways_to_the_centre_never_fall_within_kinds(many_kinds):
+    model, rows = many_kinds
+    paths = model.toward_center(rows[:20], steps=5)
+    scores = np.column_stack([model.score_samples(paths[:, step]) for step in range(6)])
+    assert np.diff(scores, axis=1).min() > -1e-5
+    assert (scores[:, -1] > scores[:, 0] + 0.01).any()
+
+
+def test_contributions_add_up_within_kinds(many_kinds):
+    model, rows = many_kinds
+    inside = rows[:20]
+    origin = model.fitted_.mixing.centrality(model.fitted_.origins(model.fitted_.relative(inside)), model.t)
+    np.testing.assert_allclose(model.explain(inside).sum(1), model.centrality(inside) - origin, atol=1e-3)
+
+
+def test_the_report_says_which_kinds_are_measured_by_their_own_rows(many_kinds):
+    model, _ = many_kinds
+    counts = model.report().kinds
+    assert sum(counts.values()) == 12
+    assert counts["own"] == sum(int((own >= 0.5).sum()) for own in model.fitted_.kinds.own)
+    assert f"{counts['own']} of 12 levels of the context" in str(model.report())
 
 
 def test_a_torch_module_scores_as_the_model_does(many_kinds):
@@ -165,6 +203,7 @@ def test_a_torch_module_scores_as_the_model_does(many_kinds):
     model, rows = many_kinds
     assert model.fitted_.context.levels
     assert model.fitted_.context.widths
+    assert model.fitted_.kinds.levels
     q = torch.from_numpy(rows).requires_grad_()
     with pytest.warns(DataNote):
         expected = model.heads(rows)
@@ -198,6 +237,30 @@ def test_p_values_hold_in_narrow_and_in_wide_contexts():
     shares = np.array([(p[part == k] <= 0.1).mean() for k in range(4)])
     assert shares.min() > 0.06
     assert shares.max() < 0.15
+
+
+@pytest.mark.slow
+def test_p_values_hold_in_groups_of_every_size_spread_and_shape():
+    """Of 12 groups of 60 to 2,000 rows, each with a middle, a spread and a shape of its own, .1 have p-values to .1.
+
+    One fit knows a group of 60 rows to .04 only, whatever it does: the mean of four fits is judged.
+    """
+    truth, sizes = np.random.default_rng(5), np.geomspace(60, 2000, 12).astype(int)
+    middle, spread, groups = truth.normal(0, 5, 12), np.exp(0.7 * truth.normal(size=12)), np.arange(12)
+
+    def draw(group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        n = len(group)
+        shapes = np.stack([rng.normal(size=n), rng.uniform(-1.7, 1.7, n), rng.exponential(size=n)])
+        return np.column_stack([middle[group] + spread[group] * shapes[group % 3, np.arange(n)], group])
+
+    shares = []
+    for seed in range(4):
+        rng, asked = np.random.default_rng(seed), np.repeat(groups, 1000)
+        model = FUSE(random_state=seed, given=[1], max_steps=150).fit(draw(np.repeat(groups, sizes), rng))
+        p = model.p_values(draw(asked, rng))
+        shares.append([(p[asked == each] <= 0.1).mean() for each in groups])
+    assert np.abs(np.mean(shares, axis=0) - 0.1).max() < 0.055
+    assert np.abs(np.mean(shares, axis=0) - 0.1).mean() < 0.02
 
 
 def test_a_point_between_two_branches_is_odd():

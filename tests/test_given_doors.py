@@ -60,6 +60,16 @@ def test_commands_that_fit_by_themselves_take_a_context(folder, capsys, command)
     assert {reason["feature"] for row in found[odd] for reason in row["reasons"]} <= {"price", "year"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["rank", "--top", 1], ["pick", "--typical", 2]])
+def test_groups_may_be_the_context(folder, capsys, command):
+    """The column of the groups is left out of what is learned, unless it says of which kind a row is."""
+    name, *options = command
+    found = run(capsys, name, folder / "rows.csv", *options, "--given", CONTEXT, "--by", "city")
+    chosen = [row for group in found["groups"] for row in group["central"]] if name == "rank" else found["picked"]
+    assert {float(row["holds"]["city"]) for row in chosen} == {0, 1}
+
+
 def test_a_model_that_knows_its_context_is_given_none(folder, capsys):
     assert cli.main(["rank", str(folder / "model.safetensors"), str(folder / "rows.csv"), "--given", "size"]) == 2
     assert "--given is for DATA without a model" in capsys.readouterr().err
@@ -96,6 +106,9 @@ def test_the_ranking_of_a_frame_takes_a_context(rows):
     found = centrality.rank(rows, given=["size", "city"], top=3)
     assert found["row"].iloc[0] == 0
     assert "typically" in found["reasons"].iloc[0]
+    by_city = centrality.rank(rows, given=["size", "city"], by="city", top=1)
+    assert set(by_city["city"]) == {0, 1}
+    assert 0 in set(by_city["row"])
 
 
 def test_blocks_of_rows_count_new_kinds_together(model, rows):

@@ -44,6 +44,12 @@ def test_what_is_saved_is_noted_and_not_old(project, capsys):
     assert command.check() == 0
 
 
+def test_results_of_a_quick_trial_are_not_noted(project):
+    trial = project / "paper" / "quick" / "results" / "table1.csv"
+    provenance.note(trial)
+    assert provenance.measured(trial) is None
+
+
 def test_a_figure_is_old_once_a_source_changes_appears_or_goes_and_young_again_after_that_is_undone(project):
     fit, other = project / "src" / "fit.py", project / "src" / "other.py"
     for change, undo in (

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeGuard
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,8 +22,13 @@ RARE = 0.3  # a label on at most so many rows may mean outlier
 CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
 
 # Rows of numbers as users have them: a numpy array, lists, a torch tensor; a pandas, polars or Arrow table; a scipy
-# sparse matrix.
-RowsLike: TypeAlias = ArrayLike | IntoDataFrame | sparse.spmatrix
+# sparse matrix. And what some model takes: as many tables, texts, images or series as its representation reads, too.
+if TYPE_CHECKING:
+    RowsLike: TypeAlias = ArrayLike | IntoDataFrame | sparse.spmatrix
+    ModelRows: TypeAlias = RowsLike | Sequence[object]
+else:  # help() shows these names; it would spell out the dozen types that numpy's ArrayLike stands for
+    RowsLike = NewType("RowsLike", object)
+    ModelRows = NewType("ModelRows", object)
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -48,9 +53,6 @@ class SparseRows(Protocol):
 
 
 CheckedRows: TypeAlias = NDArray[Any] | SparseRows
-
-# What some model takes: rows of numbers, or as many tables, texts, images or series as its representation reads.
-ModelRows: TypeAlias = RowsLike | Sequence[object]
 
 
 class ColumnBlocks:

@@ -56,6 +56,17 @@ def test_a_lasso_of_922_rows_is_marked_by_one_key_and_taken_back_by_one_click(ta
     assert tab.locator(".histogram .said").inner_text().startswith("1,200 rows")  # the filter follows what is said
 
 
+def test_enter_ends_a_search_so_that_the_next_key_marks_what_it_found(open_page, view, tmp_path):
+    tab = open_page(exported(view, tmp_path), panel="columns")
+    tab.keyboard.press("/")
+    tab.keyboard.type("size<5")
+    tab.wait_for_function("() => location.hash.includes('query')")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Shift+F")
+    settle(tab)
+    assert found(tab, "mark:fine") == "50"
+
+
 def test_what_a_filter_leaves_is_tagged_and_rows_are_coloured_and_sorted_by_it(open_page, view, tmp_path):
     tab = open_page(f"{exported(view, tmp_path)}#query=size%3C5&table=table&panel=columns")
     field = tab.locator(".bulk").get_by_label("A tag of your own")

@@ -244,9 +244,9 @@ def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
         Image.fromarray(rng.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(paths[-1])
     (tmp_path / "3.png").write_bytes(b"not an image")
     chain = Chain(Images(clip, corrupt="skip"), quick())
-    with pytest.warns(UserWarning, match="1 images could not be read"):
+    with pytest.warns(UserWarning, match="Images that could not be read have no score"):
         chain.fit(paths)
-    with pytest.warns(UserWarning, match="1 images could not be read"):
+    with pytest.warns(UserWarning, match="Images that could not be read have no score"):
         view = view_of(chain, paths, on="pca", columns={"number": list(range(8))})
     assert view.rows.tolist() == [0, 1, 2, 4, 5, 6, 7]
     assert view.items.picture(3) == items_of(paths, 8).picture(4)

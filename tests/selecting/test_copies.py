@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from centrality import copies
+from centrality._checks import InputError
 from centrality.selecting.copies import CopyGroup
 from tests.conftest import quick
 
@@ -123,6 +124,15 @@ def encoded(picture: Image.Image, kind: str, **how: int) -> bytes:
     file = io.BytesIO()
     picture.save(file, kind, **how)
     return file.getvalue()
+
+
+def test_an_image_that_cannot_be_read_is_named(tmp_path):
+    paths = [tmp_path / f"{number}.png" for number in range(25)]
+    for path, picture in zip(paths, pictures(25), strict=True):
+        picture.save(path)
+    paths[1].write_bytes(b"no image")
+    with pytest.raises(InputError, match=r"1\.png cannot be read as an image: it is no PNG"):
+        copies([str(path) for path in paths])
 
 
 def test_images_encoded_anew_or_resized_are_near_copies():

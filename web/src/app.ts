@@ -1,15 +1,16 @@
 // What the parts of the page share: the data, what the reader has chosen, and what follows from both.
 
-import { css, type Map, OTHER, shade } from "./core/colours";
+import { colourOf, OTHER, type Paint } from "./core/colours";
 import { type Column, type Data, placesOf } from "./core/data";
 import type { BetterMap } from "./core/header";
+import type { Acts } from "./gl/scene";
 import type { Host } from "./host/hosts";
 import { Marks } from "./host/marks";
 import { h } from "./ui/dom";
 import { QueryError, search, turnsWithMarks, turnsWithT } from "./core/query";
 import { narrow } from "./core/ranges";
 import { moves, Scores } from "./core/scores";
-import { beginning, readBack, type State, written } from "./core/state";
+import { any, beginning, type Changed, type Key, readBack, type State, written } from "./core/state";
 import { day, rounded } from "./core/words";
 
 const DARK = "(prefers-color-scheme: dark)";
@@ -19,21 +20,9 @@ const QUIET = 300; // milliseconds without a change after which things have come
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
 const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "by", "table", "pinned", "selection", "beside"]);
 
-type Key = keyof State | "marks" | "map"; // what is said of rows, and where they lie, change as well
-export type Changed = Set<Key>;
-export const any = (changed: Changed, ...keys: Key[]) => keys.some((key) => changed.has(key));
+export { any, type Changed };
 export interface Part {
   update(changed: Changed): void;
-}
-
-/** How rows are coloured now. */
-export interface Paint {
-  map: Map;
-  byScore: boolean;
-  range: [number, number];
-  label: string;
-  ends: [string, string]; // what the ends of the colours mean
-  column?: Column;
 }
 
 export class App {
@@ -91,6 +80,22 @@ export class App {
     this.host.follow?.((change) => this.set(change), this.data);
   }
 
+  /** What a map tells the page; `hover` is told of the row under the pointer. */
+  acts(hover: (row: number) => void): Acts {
+    return {
+      set: (change) => this.set(change),
+      hover: (row) => {
+        hover(row);
+        this.host.hovered?.(row < 0 ? -1 : this.data.id(row));
+      },
+      hold: (held) => this.hold(held),
+      announce: (text) => this.announce(text),
+      keys: () => this.root.dataset.keys !== "off",
+      linked: this.host.linked,
+      gone: this.gone,
+    };
+  }
+
   /** Take the page down: nothing of it is left behind. */
   end(): void {
     this.#end.abort();
@@ -137,6 +142,12 @@ export class App {
       if (target.matches("input:not([type=range]), select, textarea")) return;
       if (act(event)) event.preventDefault();
     });
+  }
+
+  /** Enter ends what is typed here: the map has the keys again, so that the next letter is a command. */
+  untilEnter<E extends HTMLElement>(input: E): E {
+    input.addEventListener("keydown", ({ key }) => key === "Enter" && this.root.querySelector<HTMLElement>("canvas.points")!.focus({ preventScroll: true }));
+    return input;
   }
 
   /** Something is dragged, or let go. */
@@ -240,11 +251,7 @@ export class App {
   }
 
   colourOf(row: number): string {
-    const { paint, values } = this;
-    const value = paint.byScore ? this.scores.f[row] : values![row];
-    if (value < 0) return css(shade(paint.map, -1, this.dark));
-    const at = (value - paint.range[0]) / (paint.range[1] - paint.range[0]);
-    return css(shade(paint.map, Math.max(0, Math.min(1, at)), this.dark));
+    return colourOf(this, row);
   }
 
   #find(): void {

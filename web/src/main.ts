@@ -76,10 +76,10 @@ async function improve(app: App): Promise<void> {
 function build(app: App, live: HTMLElement): void {
   const answers = new Answers(app);
   const copies = new Copies(app);
-  const map = new MapPart(app, (row) => {
+  const map = new MapPart(app.data, app.acts((row) => {
     detail.hover(row);
     beside.show(row);
-  });
+  }));
   const beside: Beside = new Beside(app, (row) => {
     detail.hover(row);
     map.show(row);
@@ -102,8 +102,8 @@ function build(app: App, live: HTMLElement): void {
     new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
-  app.parts.push(map, beside, dial, detail);
-  app.resting.push(() => beside.rest());
+  app.parts.push({ update: (changed) => map.set(app, changed) }, beside, dial, detail);
+  app.resting.push(() => map.rest(), () => beside.rest());
   app.panels.push(banner, controls, legend, ...panels, drawer);
   app.root.replaceChildren(banner.element, controls.element,
     h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.dock, ...panels.map((part) => part.element))), live);

@@ -37,6 +37,12 @@ test("within the lines around a bell lie the shares of it that they are drawn fo
   });
 });
 
+test("rows at the edge of the map are blurred within the grid: no line around them is cut", () => {
+  const grid = density([-1, 1, -1, 1], [-1, -1, 1, 1]);
+  expect(grid.reduce((a, v) => a + v, 0)).toBeCloseTo(4, 5);
+  for (let k = 0; k < SIDE; k++) expect([k, SIDE * k, SIDE * k + SIDE - 1, SIDE * (SIDE - 1) + k].map((cell) => grid[cell])).toEqual([0, 0, 0, 0]);
+});
+
 const groupOf = (of: Int32Array, x: number, y: number) => of[cellOf(y) * SIDE + cellOf(x)];
 
 test("two bells far from each other are two groups, and one is one", () => {

@@ -48,7 +48,9 @@ def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
     fit.arguments(parser)
     settings = parser.parse_args([arguments.data, "-o", "unused.safetensors"])
     given = {name: value for name in SHARED if (value := getattr(arguments, name, None)) is not None}
-    vars(settings).update(given, columns=getattr(arguments, "learned", None), leave_out=getattr(arguments, "by", None))
+    by = getattr(arguments, "by", None)
+    leave_out = None if by in (arguments.given or "").split(",") else by  # a group that is the context is learned from
+    vars(settings).update(given, columns=getattr(arguments, "learned", None), leave_out=leave_out)
     return settings
 
 

@@ -242,9 +242,10 @@ def _how_read(result: Result) -> list[str]:
 
 def show(result: Result) -> str:
     sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
-    columns = len(result.get("representation", ())) or result["features"]
+    count = len(result.get("representation", ())) or result["features"]
+    columns = f"{count} columns" if count > 1 else "one column"
     return (
-        f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns} columns.\n"
+        f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns}.\n"
         + "".join(f"{line}\n" for line in _how_read(result))
         + f"Model: {result['model']}"
     )

@@ -51,7 +51,7 @@ class EngineCalibration(Protocol):
 class Engine(Protocol):
     """One build of the engine; engine/module.cpp says what its functions take."""
 
-    def Model(self, members: object, prior: object | None, shapes: object) -> EngineModel:  # noqa: N802
+    def Model(self, members: object, prior: object | None, shapes: object = ()) -> EngineModel:  # noqa: N802
         """Pack a network."""
 
     def Mixture(self, *parts: object) -> object:  # noqa: N802

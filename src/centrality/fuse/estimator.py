@@ -180,8 +180,6 @@ class FUSE(CentralityModel):
 
         return PaperFUSE(**(paper_settings(experiment) | changes))
 
-    # Fitting.
-
     def _settings(self) -> Settings:
         return Settings(self.get_params(deep=False))
 
@@ -211,7 +209,7 @@ class FUSE(CentralityModel):
                 context, X, fresh = self._context(X, parted, seed)
                 held = None if held is None else context.relative(held)
             trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
-            self.fitted_ = self._finish_fit(trained, X, held, rng, fresh)
+            self.fitted_ = self._finish_fit(replace(trained, fresh=fresh), X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -230,7 +228,8 @@ class FUSE(CentralityModel):
         device = find_device(self.device)
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
-        scaling = with_ends(scaling, X) if self.scaling == "auto" and context is None else scaling
+        if self.scaling == "auto" and context is None:
+            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
         settings = self._settings()
         members, left_out = settings.members(X), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
@@ -286,12 +285,12 @@ class FUSE(CentralityModel):
         X: CheckedRows,
         held: CheckedRows | None,
         rng: np.random.Generator,
-        fresh: NDArray[np.bool_] | None = None,
     ) -> Fitted:
         """Set all quantiles, by a sample of the rows where they are many, and examine the fit.
 
-        Given a context, `fresh` says which rows are as if its model had not seen them: they alone tell.
+        Given a context, only those rows tell that are as if its model had not seen them.
         """
+        fresh = trained.fresh
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
         judged = judged if fresh is None or not fresh[judged].any() else judged[fresh[judged]]
         if len(judged) > CALIBRATION_ROWS:

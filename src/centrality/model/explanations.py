@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality.network.kinds import Kinds
 from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.refinement import Refinement
@@ -35,6 +36,7 @@ class Field:
     calibration: Calibration
     reach: float  # the distance, in scaled units, within which units do most of what they do
     refinement: Refinement | None = None  # what marks have taught to add to both units: walks uphill follow it
+    kinds: Kinds | None = None  # how units are moved, so that they mean the same in every kind: and this
 
     def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
         """Return what each column contributes to both units; where they are rugged, a row's way is cut finer.
@@ -98,8 +100,8 @@ class Field:
         lengths = np.array([0.0, *0.5 ** np.arange(HALVINGS)[::-1]], dtype=np.float32)
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
         raw = self.raw_on_lines(here.astype(np.float32), ahead.astype(np.float32), at)
-        f = _mixed(self.calibration, raw, t)
-        gain = _mixed(self.calibration.softened(), raw, t)  # what "clip" cuts off has no slope to follow
+        f = self._mixed(self.calibration, raw, here, t)
+        gain = self._mixed(self.calibration.softened(), raw, here, t)  # what "clip" cuts off has no slope to follow
         if self.refinement is not None:
             points = here[:, None] + ahead[:, None] * lengths[:, None]
             shift = self.refinement.shift(points.reshape(-1, here.shape[1])).reshape(f.shape)
@@ -107,6 +109,14 @@ class Field:
         gain = np.where(f >= f[:, :1], gain - gain[:, :1], -np.inf)  # NaN is no gain
         best = gain.argmax(1)
         return gain.max(1), here + ahead * lengths[best][:, None]
+
+    def _mixed(self, calibration: Calibration, raw: Matrix, rows: Matrix, t: float) -> Matrix:  # (n, s, 2) -> (n, s)
+        """Return the mixture of raw scores at points of the kinds of these rows."""
+        n, s, _ = raw.shape
+        units = calibration.units(raw.reshape(n * s, 2))
+        if self.kinds is not None:
+            units = self.kinds(units, np.repeat(rows, s, axis=0))
+        return calibration.mixing.mixed(units, t).reshape(n, s)
 
     def slope(self, rows: Matrix, t: float) -> Matrix:  # (n, p)
         """Return the derivative of the mixture at t, with soft calibration, by the scaled rows."""
@@ -126,11 +136,6 @@ class Field:
         outputs, _ = self.scorer.along(start, step, at)
         members, n, s, k = outputs.shape
         return self.calibration.raw(outputs.reshape(members, n * s, k)).reshape(n, s, 2)
-
-
-def _mixed(calibration: Calibration, raw: Matrix, t: float) -> Matrix:  # (n, s, 2) -> (n, s)
-    n, s, _ = raw.shape
-    return calibration.mixing.mixed(calibration.units(raw.reshape(n * s, 2)), t).reshape(n, s)
 
 
 def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)

@@ -1,6 +1,6 @@
 """Finish a fit: from a trained network and its scores of the training rows to the fitted model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,14 +17,16 @@ from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
 from centrality.network.ends import by_others
+from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
-from centrality.scores.conformal import Inliers
+from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.examine import examine
 from centrality.scores.folds import Split
+from centrality.scores.mixing import SOFT_GIVEN
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
@@ -45,6 +47,7 @@ class Trained:
     names: Sequence[str] | None  # of the columns
     context: Context | None = None  # the rows are relative to their kinds; None: as they are
     split: Split | None = None  # None: all members have learned from all rows
+    fresh: NDArray[np.bool_] | None = None  # rows that are as if the context's model had not seen them; None: all
 
 
 def finish_fit(
@@ -72,6 +75,12 @@ def finish_fit(
     fixed, as_new = Calibration.fit(calibration, unbiased, _unseen(trained.split, X, judged, len(outputs)), **about)
     raw = fixed.raw(outputs)
     own, new = fixed.units(raw), fixed.units(as_new)
+    kinds = None
+    if trained.context is not None and calibration == "soft":
+        kinds, new = _kinds(
+            trained, X, judged, new, lambda rows: fixed.units(fixed.raw(_outputs(trained, scorer, rows)))
+        )
+        own = kinds(own, dense(seen))
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
     steps = np.linspace(0, 1, OFFSET_STEPS + 1)
     field = Field(scorer, fixed.softened(), reach=1.0)
@@ -81,6 +90,7 @@ def finish_fit(
         device=trained.device,
         scaling=trained.scaling,
         context=trained.context,
+        kinds=kinds,
         calibration=fixed,
         noise_scale=trained.noise_scale,
         halves=apart,
@@ -96,6 +106,32 @@ def finish_fit(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
         ),
     )
+
+
+def _kinds(
+    trained: Trained,
+    X: CheckedRows,
+    judged: NDArray[np.intp],
+    units: Matrix,
+    score: Callable[[CheckedRows], Matrix],
+) -> tuple[Kinds, Matrix]:
+    """Return how scores differ by kind, and the units of the rows judged, moved as if they were new.
+
+    Where one network left out few rows, those it was trained on tell too: it knows all kinds of them equally well.
+    """
+    rows = judged
+    if trained.split is not None and not trained.split.apart:
+        known = np.arange(X.shape[0]) if trained.fresh is None else np.flatnonzero(trained.fresh)
+        others = evenly_spaced(np.setdiff1d(known, judged))
+        rows, units = np.concatenate([judged, others]), np.concatenate([units, score(X[others])])
+    context = trained.context
+    assert context is not None
+    things = [levels.columns for levels in context.levels]
+    usual = ~outliers_apart(units, SOFT_GIVEN)
+    kinds, as_new = Kinds.fit(dense(X[rows[usual]]), units[usual], context.given, things, seed=len(rows))
+    moved = kinds(units, dense(X[rows]))
+    moved[usual] = as_new
+    return kinds, moved[: len(judged)]
 
 
 def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matrix:  # (members, n, 1 + k)
@@ -115,6 +151,8 @@ def _by_others(
     trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
 ) -> Matrix:  # (members, n, 1 + k)
     """Return the outputs for the rows judged, had other rows alone set the ends of the columns."""
+    if trained.split is None or not trained.split.apart:
+        return outputs  # the rows judged have set no end
     scaling, changed = by_others(trained.scaling, X)
     places = np.flatnonzero(changed[judged])
     if not len(places):
@@ -179,6 +217,8 @@ def with_report(
         scaled=fitted.scaling.scaled,
         by_heart=_by_heart(fitted, X),
     )
+    if fitted.kinds is not None:
+        report = replace(report, kinds=fitted.kinds.measured())
     if origins is not None:
         report = report.of_features(*origins)
     for text in report.alarms:

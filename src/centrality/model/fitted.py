@@ -26,13 +26,14 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.model.scorers import scorer_for
 from centrality.model.typical import nearest
 from centrality.network.context import Context
+from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.network.scorer import NetworkScorer, Outputs
 from centrality.scores import conformal
 from centrality.scores.calibration import Calibration
 from centrality.scores.drift import TrainingScores
-from centrality.scores.mixing import Mixing
+from centrality.scores.mixing import ALIKE, Mixing
 from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
@@ -65,6 +66,7 @@ class Fitted(Value):
     training_scores: TrainingScores
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
     context: Context | None = None  # turns the user's rows into those that all else here is about
+    kinds: Kinds | None = None  # makes units mean the same in every kind
     report: Report | None = None  # None while the fit goes on
     refinement: Refinement | None = None  # what marks have taught; None: nothing
     device: str = field(default="cpu", compare=False)  # where it scores
@@ -90,7 +92,14 @@ class Fitted(Value):
         from centrality.torch.module import Centrality  # brings torch
 
         return Centrality(
-            self.network, self.scaling, self.calibration, self.refinement, context=context, t=t, device=device
+            self.network,
+            self.scaling,
+            self.calibration,
+            self.refinement,
+            context=context,
+            kinds=self.kinds,
+            t=t,
+            device=device,
         )
 
     @cached_property
@@ -178,8 +187,14 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        units = self._within_kinds(self._units_among_all(rows), rows)
         return units if self.refinement is None else units + self.shift(rows)[:, None]
+
+    def _units_among_all(self, rows: CheckedRows) -> Matrix:  # (n, 2)
+        return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+
+    def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
+        return units if self.kinds is None else self.kinds(units, dense(rows))
 
     def shift(self, rows: CheckedRows) -> Matrix:
         """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
@@ -223,11 +238,12 @@ class Fitted(Value):
                 f"A standard error needs an ensemble of at least 2, this model has {members}: FUSE(ensemble=6), say."
             )
 
-        def scores(outputs: Outputs) -> Matrix:  # (n, members)
-            pairs = self.calibration.of_members(outputs)
-            return np.column_stack([self.calibration.mixing.mixed(self.calibration.units(pair), t) for pair in pairs])
+        def units(outputs: Outputs) -> Matrix:  # (n, members, 2)
+            return np.stack([self.calibration.units(pair) for pair in self.calibration.of_members(outputs)], axis=1)
 
-        each = self.calibration.mixing.squeeze(self._finished(rows, scores) + self.shift(rows)[:, None])
+        pairs = [self._within_kinds(own, rows) for own in np.moveaxis(self._finished(rows, units), 1, 0)]
+        scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
+        each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
         return np.asarray(np.std(each, axis=1) if self.halves else np.std(each, axis=1, ddof=1) / np.sqrt(members))
 
     def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
@@ -248,11 +264,20 @@ class Fitted(Value):
             origins = self._in_context_of(points[self.nearest(points, rows)], rows)
             starts, z = (self.scaling.scaled(each) for each in (origins, rows))
             parts = found.contributions(starts.astype(np.float32), z.astype(np.float32))
+            if self.kinds is not None:
+                parts *= self._stretch(rows, origins)[:, :, None]
             if self.refinement is not None:  # what it adds to a row is a sum over the columns already
                 parts += (self.refinement.parts(z) - self.refinement.parts(starts))[:, None]
             return adding_up(parts, self.units(block) - self.units(origins))
 
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
+
+    def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
+        """Return how many times as far from its origin a row of the same kind lies by its kind as among all rows."""
+        before = [self._units_among_all(each) for each in (rows, origins)]
+        after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
+        far = before[0] - before[1]
+        return np.divide(after[0] - after[1], far, out=np.ones_like(far), where=np.abs(far) > ALIKE)
 
     def explain(self, rows: CheckedRows, t: float, baseline: Matrix | None = None) -> Matrix:
         """Return what each column contributes to f(row, t) - f(baseline, t)."""  # (n, p)
@@ -273,7 +298,11 @@ class Fitted(Value):
 
     def _field(self) -> Field:
         return Field(
-            self.scorer, self.calibration, reach=max(self.noise_scale) * self.width**0.5, refinement=self.refinement
+            self.scorer,
+            self.calibration,
+            reach=max(self.noise_scale) * self.width**0.5,
+            refinement=self.refinement,
+            kinds=self.kinds,
         )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:

@@ -69,7 +69,7 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
 def _scaling_parts(fitted: Fitted) -> Arrays:
     """Return the arrays of the scaling, or of the context that takes its place: a reader that knows none must fail."""
     if fitted.context is not None:
-        return saving_context.parts_of(fitted.context)
+        return saving_context.parts_of(fitted.context, fitted.kinds)
     return {f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None}
 
 
@@ -82,13 +82,15 @@ def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str,
     network = _network(arrays, layout)
     in_context = f"{saving_context.MARK}given" in arrays
     scaling = _scaling(arrays, p, saving_context.MARK if in_context else "")
+    context = saving_context.from_parts(arrays, scaling, p) if in_context else None
     return Fitted(
         network=network,
         scorer=scorer_for(network, device),
         device=device,
         halves=bool(header["halves"]),
         scaling=Scaling.none(p) if in_context else scaling,
-        context=saving_context.from_parts(arrays, scaling, p) if in_context else None,
+        context=context,
+        kinds=None if context is None else saving_context.kinds_from_parts(arrays, context),
         calibration=_calibration(header, arrays, calibration, layout),
         noise_scale=tuple(header["noise_scale"]),
         offset=float(header["offset"]),

@@ -1,5 +1,6 @@
-"""Turn a context model into arrays, and back; a ValueError says what does not fit."""
+"""Turn a context model and what it says of kinds into arrays, and back; a ValueError says what does not fit."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,24 +11,48 @@ from centrality._checks import InputError
 from centrality.model_file import Arrays
 from centrality.network.context import Context, Levels
 from centrality.network.forest import Forest
+from centrality.network.kinds import Kinds
 from centrality.network.scaling import Scaling
 
-MARK = "context."  # how the names of its arrays begin
+MARK, KINDS = "context.", "kinds."  # how the names of its arrays begin; and, after that, those of kinds
 PLAIN = ("given", "line", "line_of_spread", "narrowest", "range", "seen", "reach")
 LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond, squares overflow
 
 
-def parts_of(context: Context) -> Arrays:
-    """Return the arrays of a context model, by name."""
-    found = {name: getattr(context, name) for name in PLAIN}
+def parts_of(context: Context, kinds: Kinds | None) -> Arrays:
+    """Return the arrays of a context model, and of how units are moved within kinds, by name."""
+    found: Arrays = {name: getattr(context, name) for name in PLAIN}
     found |= {f"scaling.{name}": part for name, part in vars(context.scaling).items() if part is not None}
-    for name in ("usual", "spread"):
-        forest = getattr(context, name)
-        found |= {f"{name}.{each.name}": getattr(forest, each.name) for each in fields(Forest)}
-    for name in ("levels", "widths"):
-        for number, levels in enumerate(getattr(context, name)):
-            found |= {f"{name}.{number}.{each.name}": getattr(levels, each.name) for each in fields(Levels)}
+    found |= _trees_and_levels(context, ("usual", "spread"), ("levels", "widths"))
+    if kinds is not None:
+        own = {"knots": kinds.knots, "shares": kinds.shares, **_trees_and_levels(kinds, ("forest",), ("levels",))}
+        own |= {f"own.{number}": weights for number, weights in enumerate(kinds.own)}
+        found |= {f"{KINDS}{name}": part for name, part in own.items()}
     return {f"{MARK}{name}": part for name, part in found.items()}
+
+
+def _trees_and_levels(holder: object, forests: Sequence[str], groups: Sequence[str]) -> Arrays:
+    found: Arrays = {}
+    for name in forests:
+        found |= {f"{name}.{each.name}": getattr(getattr(holder, name), each.name) for each in fields(Forest)}
+    for name in groups:
+        for number, levels in enumerate(getattr(holder, name)):
+            found |= {f"{name}.{number}.{each.name}": getattr(levels, each.name) for each in fields(Levels)}
+    return found
+
+
+def kinds_from_parts(arrays: Arrays, context: Context) -> Kinds | None:
+    """Return how units are moved within kinds; None where the file says nothing of it."""
+    own = {name.removeprefix(MARK + KINDS): part for name, part in arrays.items() if name.startswith(MARK + KINDS)}
+    if not own:
+        return None
+    k, q = max(own["knots"].shape[-1:], default=0), len(context.given)
+    knots, shares = (_numbers(own, name, (2, k)) for name in ("knots", "shares"))
+    rising = k > 1 and (np.diff(knots) > 0).all() and (np.diff(shares) > 0).all()
+    _require(rising and shares.min() > 0 and shares.max() < 1, "kinds must hold knots and shares that rise")
+    levels = _all_levels(own, "levels", q, 2 * k)
+    counted = tuple(_numbers(own, f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
+    return Kinds(context.given, knots, shares, levels, counted, _forest(own, "forest", q, 2 * k))
 
 
 def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:

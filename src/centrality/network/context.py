@@ -25,6 +25,7 @@ LEVEL = 15  # rows that a level has on average, at least, for a column to have l
 TREES, LEAF = 40, 5  # of the forest that tells what is usual
 TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
+WIDEST = 3.0  # times the median of a level, that a row counts for its spread at most
 FARTHEST = 4.0  # times the median deviation of its kind, from where a row says nothing about the spread
 KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
 NARROWEST = 0.1  # of the overall spread, that of a kind
@@ -102,24 +103,24 @@ class Context(Value):
         blocks = [np.flatnonzero(owner == name) for name in np.unique(owner)]
         levels, widths = [], []
         for columns in blocks:
-            if (found := _levels(c, rest, columns)) is not None:
+            if (found := effects_of_levels(c, rest, columns)) is not None:
                 levels.append(found[0])
                 rest = rest - found[1]
         usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
-        share = _share_explained(rest, unseen)
+        share = share_explained(rest, unseen)
         usual, reach = usual.times(share), np.stack([x.min(0), x.max(0)])
         rest = x - np.clip(x - rest + share * unseen, *reach)
-        size = _without_outliers(c, np.abs(rest), seed + 2)
+        size = _without_outliers(c, np.abs(rest), blocks, seed + 2)
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, on_line = _line_of_spread(c, size, narrowest)
         factor = np.maximum(on_line, narrowest)
         for columns in blocks:
-            if (found := _levels(c, size / factor - 1, columns)) is not None:
-                widths.append(found[0])
-                factor = factor * _factor(found[1])
+            if (stretched := _widths(c, size / factor, columns)) is not None:
+                widths.append(stretched[0])
+                factor = factor * _factor(stretched[1])
         leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
         spread, more = Forest.fit(c, size / factor - 1, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
-        share = _share_explained(size / factor - 1, more)
+        share = share_explained(size / factor - 1, more)
         spread, factor = spread.times(share), factor * _factor(share * more)
         relative = _bent(rest / (STRETCH * np.maximum(factor, narrowest)))
         made = np.empty_like(z)
@@ -176,14 +177,17 @@ class Context(Value):
         return np.asarray(new & ~np.isnan(c).any(1))  # a row that has no vector is of no kind at all
 
 
-def _without_outliers(c: Matrix, size: Matrix, seed: int) -> Matrix:
+def _without_outliers(c: Matrix, size: Matrix, blocks: list[Whole], seed: int) -> Matrix:
     """Return sizes cut where they are some times as large as the median of their kind: means feel outliers."""
     _, median = Forest.fit(c, size, trees=TREES_OF_SPREAD // 2, leaf=LEAF_OF_SPREAD, seed=seed)
+    for columns in blocks:
+        if (found := _grouped(c, columns)) is not None:  # a level of few rows shares its leaves with others
+            median = np.maximum(median, medians(size, found[1], len(found[2]))[0][found[1]])
     least = NARROWEST * np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0))).mean(0)
     return np.asarray(np.minimum(size, FARTHEST * np.maximum(median, np.maximum(least, 1e-9))))
 
 
-def _share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)
+def share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)
     """Return by how much the forest's word on rows it has not seen is to be multiplied to be nearest to the rest.
 
     Where the context says nothing of a behaviour, its middle is left alone: noise in it would blur the behaviour.
@@ -232,34 +236,74 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
         own = np.minimum(weight * np.einsum("ij,ij->i", rows @ inverse, rows), 0.99)
         without[:, column] = said - own / (1 - own) * (wanted - said)
     mean = size.mean(0)
-    share = _share_explained(size / np.maximum(mean, 1e-12) - 1, without / np.maximum(mean, 1e-12) - 1)
+    share = share_explained(size / np.maximum(mean, 1e-12) - 1, without / np.maximum(mean, 1e-12) - 1)
     line *= share
     line[0] += (1 - share) * mean
     return line, mean + share * (without - mean)
 
 
-def _levels(c: Matrix, rest: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
+def effects_of_levels(
+    c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = False
+) -> tuple[Levels, Matrix, Matrix] | None:
     """Return the levels' effects on the rest, and those that each row's level would have without it; None: no levels.
 
     An effect is a mean drawn toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
-    within levels to that between them.
+    within levels to that between them. The third, (levels, d), is how much of the mean is left. With `doubt`, no row is
+    taken for an outlier, and levels must differ by more than chance.
     """
-    _, first, level, counts = np.unique(
-        _keys(c[:, columns]), return_index=True, return_inverse=True, return_counts=True
-    )
-    if len(counts) < 3 or len(c) < LEVEL * len(counts):
+    if (grouped := _grouped(c, columns)) is None:
         return None
-    middle = medians(rest, level, len(counts))[0][level]
-    most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if it were there
-    kept = middle + np.clip(rest - middle, -most, most)
+    first, level, counts = grouped
+    kept = rest
+    if not doubt:
+        middle = medians(rest, level, len(counts))[0][level]
+        most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if there
+        kept = middle + np.clip(rest - middle, -most, most)
     sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)
     means = sums / counts[:, None]
     within = np.square(kept - means[level]).sum(0) / max(len(c) - len(counts), 1)
-    between = np.average(np.square(means), axis=0, weights=counts) - within * len(counts) / len(c)
+    chance = _chance(counts) if doubt else len(counts) / len(c)
+    between = np.average(np.square(means), axis=0, weights=counts) - within * chance
     draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
     effects = sums / (counts[:, None] + draw)
     without = (sums[level] - kept) / (counts[level][:, None] - 1 + draw)
-    return Levels(columns, c[first][:, columns], effects), without
+    return Levels(columns, c[first][:, columns], effects), without, counts[:, None] / (counts[:, None] + draw)
+
+
+def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
+    """Return by how much each level stretches the spread, and by how much it would without each row; None: no levels.
+
+    Ratios are sizes in units of what was said of them. A level's is the mean of its rows', on a logarithmic scale, on
+    which it is as certain for narrow levels as for wide ones, and is drawn toward 0 as an effect is.
+    """
+    if (grouped := _grouped(c, columns)) is None:
+        return None
+    first, level, counts = grouped
+    ratio = np.minimum(ratio, WIDEST * medians(ratio, level, len(counts))[0][level])  # few rows are soon all outliers
+    sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in ratio.T], axis=1)
+    least = NARROWEST * ratio.mean(0)
+    means = np.maximum(sums / counts[:, None], least)
+    within = np.square(ratio / means[level] - 1).sum(0) / max(len(c) - len(counts), 1)
+    between = np.average(np.square(np.log(means)), axis=0, weights=counts) - within * _chance(counts)
+    draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
+    others = np.maximum(counts[level][:, None] - 1, 1)
+    without = np.maximum((sums[level] - ratio) / others, least)
+    effects = np.expm1(np.log(means) * (counts[:, None] / (counts[:, None] + draw)))
+    left = np.where(counts[level][:, None] > 1, np.expm1(np.log(without) * (others / (others + draw))), 0.0)
+    return Levels(columns, c[first][:, columns], effects), left
+
+
+def _chance(counts: Whole) -> float:
+    """Return the share of the variance within levels that their means have by chance: one standard error above it."""
+    return float((len(counts) + np.sqrt(2 * len(counts))) / counts.sum())
+
+
+def _grouped(c: Matrix, columns: Whole) -> tuple[Whole, Whole, Whole] | None:
+    """Return the first row of each level, each row's level and the levels' counts; None where values hardly recur."""
+    _, first, level, counts = np.unique(
+        _keys(c[:, columns]), return_index=True, return_inverse=True, return_counts=True
+    )
+    return None if len(counts) < 3 or len(c) < LEVEL * len(counts) else (first, level, counts)
 
 
 def _keys(values: Matrix) -> NDArray[Any]:

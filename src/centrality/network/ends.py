@@ -15,11 +15,11 @@ from scipy import sparse
 
 from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality.network.scaling import MOST_VALUES, Scaling, dense, rows_per_block
+from centrality.scores.folds import MANY
 
 REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
 ROOM = 1e-5  # of a value's size: rounded to six digits, the greatest value is still within the range
-ROWS_PER_COLUMN = 8  # where there are fewer, most new rows lie beyond some column's range, which then says little
-MANY = 50_000  # rows, of which those that set an end are too few to matter
+ROWS_PER_COLUMN = 16  # where there are fewer, many new rows lie beyond some column's range, which then says little
 
 Matrix = NDArray[np.float64]
 OUTWARD = np.array([[-1.0], [1.0]])
@@ -35,7 +35,7 @@ def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
         reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - seen)
     steeper = np.divide(REACH, reached, out=np.ones_like(reached), where=reached > 0) - 1
     enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * X.shape[1]))
-    return replace(scaling, seen=seen, beyond=enough * np.maximum(steeper, 0.0))
+    return replace(scaling, seen=seen, beyond=enough**2 * np.maximum(steeper, 0.0))
 
 
 def by_others(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:

@@ -1,4 +1,4 @@
-"""Write what is usual given a context as ONNX operators: scaled rows in, rows relative to their kinds out."""
+"""Write what is usual given a context as ONNX operators: rows relative to their kinds, and units within kinds."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from centrality.network.context import CLEAN, KNEE, NARROWEST, OUTSIDE, SAME_LEVEL, STRETCH, Context, Levels
 from centrality.network.forest import Forest
+from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
 
 if TYPE_CHECKING:
     from centrality.onnx.graph import Graph
@@ -63,3 +64,53 @@ def _forest(graph: "Graph", forest: Forest, c: str) -> str:  # (n, q) -> (n, d)
         node = graph("Where", goes_right, *ways)
     values = graph("Gather", forest.value.reshape(-1, d).astype(np.float64), node)  # (n, trees, d)
     return graph("ReduceMean", values, np.array([1]), keepdims=0)
+
+
+def within_kinds(graph: "Graph", kinds: Kinds, units: tuple[str, str], z: str) -> tuple[str, str]:
+    """Write `Kinds`: two units, (n, 1) each, of rows relative to their kinds, in float64; the same out."""
+    c = graph("Div", graph("Gather", z, kinds.given, axis=1), CLEAN)
+    said = _forest(graph, kinds.forest, c)
+    for level in kinds.levels:
+        said = graph("Add", said, _effects(graph, level, c))
+    k = kinds.knots.shape[1]
+
+    def moved(head: int) -> str:
+        unit, knots = units[head], kinds.knots[head]
+        more = graph("Gather", said, np.arange(head * k, (head + 1) * k), axis=1)
+        targets, gaps = _targets(graph, kinds, head, more), np.diff(knots)
+        passed = graph("Min", graph("Max", graph("Sub", unit, knots[:-1]), 0.0), gaps)
+        first, last = (graph("Gather", targets, place, axis=1) for place in (np.arange(k - 1), np.arange(1, k)))
+        inner = graph("Mul", passed, graph("Div", graph("Sub", last, first), gaps))
+        start = graph("Gather", targets, np.array([0]), axis=1)
+        beyond = _beyond(graph, unit, (knots[0], knots[-1]), (1.0, 1.0))
+        return graph("Add", graph("Add", start, _sum(graph, inner, 1, keepdims=1)), beyond)
+
+    return moved(0), moved(1)
+
+
+def _targets(graph: "Graph", kinds: Kinds, head: int, more: str) -> str:  # (n, k) -> (n, k)
+    """Write `Kinds.targets`; a value rises to the largest before it, one place after the other."""
+    knots, usual, slopes = kinds.knots[head], log_odds(kinds.shares[head]), kinds.slopes()[head]
+    share = graph("Min", graph("Max", graph("Add", kinds.shares[head], more), LEAST), 1 - LEAST)
+    odds = graph("Log", graph("Div", share, graph("Sub", 1.0, share)))
+    passed = graph("Sub", graph("Unsqueeze", odds, np.array([2])), usual[:-1])  # (n, k, k - 1)
+    passed = graph("Min", graph("Max", passed, 0.0), np.diff(usual))
+    inside = _sum(graph, graph("Mul", passed, slopes), 2, keepdims=0)
+    beyond = _beyond(graph, odds, (usual[0], usual[-1]), (slopes[0], slopes[-1]))
+    climb = FLATTEST * np.concatenate([[0.0], np.cumsum(np.diff(knots))])
+    at = graph("Add", knots[0], graph("Add", inside, beyond))
+    at = graph("Sub", graph("Min", graph("Max", at, knots - FARTHEST), knots + FARTHEST), climb)
+    highest = [graph("Gather", at, np.array([0]), axis=1)]
+    for place in range(1, len(knots)):
+        highest.append(graph("Max", highest[-1], graph("Gather", at, np.array([place]), axis=1)))
+    return graph("Add", graph("Concat", *highest, axis=1), climb)
+
+
+def _beyond(graph: "Graph", value: str, ends: tuple[float, float], slopes: tuple[float, float]) -> str:
+    """Write how far a value lies below the first end or above the last, times the slopes there."""
+    below, above = graph("Min", graph("Sub", value, ends[0]), 0.0), graph("Max", graph("Sub", value, ends[1]), 0.0)
+    return graph("Add", graph("Mul", below, slopes[0]), graph("Mul", above, slopes[1]))
+
+
+def _sum(graph: "Graph", values: str, axis: int, *, keepdims: int) -> str:
+    return graph("ReduceSum", values, np.array([axis]), keepdims=keepdims)

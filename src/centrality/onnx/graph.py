@@ -21,7 +21,7 @@ from centrality.network.gaussians import LOWEST
 from centrality.network.network import Network, Weights
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.network.scorer import folded_head
-from centrality.onnx.context import relative
+from centrality.onnx.context import relative, within_kinds
 from centrality.onnx.scorer import KEY, SEALED, sealed
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ALLOWANCE
@@ -84,11 +84,15 @@ def write(fitted: "Fitted", path: str | os.PathLike[str], *, t: float, rows: str
 def model_of(fitted: "Fitted", t: float, rows: str = "float64") -> Any:
     """Return the ONNX model of a fitted one, checked by onnx itself."""
     graph = Graph()
-    scaled = _scaled(graph, fitted)
+    fine = _scaled(graph, fitted)
+    scaled = graph.as_float32(fine)
     logits, potentials = _outputs(graph, fitted.network, scaled, fitted.width)
     logit, local = _raw(graph, fitted.calibration, logits, potentials)
     shift = None if fitted.refinement is None else _shift(graph, fitted.refinement, scaled)
-    heads, centrality = _calibrated(graph, fitted.calibration, logit, local, shift)
+    units = _units(graph, fitted.calibration, logit, local)
+    if fitted.kinds is not None:
+        units = within_kinds(graph, fitted.kinds, units, fine)
+    heads, centrality = _calibrated(graph, fitted.calibration, units, shift)
     graph.named("heads", heads)
     graph.named("centrality", centrality)
     facts = {
@@ -129,11 +133,11 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
 
 
 def _scaled(graph: Graph, fitted: "Fitted") -> str:  # (n, p) -> (n, p)
-    """Write how rows in the user's units become what the network takes, in float32."""
+    """Write how rows in the user's units become what the network takes, in float64 still."""
     if (context := fitted.context) is None:
-        return graph.as_float32(_in_scaled_units(graph, fitted.scaling))
+        return _in_scaled_units(graph, fitted.scaling)
     made = relative(graph, context, _in_scaled_units(graph, context.scaling))
-    return graph.as_float32(graph("Min", graph("Max", made, -LIMIT), LIMIT))
+    return graph("Min", graph("Max", made, -LIMIT), LIMIT)
 
 
 def _in_scaled_units(graph: Graph, scaling: Scaling) -> str:  # (n, p) -> (n, p)
@@ -269,18 +273,22 @@ def _shift(graph: Graph, refinement: Refinement, z: str) -> str:
     return graph("Unsqueeze", graph("Add", moved, refinement.values[:, 0].sum()), np.array([1]))
 
 
-def _calibrated(graph: Graph, calibration: Calibration, logit: str, local: str, shift: str | None) -> tuple[str, str]:
+def _units(graph: Graph, calibration: Calibration, logit: str, local: str) -> tuple[str, str]:
+    """Write `Calibration.units`: (n, 1) the global and (n, 1) the local one."""
+    if calibration.mixing.local_weight is None:
+        local = graph("Min", graph("Max", _rescaled(graph, local, calibration.ends[1:]), 0.0), 1.0)
+        return graph("Sigmoid", logit), local
+    of_global, of_local = calibration.halves
+    return _rescaled(graph, logit, of_global[None]), _rescaled(graph, local, of_local[None])
+
+
+def _calibrated(graph: Graph, calibration: Calibration, units: tuple[str, str], shift: str | None) -> tuple[str, str]:
     """Write the heads, (n, 2), and their mixture, (n, m), at each t."""
     weight = calibration.mixing.local_weight
-    if weight is None:
-        local = graph("Min", graph("Max", _rescaled(graph, local, calibration.ends[1:]), 0.0), 1.0)
-        of_global, of_local, share = graph("Sigmoid", logit), local, "t"
-    else:
-        of_global, of_local = (
-            _rescaled(graph, raw, half[None]) for raw, half in zip((logit, local), calibration.halves, strict=True)
-        )
+    (of_global, of_local), share = units, "t"
+    if weight is not None:
         if shift is not None:
-            of_global, of_local = (graph("Add", unit, shift) for unit in (of_global, of_local))
+            of_global, of_local = (graph("Add", unit, shift) for unit in units)
         share = graph("Div", graph("Mul", "t", weight), graph("Add", 1.0, graph("Mul", "t", weight - 1)))
     heads = graph("Concat", of_global, of_local, axis=1)
     if calibration.mixing.veto:  # ALLOWANCE / 0 is infinite at t = 1: no veto

@@ -49,8 +49,8 @@ class Unreadable:
     def report(self) -> None:
         """Warn of the images that could not be read, if there are any."""
         if self.names:
-            warnings.warn(f"{len(self.names)} images could not be read and have no score: {first_few(self.names)}.",
-                          DataNote, stacklevel=5)  # fmt: skip
+            unread = f"({len(self.names):,}): {first_few(self.names)}"
+            warnings.warn(f"Images that could not be read have no score {unread}.", DataNote, stacklevel=5)
 
 
 class Cache:
@@ -103,7 +103,10 @@ def content_of(item: object) -> tuple[str, bytes | NDArray[np.uint8]]:
 def decode(content: bytes | NDArray[np.uint8]) -> "Image":
     """Return a PIL image in RGB, from the bytes of a file or from pixels."""
     image = optional("PIL.Image", "images")
-    picture: Image = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
+    try:
+        picture: Image = image.open(io.BytesIO(content)) if isinstance(content, bytes) else image.fromarray(content)
+    except image.UnidentifiedImageError:  # whose message names an object of ours, not the file
+        raise InputError("it is no PNG, JPEG or other kind of image that PIL knows") from None
     return picture.convert("RGB")
 
 

@@ -66,9 +66,7 @@ class Inliers(Value):
         known = np.flatnonzero(~np.isnan(units).any(1))
         kept = known[evenly_spaced(np.arange(len(known)))]
         if contamination == "auto":
-            scores = mixing.mixed(units[kept], 0.5)
-            order = np.argsort(scores, kind="stable")
-            kept = kept[np.sort(order[lying_apart(scores[order]) :])]
+            kept = kept[~outliers_apart(units[kept], mixing)]
         share = _share("contamination", contamination) if contamination and contamination != "auto" else 0.0
         return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
 
@@ -80,6 +78,15 @@ class Inliers(Value):
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
         """Return a quantile of each unit of the inliers among them."""
         return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
+
+
+def outliers_apart(units: NDArray[np.float64], mixing: Mixing) -> NDArray[np.bool_]:
+    """Say which of these rows are the group of outliers that lies apart from the rest at t = 1/2, if there is one."""
+    scores = mixing.mixed(units, 0.5)
+    order = np.argsort(scores, kind="stable")
+    found = np.zeros(len(scores), dtype=bool)
+    found[order[: lying_apart(scores[order])]] = True
+    return found
 
 
 def lying_apart(scores: Scores) -> int:

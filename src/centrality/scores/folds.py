@@ -5,6 +5,7 @@ another pair: each row is unseen by half of the networks. A network alone leaves
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: e
 FOLDS_FOR_ONE = 10  # for one network, which leaves out the first: measured, a tenth of clean rows is not missed
 JUDGED_AT_LEAST, MOST_LEFT_OUT = 30, 0.3  # rows a network alone leaves out, where that is no more than such a share
 JUDGED_GIVEN, MOST_GIVEN = 3000, 0.5  # the same given a context: p-values are to hold within kinds, which are parts
+MANY = 50_000  # rows, of which those that set an end are too few to matter
 FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pair to compare
 
 
@@ -32,6 +34,13 @@ class Split:
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
         """Say which networks have not seen which of these rows."""
         return np.stack([np.isin(self.own[rows], folds) for folds in self.left_out])
+
+    def setting_ends(self, X: Any) -> Any:
+        """Return the rows of X that say how far columns reach: those learned from, where networks leave out the same.
+
+        The rows left out are then as new ones are. Of very many rows all may say it: few of them are at an end.
+        """
+        return X if self.apart or X.shape[0] > MANY else X[np.flatnonzero(~np.isin(self.own, self.left_out[0]))]
 
     def judged(self) -> NDArray[np.intp]:
         """Return the numbers of the rows that some network has not seen."""

@@ -49,6 +49,7 @@ class Report:
     wild: dict[str, int] = field(default_factory=dict)  # columns whose variance comes from a few cells, and how many
     far_but_dense: int = 0  # rows far from all others that the local head finds typical
     by_heart: float = 0.0  # how much more typical networks find rows that they have seen, in units of the upper half
+    kinds: dict[str, int] = field(default_factory=dict)  # levels of the context measured by "own" and by "shared" rows
 
     @property
     def learned(self) -> dict[str, bool]:
@@ -191,6 +192,11 @@ class Report:
                 moved = list(self.influence[head].items())[:5]
                 shares = ", ".join(f"{name} ({share:.0%})" for name, share in moved)
                 lines[head.capitalize()] += f" Columns that move it most: {shares}."
+        if kinds := sum(self.kinds.values()):
+            lines["Kinds"] = (
+                f"{self.kinds['own']} of {kinds} levels of the context are measured by their own rows, the others by "
+                "the rows of all: they have few, or are not unlike the rest."
+            )
         return lines
 
     def _how_it_went(self) -> str:

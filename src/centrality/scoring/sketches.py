@@ -91,10 +91,11 @@ def sketch_chunk(model: CentralityModel, chunk: Chunk) -> list[bytes]:
 
 def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:  # (n, 3)
     """Return what is sketched; rows without a score, such as images that cannot be read, are left out."""
-    raw = adapter.raw(adapter.vectors(table), table.num_rows)
-    raw = raw[np.isfinite(raw).all(1)]
-    calibration = adapter.fitted.calibration
-    return np.column_stack([raw, calibration.mixing.mixed(calibration.units(raw), t)])
+    vectors, calibration = adapter.vectors(table), adapter.fitted.calibration
+    raw = adapter.raw(vectors, table.num_rows)
+    of_kinds = adapter.fitted.kinds is not None
+    units = adapter.units(vectors, table.num_rows) if of_kinds else calibration.units(raw)
+    return np.column_stack([raw, calibration.mixing.mixed(units, t)])[np.isfinite(raw).all(1)]
 
 
 def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
@@ -120,7 +121,8 @@ def _with_quantiles(fitted: Fitted, merged: list[Sketch], fuse: FUSE) -> Fitted:
         calibration=calibration,
         # Clipped heads change with their ends, so that those of calibration rows no longer fit.
         inliers=None if calibration.kind == "clip" else fitted.inliers,
-        # Each head rises with its raw score, so that quantiles of the one are quantiles of the other.
+        # Each head rises with its raw score, so that quantiles of the one are quantiles of the other; within kinds it
+        # is moved so that those of all rows stay where they are.
         training_scores=TrainingScores(
             calibration.mixing.squeeze(calibration.units(raw)).T.copy(), of_scores.n, fitted.training_scores.columns
         ),

@@ -1,6 +1,7 @@
 """Turn rows of any kind into vectors whose distance says how alike two of them are, without a trained model."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from centrality._checks import InputError
 from centrality._estimator import ModelRows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
@@ -57,7 +59,15 @@ def of_texts(texts: Sequence[str | None]) -> Floats:
 
 def of_images(images: Sequence[Any], *, progress: bool = False) -> Floats:
     """Return images as small pictures: what encoding and resizing do to them is lost in these."""
-    return np.stack([_small(decode(content_of(image)[1])) for image in tqdm(images, disable=not progress, leave=False)])
+    return np.stack([_small(_decoded(image)) for image in tqdm(images, disable=not progress, leave=False)])
+
+
+def _decoded(image: object) -> "Image":
+    try:
+        return decode(content_of(image)[1])
+    except (OSError, ValueError, SyntaxError) as error:  # PIL raises each of these on damaged files
+        name = str(image) if isinstance(image, str | Path) else "An image"
+        raise InputError(f"{name} cannot be read as an image: {error}. Leave it out, or mend it.") from None
 
 
 def _small(picture: "Image") -> Floats:

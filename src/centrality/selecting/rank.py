@@ -39,7 +39,7 @@ def rank(
         categories and gaps.
     model : a fitted model; None fits one on these rows, by the default settings.
     by : a column whose values are groups: the oddest of each group then come together, group after group. A model
-        fitted here does not learn from that column.
+        fitted here does not learn from that column, unless it is `given`.
     top : how many rows to return (of each group); None returns all of them.
     t : from 0, global, to 1, local; None is the model's own.
     given : the columns that are the context, of a model fitted here: rows are then odd for their kind.
@@ -58,7 +58,8 @@ def rank(
     frame = as_frame(rows)
     native = nw.from_native(frame, eager_only=True)
     groups = codes_of(frame, by, len(native))
-    learned = frame if by is None else native.drop(by).to_native()
+    context = [given] if isinstance(given, str | int) else given or ()
+    learned = frame if by is None or by in context else native.drop(by).to_native()
     if model is not None and given is not None:
         raise InputError("given is for rows without a model: this one knows its context. Leave out one of the two.")
     model = fitted_on(learned, random_state, given=given) if model is None else model

@@ -1,4 +1,4 @@
-"""What is usual given a context, in torch: scaled rows in, rows relative to their kinds out."""
+"""What is usual given a context, in torch: scaled rows in, rows relative to their kinds out; and units within kinds."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from centrality.network.context import CLEAN, KNEE, NARROWEST, OUTSIDE, SAME_LEVEL, STRETCH, Context, Levels
 from centrality.network.forest import Forest
+from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
 
 
 class _Buffers(nn.Module):
@@ -96,3 +97,42 @@ class TorchContext(_Buffers):
         far = (relative.abs() - KNEE).clamp(min=0)
         bent = relative.sign() * (relative.abs().clamp(max=KNEE) + far.log1p())
         return z.index_copy(1, self.given, CLEAN * c).index_copy(1, self.behaviour, bent)
+
+
+class TorchKinds(_Buffers):
+    """Moves units so that they mean the same in every kind."""
+
+    given: Tensor
+    knots: Tensor
+    shares: Tensor
+    usual: Tensor
+    slopes: Tensor
+    climb: Tensor
+
+    def __init__(self, kinds: Kinds, finest: torch.dtype) -> None:
+        super().__init__()
+        least = FLATTEST * np.diff(kinds.knots).cumsum(1)
+        parts = {"usual": log_odds(kinds.shares), "slopes": kinds.slopes(), "climb": np.pad(least, ((0, 0), (1, 0)))}
+        self.hold(finest, given=kinds.given, knots=kinds.knots, shares=kinds.shares, **parts)
+        self.forest = TorchForest(kinds.forest, finest)
+        self.levels = nn.ModuleList(TorchLevels(each, finest) for each in kinds.levels)
+
+    def forward(self, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
+        c = z[:, self.given] / CLEAN
+        said = self.forest(c)
+        for level in self.levels:
+            said = said + level(c)
+        targets, gaps = self.targets(said.reshape(len(c), 2, -1)), self.knots.diff(dim=1)
+        passed = (units[:, :, None] - self.knots[:, :-1]).clamp(min=0).minimum(gaps)
+        beyond = (units - self.knots[:, 0]).clamp(max=0) + (units - self.knots[:, -1]).clamp(min=0)
+        return targets[:, :, 0] + (passed * targets.diff(dim=2) / gaps).sum(2) + beyond
+
+    def targets(self, more: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
+        share = (self.shares + more).clamp(LEAST, 1 - LEAST)
+        odds = (share / (1 - share)).log()
+        passed = (odds[:, :, :, None] - self.usual[:, None, :-1]).clamp(min=0).minimum(self.usual.diff(dim=1)[:, None])
+        beyond = (odds - self.usual[:, :1]).clamp(max=0) * self.slopes[:, :1]
+        beyond = beyond + (odds - self.usual[:, -1:]).clamp(min=0) * self.slopes[:, -1:]
+        at = self.knots[:, :1] + (passed * self.slopes[:, None]).sum(3) + beyond
+        at = at.maximum(self.knots - FARTHEST).minimum(self.knots + FARTHEST)
+        return (at - self.climb).cummax(2).values + self.climb

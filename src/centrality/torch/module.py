@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from centrality.network.context import Context
+from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import KNEE, LIMIT, Scaling
 from centrality.scores.calibration import BEND, Calibration
 from centrality.scores.mixing import ALLOWANCE, checked_t
 from centrality.scores.refinement import Refinement
-from centrality.torch.context import TorchContext
+from centrality.torch.context import TorchContext, TorchKinds
 from centrality.torch.networks import finest, to_score
 
 Dial = float | Sequence[float] | NDArray[np.float64] | Tensor
@@ -59,6 +60,7 @@ class Centrality(nn.Module):
         refinement: Refinement | None = None,
         *,
         context: Context | None = None,
+        kinds: Kinds | None = None,
         t: float,
         device: str = "cpu",
     ) -> None:
@@ -87,6 +89,7 @@ class Centrality(nn.Module):
                 tensor = tensor.to(finest(device))
             self.register_buffer(name, tensor)
         self.context = None if context is None else TorchContext(context, finest(device))
+        self.kinds = None if kinds is None else TorchKinds(kinds, finest(device))
         self.to(device).eval()
 
     def forward(self, x: Tensor, t: Dial | None = None) -> Tensor:  # (n, p) -> (n,), or (n, m) for m values of t
@@ -103,8 +106,11 @@ class Centrality(nn.Module):
 
     def units(self, x: Tensor) -> Tensor:  # (n, p) -> (n, 2)
         """Return both heads in the units in which they are mixed; those of "soft" have no ends."""
-        z = self.scaled(x)
+        fine = self.finely_scaled(x)
+        z = fine.float()
         units = self.calibrated(self.raw(self.networks(z)))
+        if self.kinds is not None:
+            units = self.kinds(units, fine)
         return units if self.knots is None else units + self.shift_by_marks(z)[:, None]
 
     def shift_by_marks(self, z: Tensor) -> Tensor:  # (n, p) -> (n,)
@@ -146,6 +152,10 @@ class Centrality(nn.Module):
 
     def scaled(self, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
         """Return the rows as the networks take them: rounded to float32, by every door."""
+        return self.finely_scaled(x).float()
+
+    def finely_scaled(self, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
+        """Return the same before they are rounded."""
         z = (x.to(self.center.dtype) - self.center) * self.weight
         if len(self.heavy):
             z = z.index_copy(1, self.heavy, (z[:, self.heavy].asinh() - self.shift) * self.gain)
@@ -157,7 +167,7 @@ class Centrality(nn.Module):
             z = z + (self.beyond[1] * above - self.beyond[0] * below)
         if self.context is not None:
             z = self.context(z.clamp(-LIMIT, LIMIT))
-        return z.clamp(-LIMIT, LIMIT).float()
+        return z.clamp(-LIMIT, LIMIT)
 
     def mixed(self, units: Tensor, t: Dial) -> Tensor:  # (n, 2) -> (n,), or (n, m)
         """Mix units at t; with a veto, the local one is at most ALLOWANCE / (1 - t) above the global one."""

@@ -1,6 +1,9 @@
 // Colours that mean the same in light and in dark, here and in plots/_style.py: yellow is central, dark blue is peripheral; red
 // is called odd; blue falls and orange rises. All are even to the eye and safe for the colour-blind.
 
+import type { Column } from "./data";
+import type { Scores } from "./scores";
+
 const hex = (text: string) => text.match(/[0-9a-f]{6}/g)!.map((c) => [0, 2, 4].map((k) => parseInt(c.slice(k, k + 2), 16)));
 
 // viridis at 17 equal steps: lightness rises evenly, with or without hues
@@ -17,6 +20,31 @@ export const ODD = { light: [194, 24, 60], dark: [255, 107, 107] };
 const GAP = [138, 143, 152]; // of rows without a value
 
 export type Map = "even" | "change" | "kinds";
+
+/** How rows are coloured. */
+export interface Paint {
+  map: Map;
+  byScore: boolean;
+  range: [number, number];
+  label: string;
+  ends: [string, string]; // what the ends of the colours mean
+  column?: Column;
+}
+
+/** What tells the colour of a row: `values` unless it is its score. */
+export interface Painted {
+  paint: Paint;
+  scores: Scores;
+  values?: Float32Array;
+  dark: boolean;
+}
+
+export function colourOf({ paint, scores, values, dark }: Painted, row: number): string {
+  const value = paint.byScore ? scores.f[row] : values![row];
+  if (value < 0) return css(shade(paint.map, -1, dark));
+  const at = (value - paint.range[0]) / (paint.range[1] - paint.range[0]);
+  return css(shade(paint.map, Math.max(0, Math.min(1, at)), dark));
+}
 
 /** 256 colours as RGBA bytes, for a texture. */
 export function palette(map: Map, dark: boolean): Uint8Array {

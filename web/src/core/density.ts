@@ -1,8 +1,8 @@
 // Where on the map rows lie close together: a smooth count of them on a grid, lines of equal density, and the groups
 // around its summits.
 
-export const SIDE = 96; // cells of the grid, each way
-const FROM = -1.12; // of the map, to the same on the other side
+export const SIDE = 111; // cells of the grid, each way
+const FROM = -1.3; // of the map, to the same on the other side: as far beyond the last row as it is blurred, or lines would be cut
 const WIDTH = -2 * FROM;
 const INSIDE = [0.35, 0.65, 0.9]; // shares of the rows that lie within a line
 const DEEP = 1.6; // times higher than the saddle between them: then two summits are two groups

@@ -24,6 +24,10 @@ export interface State {
   selection: Uint32Array;
 }
 
+export type Key = keyof State | "marks" | "map"; // what is said of rows, and where they lie, change as well
+export type Changed = Set<Key>;
+export const any = (changed: Changed, ...keys: Key[]) => keys.some((key) => changed.has(key));
+
 const LONGEST = 8000; // characters of selected rows in a link: what mail programs and chats let through
 
 export const beginning = (t: number): State => ({

@@ -1,7 +1,9 @@
 // Rows that lie outside the map, because they are far from all others: marked at its edge, in their direction.
 
-import type { App } from "../app";
-import { type Camera, type Frame, type Pair, toPixels } from "../core/camera";
+import { type Frame, type Pair, toPixels } from "../core/camera";
+import { colourOf } from "../core/colours";
+import type { Data } from "../core/data";
+import type { Scene } from "./scene";
 
 const MOST = 400; // marks at the edge
 const INSET = 9; // pixels from the edge to a mark
@@ -11,8 +13,7 @@ export class Far {
   readonly #rows: number[] = [];
   #drawn: [number, Pair][] = [];
 
-  constructor(private readonly app: App) {
-    const { x, y, n, axes } = app.data;
+  constructor({ x, y, n, axes }: Data) {
     if (Math.max(...axes.reach) <= 1) return;
     const away = (row: number) => Math.max(Math.abs(x[row]), Math.abs(y[row]));
     for (let row = 0; row < n; row++) if (away(row) > 1) this.#rows.push(row);
@@ -24,17 +25,17 @@ export class Far {
   }
 
   /** Draw a triangle for each that is out of sight. */
-  draw(c: CanvasRenderingContext2D, frame: Frame, camera: Camera): void {
+  draw(c: CanvasRenderingContext2D, frame: Frame, scene: Scene): void {
     this.#drawn = [];
-    if (camera.zoom > NEAR) return;
-    const { x, y } = this.app.data;
+    if (scene.state.zoom > NEAR) return;
+    const { x, y } = scene.data;
     const { width, height } = frame;
     for (const row of this.#rows) {
-      const [px, py] = toPixels(camera, frame, [x[row], y[row]]);
-      if ((px >= 0 && px <= width && py >= 0 && py <= height) || !this.app.shown(row)) continue;
+      const [px, py] = toPixels(scene.state, frame, [x[row], y[row]]);
+      if ((px >= 0 && px <= width && py >= 0 && py <= height) || !scene.shown(row)) continue;
       const at: Pair = [Math.max(INSET, Math.min(width - INSET, px)), Math.max(INSET, Math.min(height - INSET, py))];
       this.#drawn.push([row, at]);
-      triangle(c, at, Math.atan2(py - at[1], px - at[0]), this.app.colourOf(row), this.app.dark ? "#fff" : "#111");
+      triangle(c, at, Math.atan2(py - at[1], px - at[0]), colourOf(scene, row), scene.dark ? "#fff" : "#111");
     }
   }
 

@@ -1,12 +1,12 @@
 // What the whole map shows when the reader looks at it from afar: lines around dense places, and what each group is,
 // in words: a level, a number or the words that set it apart.
 
-import type { App } from "../app";
-import { type Camera, type Frame, toPixels } from "../core/camera";
-import type { Column } from "../core/data";
+import { type Frame, toPixels } from "../core/camera";
+import type { Column, Data } from "../core/data";
 import { cellOf, contours, density, groups, SIDE } from "../core/density";
 import { differences } from "../core/differences";
 import { FAR, middle, type Named, writeNames } from "./labels";
+import type { Scene } from "./scene";
 
 const FEWEST = 300; // rows of which groups can be told
 const ENOUGH = 20_000; // rows that groups are named by
@@ -17,19 +17,16 @@ const [COMMON, OFTENER] = [0.25, 1.5]; // a word names a group if it stands in s
 export class Groups {
   #known?: [number[][], Named[]];
 
-  constructor(private readonly app: App) {}
-
-  get any(): boolean {
-    const { groups: on, zoom, table } = this.app.state;
-    return on === "on" && this.app.data.n >= FEWEST && zoom <= FAR && !table; // who reads a table looks at single rows
+  any({ state: { groups: on, zoom, table }, data }: Scene): boolean {
+    return on === "on" && data.n >= FEWEST && zoom <= FAR && !table; // who reads a table looks at single rows
   }
 
-  draw(c: CanvasRenderingContext2D, frame: Frame, camera: Camera): void {
-    if (!this.any) return;
-    const { data, dark, paint } = this.app;
+  draw(c: CanvasRenderingContext2D, frame: Frame, scene: Scene): void {
+    if (!this.any(scene)) return;
+    const { data, dark, paint, state: camera } = scene;
     if (!this.#known) {
       const grid = density(data.x, data.y);
-      this.#known = [contours(grid), names(this.app, groups(grid))];
+      this.#known = [contours(grid), names(data, groups(grid))];
     }
     const [lines, named] = this.#known;
     c.strokeStyle = dark ? "#fff" : "#1c1e21";
@@ -46,8 +43,8 @@ export class Groups {
 }
 
 /** The largest groups, each at its middle, with what sets it apart most and no other group has. */
-function names(app: App, group: Int32Array): Named[] {
-  const { x, y, n } = app.data;
+function names(data: Data, group: Int32Array): Named[] {
+  const { x, y, n } = data;
   const step = Math.max(1, Math.floor(n / ENOUGH));
   const rows = new Map<number, number[]>();
   for (let row = 0; row < n; row += step) {
@@ -58,11 +55,11 @@ function names(app: App, group: Int32Array): Named[] {
   const large = [...rows.values()].filter((of) => of.length * step >= SMALLEST * n).sort((a, b) => b.length - a.length).slice(0, MOST);
   if (large.length < 2) return []; // what is all there is has no need of a name
   const taken = new Set<string>();
-  const texts = app.data.columns.find((column) => column.name === app.data.itemColumn);
+  const texts = data.columns.find((column) => column.name === data.itemColumn);
   const elsewhere = texts && counted(texts, large.flat());
   return large.flatMap((of): Named[] => {
     const said = texts ? typicalWords(texts, of, elsewhere!, large.flat().length) : [];
-    const apart = differences(app.data, Uint32Array.from(of)).filter(({ by }) => by >= APART).map(({ label }) => label);
+    const apart = differences(data, Uint32Array.from(of)).filter(({ by }) => by >= APART).map(({ label }) => label);
     const name = [...said, ...apart].find((one) => !taken.has(one));
     if (!name) return [];
     taken.add(name);

@@ -1,9 +1,9 @@
 // Names of groups on the map, where rows are coloured by a category and the reader sees the whole of it.
 
-import type { App } from "../app";
 import { type Camera, type Frame, type Pair, toPixels } from "../core/camera";
 import { OTHER } from "../core/colours";
-import type { Column } from "../core/data";
+import type { Column, Data } from "../core/data";
+import type { Scene } from "./scene";
 
 export const FAR = 2; // zoom beyond which the reader looks at single rows
 const ENOUGH = 20_000; // rows whose middle is taken
@@ -32,16 +32,9 @@ export function writeNames(c: CanvasRenderingContext2D, frame: Frame, camera: Ca
 export class Labels {
   readonly #known = new Map<Column, Named[]>();
 
-  constructor(private readonly app: App) {}
-
-  get any(): boolean {
-    return this.app.paint?.map === "kinds";
-  }
-
-  draw(c: CanvasRenderingContext2D, frame: Frame, camera: Camera): void {
-    const { paint, dark } = this.app;
-    if (!this.any || camera.zoom > FAR) return;
-    if (!this.#known.has(paint.column!)) this.#known.set(paint.column!, middles(this.app, paint.column!));
+  draw(c: CanvasRenderingContext2D, frame: Frame, { data, paint, dark, state: camera }: Scene): void {
+    if (paint.map !== "kinds" || camera.zoom > FAR) return;
+    if (!this.#known.has(paint.column!)) this.#known.set(paint.column!, middles(data, paint.column!));
     writeNames(c, frame, camera, this.#known.get(paint.column!)!, dark);
   }
 }
@@ -49,8 +42,7 @@ export class Labels {
 export const middle = (line: Float32Array, of: number[]) => Float32Array.from(of, (row) => line[row]).sort()[of.length >> 1];
 
 /** The median place of each of the levels that have a colour, if its rows lie together: else a name would mislead. */
-function middles(app: App, { levels, values }: Column): Named[] {
-  const { x, y, n } = app.data;
+function middles({ x, y, n }: Data, { levels, values }: Column): Named[] {
   const step = Math.max(1, Math.floor(n / ENOUGH));
   const rows: number[][] = levels!.map(() => []);
   for (let row = 0; row < n; row += step) if (values![row]) rows[values![row] - 1].push(row);

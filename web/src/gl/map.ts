@@ -1,7 +1,6 @@
 // The map: when to draw how many points, and what is drawn over them. What is seen of it is the camera's, what is done
 // to it comes from gestures.
 
-import { any, type App, type Changed, type Part } from "../app";
 import { around, type Frame, moved, type Pair, pinched, scale, toMap, toPixels, WHOLE, zoomed } from "../core/camera";
 import { h, icon } from "../ui/dom";
 import { Far } from "./far";
@@ -10,6 +9,9 @@ import { Groups } from "./groups";
 import { Labels } from "./labels";
 import { drawOutline, drawRing, drawSign, isNamed, nameAxes } from "./overlay";
 import { Places } from "../core/places";
+import { any, type Changed } from "../core/state";
+import type { Acts, Scene } from "./scene";
+import type { Data } from "../core/data";
 import { FILTERED, type Look, Points, SELECTED } from "./points";
 import { plural } from "../core/words";
 
@@ -20,7 +22,7 @@ const CORNERS = 300; // of an outline, at most
 const FEW = 20_000; // points that are drawn at least while things move
 const MOST_SIGNS = 2000; // marked rows whose mark is drawn
 
-export class MapPart implements Part, Gestured {
+export class MapPart implements Gestured {
   readonly element: HTMLElement;
   readonly tools: HTMLElement;
   readonly canvas = h("canvas.points", { tabindex: 0, role: "application" });
@@ -45,14 +47,14 @@ export class MapPart implements Part, Gestured {
   #walk = -1; // where the keyboard stands in the ranking
   #overlaid = "?"; // what is drawn over the points, as far as that is told by few words
   #named = false; // the axes are columns of the data
+  #scene!: Scene; // what is shown, from the first `set` on
 
   constructor(
-    private readonly app: App,
-    private readonly onHover: (row: number) => void,
+    data: Data,
+    private readonly acts: Acts,
   ) {
-    this.#points = new Points(this.canvas, app.data);
-    this.#survey();
-    this.#budget = Math.min(app.data.n, 5 * FEW);
+    this.#points = new Points(this.canvas, data);
+    this.#budget = Math.min(data.n, 5 * FEW);
     const button = (name: string, label: string, act: () => void) =>
       h("button", { title: label, label, onclick: act }, icon(name));
     this.#tools = {
@@ -60,8 +62,8 @@ export class MapPart implements Part, Gestured {
       box: button("box", "Select a box (or Shift and drag)", () => this.#use("box")),
       lasso: button("lasso", "Select with a lasso (or Alt and drag)", () => this.#use("lasso")),
     };
-    this.#grouped = button("groups", "Lines around groups, and their names", () => app.set({ groups: app.state.groups === "on" ? "off" : "on" }));
-    this.#twin = button("twin", "A second map at another t", () => app.set({ beside: app.state.beside < 0 ? (app.state.t < 0.5 ? 1 : 0) : -1 }));
+    this.#grouped = button("groups", "Lines around groups, and their names", () => acts.set({ groups: this.#scene.state.groups === "on" ? "off" : "on" }));
+    this.#twin = button("twin", "A second map at another t", () => this.#double());
     const zooms = [
       button("in", "Zoom in", () => this.zoomBy(1.5)),
       button("out", "Zoom out", () => this.zoomBy(1 / 1.5)),
@@ -73,68 +75,79 @@ export class MapPart implements Part, Gestured {
     this.element = h("div.stage", this.canvas, this.#over, this.#lost);
     this.tools = h("div.tools", { role: "toolbar", label: "Map" }, ...Object.values(this.#tools), ...zooms);
     // In a notebook the page must still scroll: there the map zooms once it has been clicked.
-    this.#gestures = new Gestures(this, () => app.host.linked || document.activeElement === this.canvas);
+    this.#gestures = new Gestures(this, () => acts.linked || document.activeElement === this.canvas);
     this.#use("pan");
     const watch = new ResizeObserver(() => {
-      if (!this.#resize() || !app.paint) return;
+      if (!this.#resize() || !this.#scene) return;
       this.#draw();
       this.outlined();
     });
     watch.observe(this.element);
-    app.gone.addEventListener("abort", () => {
+    acts.gone.addEventListener("abort", () => {
       watch.disconnect();
       this.#points.end();
     });
-    app.resting.push(() => this.#partly && this.#drawAll());
     this.#mendIfLost();
   }
 
   /** What follows from where rows lie. */
   #survey(): void {
-    const { app } = this;
-    const { half, reach } = app.data.axes;
+    const { data } = this.#scene;
+    const { half, reach } = data.axes;
     Object.assign(this.#frame, { square: half[0] === half[1], reach: Math.max(...reach) });
-    this.#far = new Far(app);
-    this.#labels = new Labels(app);
-    this.#groups = new Groups(app);
-    this.#named = isNamed(app);
+    this.#far = new Far(data);
+    this.#labels = new Labels();
+    this.#groups = new Groups();
+    this.#named = isNamed(data);
     this.#places = undefined;
     this.#overlaid = "?";
   }
 
   /** The graphics card may be taken away (it slept, another page wanted it); when it comes back, all is drawn anew. */
   #mendIfLost(): void {
-    const { app, canvas } = this;
-    const options = { signal: app.gone };
+    const { acts, canvas } = this;
+    const options = { signal: acts.gone };
     canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault(); // or it never comes back
       this.#lost.hidden = false;
       this.#lost.replaceChildren(h("p", "The browser has taken the graphics card away from this map. It comes back by itself; if not, "
-        + (app.host.linked ? "load the page again: the address holds the view." : "run the cell again.")));
+        + (acts.linked ? "load the page again: the address holds the view." : "run the cell again.")));
     }, options);
     canvas.addEventListener("webglcontextrestored", () => {
-      this.#points = new Points(canvas, app.data);
+      const { data, values } = this.#scene;
+      this.#points = new Points(canvas, data);
       this.#arranged = -1;
-      if (app.values) this.#points.paint(app.values);
+      if (values) this.#points.paint(values);
       this.#mark();
       this.#drawAll();
       this.#lost.hidden = true;
     }, options);
   }
 
-  update(changed: Changed): void {
-    if (this.#frame.width === 1) this.#resize(); // the first time
-    if (changed.has("map")) {
-      this.#survey();
-      this.#points.move();
-    }
-    this.#grouped.ariaPressed = String(this.app.state.groups === "on");
-    this.#twin.ariaPressed = String(this.app.state.beside >= 0);
-    if (any(changed, "colour", "theme") && this.app.values) this.#points.paint(this.app.values);
+  /** Show this; `changed` tells what of it is new. */
+  set(scene: Scene, changed: Changed): void {
+    const first = !this.#scene;
+    this.#scene = scene;
+    if (first) this.#resize();
+    if (first || changed.has("map")) this.#survey();
+    if (!first && changed.has("map")) this.#points.move();
+    this.#grouped.ariaPressed = String(this.#scene.state.groups === "on");
+    this.#twin.ariaPressed = String(this.#scene.state.beside >= 0);
+    if (any(changed, "colour", "theme") && this.#scene.values) this.#points.paint(this.#scene.values);
     if (any(changed, "query", "ranges", "selection")) this.#mark();
-    if (changed.has("pinned") && !any(changed, "x", "y", "zoom")) this.#bring(this.app.state.pinned);
+    if (changed.has("pinned") && !any(changed, "x", "y", "zoom")) this.#bring(this.#scene.state.pinned);
     if (any(changed, "map", "t", "x", "y", "zoom", "colour", "query", "ranges", "brush", "rule", "level", "theme", "selection")) this.#draw();
     this.outlined();
+  }
+
+  /** Draw all points, now that things have come to rest. */
+  rest(): void {
+    if (this.#partly) this.#drawAll();
+  }
+
+  #double(): void {
+    const { beside, t } = this.#scene.state;
+    this.acts.set({ beside: beside < 0 ? (t < 0.5 ? 1 : 0) : -1 });
   }
 
   /** A ring around the row that is pointed at elsewhere, brought into view if it is not. */
@@ -149,7 +162,7 @@ export class MapPart implements Part, Gestured {
     const [px, py] = this.toPixels(row);
     const { width, height } = this.#frame;
     if (px >= MARGIN && py >= MARGIN && px <= width - MARGIN && py <= height - MARGIN) return;
-    this.app.set({ x: this.app.data.x[row], y: this.app.data.y[row] });
+    this.acts.set({ x: this.#scene.data.x[row], y: this.#scene.data.y[row] });
   }
 
   /** The map as it is now, in its layers, for a picture of it. */
@@ -159,110 +172,109 @@ export class MapPart implements Part, Gestured {
   };
 
   toPixels(row: number): Pair {
-    const { x, y } = this.app.data;
-    return toPixels(this.app.state, this.#frame, [x[row], y[row]]);
+    const { x, y } = this.#scene.data;
+    return toPixels(this.#scene.state, this.#frame, [x[row], y[row]]);
   }
 
   // What gestures ask for
 
   zoomBy(factor: number, at: Pair = [this.#frame.width / 2, this.#frame.height / 2]): void {
-    this.app.set(zoomed(this.app.state, this.#frame, factor, at));
+    this.acts.set(zoomed(this.#scene.state, this.#frame, factor, at));
   }
 
   moveBy(by: Pair): void {
-    this.app.set(moved(this.app.state, this.#frame, by));
+    this.acts.set(moved(this.#scene.state, this.#frame, by));
   }
 
   pinch(before: Pair, now: Pair, other: Pair): void {
-    this.app.set(pinched(this.app.state, this.#frame, before, now, other));
+    this.acts.set(pinched(this.#scene.state, this.#frame, before, now, other));
   }
 
   fit(): void {
-    this.app.set(WHOLE);
+    this.acts.set(WHOLE);
   }
 
   near(): void {
-    const { selection } = this.app.state;
-    const { x, y, n } = this.app.data;
-    const { shown } = this.app;
+    const { selection } = this.#scene.state;
+    const { x, y, n } = this.#scene.data;
+    const { shown } = this.#scene;
     const places = function* (): Iterable<Pair> {
       if (selection.length) for (const row of selection) yield [x[row], y[row]];
       else for (let row = 0; row < n; row++) if (shown(row)) yield [x[row], y[row]];
     };
-    this.app.set(around(this.#frame, places()));
+    this.acts.set(around(this.#frame, places()));
   }
 
   hold(held: boolean): void {
-    this.app.hold(held);
+    this.acts.hold(held);
   }
 
   keys(): boolean {
-    return this.app.root.dataset.keys !== "off";
+    return this.acts.keys();
   }
 
   toggle(): void {
-    const { pinned, selection } = this.app.state;
+    const { pinned, selection } = this.#scene.state;
     if (pinned < 0) return;
     const out = selection.includes(pinned);
     const rows = out ? selection.filter((row) => row !== pinned) : Uint32Array.from([...selection, pinned]).sort();
-    this.app.set({ selection: rows });
-    this.app.announce(`row ${this.app.data.id(pinned)} ${out ? "taken out, " : "selected, "}${plural(rows.length, "row")} in all`);
+    this.acts.set({ selection: rows });
+    this.acts.announce(`row ${this.#scene.data.id(pinned)} ${out ? "taken out, " : "selected, "}${plural(rows.length, "row")} in all`);
   }
 
   hover(at?: Pair): void {
     const row = at ? this.#under(at) : -1;
     if (row === this.#hovered) return;
     this.#hovered = row;
-    this.onHover(row);
-    this.app.host.hovered?.(row < 0 ? -1 : this.app.data.id(row));
+    this.acts.hover(row);
     this.outlined();
   }
 
   pick(at: Pair): void {
-    this.app.set({ pinned: this.#under(at) });
+    this.acts.set({ pinned: this.#under(at) });
   }
 
   select(corners: Pair[], more: boolean): void {
     const thin = Math.ceil(corners.length / CORNERS);
     const outline = corners.filter((_, i) => i % thin === 0).map((corner) => this.#toMap(corner));
-    this.#places ??= new Places(this.app.data);
-    let rows = this.#places.inside(outline, this.app.shown);
-    if (more) rows = Uint32Array.from(new Set([...this.app.state.selection, ...rows])).sort();
-    this.app.set({ selection: rows });
-    this.app.announce(`${plural(rows.length, "row")} selected`);
+    this.#places ??= new Places(this.#scene.data);
+    let rows = this.#places.inside(outline, this.#scene.shown);
+    if (more) rows = Uint32Array.from(new Set([...this.#scene.state.selection, ...rows])).sort();
+    this.acts.set({ selection: rows });
+    this.acts.announce(`${plural(rows.length, "row")} selected`);
   }
 
   /** To the next row from the most peripheral one on, without a mouse. */
   step(by: 1 | -1): boolean {
-    if (this.app.state.panel === "review") return false; // there they are the queue's
-    const { order } = this.app.scores;
-    const { pinned } = this.app.state;
+    if (this.#scene.state.panel === "review") return false; // there they are the queue's
+    const { order } = this.#scene.scores;
+    const { pinned } = this.#scene.state;
     let k = pinned >= 0 && order[this.#walk] === pinned ? this.#walk : pinned >= 0 ? order.indexOf(pinned) : -1;
     do k += by;
-    while (k >= 0 && k < order.length && !this.app.shown(order[k]));
+    while (k >= 0 && k < order.length && !this.#scene.shown(order[k]));
     if (k < 0 || k >= order.length) return true;
     this.#walk = k;
-    this.app.set({ pinned: order[k] });
+    this.acts.set({ pinned: order[k] });
     return true;
   }
 
   #toMap(at: Pair): Pair {
-    return toMap(this.app.state, this.#frame, at);
+    return toMap(this.#scene.state, this.#frame, at);
   }
 
   #under(at: Pair): number {
     const outside = this.#far.under(at, REACH);
     if (outside >= 0) return outside;
-    this.#places ??= new Places(this.app.data);
-    const { state, shown } = this.app;
+    this.#places ??= new Places(this.#scene.data);
+    const { state, shown } = this.#scene;
     const [sx, sy] = scale(state, this.#frame);
     return this.#places.nearest(...this.#toMap(at), [REACH / sx, REACH / sy], shown);
   }
 
   /** How many other rows lie on this one, as far as the eye can tell. */
   covered(row: number): number {
-    this.#places ??= new Places(this.app.data);
-    const { state, shown, data } = this.app;
+    this.#places ??= new Places(this.#scene.data);
+    const { state, shown, data } = this.#scene;
     const [sx, sy] = scale(state, this.#frame);
     return Math.max(0, this.#places.count(data.x[row], data.y[row], [COVERED / sx, COVERED / sy], shown) - 1);
   }
@@ -291,7 +303,7 @@ export class MapPart implements Part, Gestured {
   }
 
   #mark(): void {
-    const { filter, data, state } = this.app;
+    const { filter, data, state } = this.#scene;
     const states = new Uint8Array(data.n);
     if (filter) for (let row = 0; row < data.n; row++) states[row] = filter[row] ? 0 : FILTERED;
     for (const row of state.selection) states[row] |= SELECTED;
@@ -300,7 +312,7 @@ export class MapPart implements Part, Gestured {
 
   /** As many points as can be drawn in time now, and all of them when things have come to rest. */
   #draw(): void {
-    const { n } = this.app.data;
+    const { n } = this.#scene.data;
     const now = performance.now();
     const gap = now - this.#lastDraw;
     if (gap < 1000 && gap > 60) this.#budget = Math.min(n, Math.max(FEW, Math.floor(this.#budget / 2)));
@@ -313,17 +325,17 @@ export class MapPart implements Part, Gestured {
   }
 
   #drawAll(): void {
-    const { app } = this;
+    const { state, scores, data } = this.#scene;
     this.#partly = false;
-    if (this.#arranged !== app.state.t) this.#points.arrange(app.scores.order);
-    this.#arranged = app.state.t;
+    if (this.#arranged !== state.t) this.#points.arrange(scores.order);
+    this.#arranged = state.t;
     this.#points.draw(this.#look());
-    this.canvas.dataset.drawn = String(app.data.n);
-    this.canvas.dataset.t = String(app.state.t);
+    this.canvas.dataset.drawn = String(data.n);
+    this.canvas.dataset.t = String(state.t);
   }
 
   #look(): Look {
-    const { state, data, paint, limit, dark } = this.app;
+    const { state, data, paint, limit, dark } = this.#scene;
     const { width, height } = this.#frame;
     const [sx, sy] = scale(state, this.#frame);
     const spread = Math.sqrt((width * height) / data.n);
@@ -343,32 +355,33 @@ export class MapPart implements Part, Gestured {
 
   /** Draw what lies over the points: rings, the outline in progress, the names of axes. */
   outlined(): void {
-    const rows = [...new Set([this.app.state.pinned, this.#hovered])].filter((row) => row >= 0);
+    if (!this.#scene) return;
+    const rows = [...new Set([this.#scene.state.pinned, this.#hovered])].filter((row) => row >= 0);
     const corners = this.#gestures.corners();
     const signs = this.#signs();
-    const { dark, state, paint } = this.app;
+    const { dark, state, paint } = this.#scene;
     const resting = !corners.length && !signs.length && !this.#far.any;
-    const empty = resting && !rows.length && !this.#named && !this.#groups.any && !this.#labels.any;
+    const empty = resting && !rows.length && !this.#named && !this.#groups.any(this.#scene) && paint.map !== "kinds";
     const { x, y, zoom } = state;
-    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any].join() : "?";
+    const overlaid = empty ? "" : resting ? [rows, x, y, zoom, dark, paint.label, this.#groups.any(this.#scene)].join() : "?";
     if (overlaid !== "?" && overlaid === this.#overlaid) return; // the browser would put together the whole page again
     this.#overlaid = overlaid;
     this.#over.hidden = empty; // a browser that is busy may go on showing a canvas that was only cleared
     const c = this.#over.getContext("2d")!;
     c.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
     c.clearRect(0, 0, this.#frame.width, this.#frame.height);
-    this.#far.draw(c, this.#frame, state);
-    this.#groups.draw(c, this.#frame, state);
-    this.#labels.draw(c, this.#frame, state);
-    for (const row of signs) drawSign(c, this.toPixels(row), this.app.marks.of(row).mark, dark);
+    this.#far.draw(c, this.#frame, this.#scene);
+    this.#groups.draw(c, this.#frame, this.#scene);
+    this.#labels.draw(c, this.#frame, this.#scene);
+    for (const row of signs) drawSign(c, this.toPixels(row), this.#scene.marks.of(row).mark, dark);
     for (const row of rows) drawRing(c, this.toPixels(row), dark);
     drawOutline(c, corners, dark);
-    if (this.#named) nameAxes(c, this.app, state, this.#frame);
+    if (this.#named) nameAxes(c, this.#scene, this.#frame);
   }
 
   /** Rows that the reader has marked, while there are few enough of them to be seen. */
   #signs(): number[] {
-    const marks = this.app.marks.size && this.app.marks.size <= MOST_SIGNS ? this.app.marks.all() : [];
-    return marks.filter(({ mark }) => mark).map(({ row }) => this.app.data.row(row)).filter((row) => row >= 0);
+    const marks = this.#scene.marks.size && this.#scene.marks.size <= MOST_SIGNS ? this.#scene.marks.all() : [];
+    return marks.filter(({ mark }) => mark).map(({ row }) => this.#scene.data.row(row)).filter((row) => row >= 0);
   }
 }

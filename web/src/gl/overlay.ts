@@ -1,7 +1,8 @@
 // What is drawn over the points: rings, marks, the outline in progress, the names of the axes.
 
-import type { App } from "../app";
-import { type Camera, type Frame, type Pair, toMap } from "../core/camera";
+import { type Frame, type Pair, toMap } from "../core/camera";
+import type { Data } from "../core/data";
+import type { Scene } from "./scene";
 import type { Said } from "../host/marks";
 import { day, rounded } from "../core/words";
 
@@ -51,9 +52,9 @@ export function drawOutline(c: Canvas, corners: Pair[], dark: boolean): void {
 }
 
 /** Two columns of the data have names and numbers; directions of UMAP mean nothing. */
-export const isNamed = ({ data }: App) => !/^(UMAP|PCA|\d)/.test(data.axes.names[0]);
+export const isNamed = ({ axes }: Data) => !/^(UMAP|PCA|\d)/.test(axes.names[0]);
 
-export function nameAxes(c: Canvas, { data, dark }: App, camera: Camera, frame: Frame): void {
+export function nameAxes(c: Canvas, { data, dark, state: camera }: Scene, frame: Frame): void {
   const { names, center, half } = data.axes;
   const kinds = names.map((name) => data.columns.find((column) => column.name === name)?.kind);
   const text = (k: 0 | 1, u: number) => {

@@ -1,11 +1,10 @@
 // Who shows the page: a file, our small server, or a notebook. They differ in where bytes and answers come from, and in
 // who keeps the marks.
 
-import type { Changed } from "../app";
 import type { Data } from "../core/data";
 import type { BetterMap, Change, KeptMarks, Mark, Why } from "../core/header";
 import { said } from "./marks";
-import type { State } from "../core/state";
+import type { Changed, State } from "../core/state";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

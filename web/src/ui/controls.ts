@@ -29,7 +29,7 @@ export class Controls implements Part {
       clearTimeout(this.#waiting);
       this.#waiting = setTimeout(() => app.set({ query: this.#search.value }), 160);
     };
-    on(this.#search, { input: searched });
+    on(app.untilEnter(this.#search), { input: searched });
     on(this.#colour, { change: () => app.set({ colour: this.#colour.value }) });
     const names = h("datalist", { id: list }, ...data.columns.slice(0, 50).map((c) =>
       h("option", { value: `${/\s/.test(c.name) ? `"${c.name}"` : c.name}${c.kind === "number" || c.kind === "date" ? ">" : ":"}` })));

@@ -7,7 +7,7 @@ import { many, percent, plural } from "../core/words";
 
 const KEPT = "centrality keys";
 const KEYS: [string, string][] = [
-  ["t", "to the dial; arrow keys turn it"], ["/", "to the search box"], ["r, c, b, w", "review, columns, table, what if (where Python runs)"],
+  ["t", "to the dial; arrow keys turn it"], ["/, Enter", "to the search box, and back to the map"], ["r, c, b, w", "review, columns, table, what if (where Python runs)"],
   ["m", "the rows that change most with the dial"], ["arrows, + − 0", "move and zoom the map"],
   ["n, p", "next and previous row, from the oddest on"], ["x, z", "select the row of the card, zoom to what is selected"], ["v", "the row of the card in full"],
   ["o, f, l, u", "the row of the card is an outlier, fine, for later; undo"], ["Shift + O, F, L", "the same for all rows that are selected or left by the filter"],

@@ -42,7 +42,7 @@ export class Queue implements Part {
   ) {
     this.#verdicts = VERDICTS.map(([said, key, name]) =>
       h(`button.verdict.${said}`, { title: `${name} (${key})`, "aria-pressed": "false", onclick: () => this.#say(said) }, name, h("kbd", key)));
-    on(this.#note, { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
+    on(app.untilEnter(this.#note), { change: () => this.#shown >= 0 && app.marks.set([this.#shown], { note: this.#note.value.trim() }) });
     this.#handover = new Handover(app);
     this.#tags = new Tags(app, () => (this.#shown < 0 ? [] : [this.#shown]));
     this.#learn = new Learn(app, () => this.#anew());

@@ -15,7 +15,7 @@ export class Tags {
     private readonly app: App,
     private readonly rows: () => ArrayLike<number>,
   ) {
-    on(this.#name, { change: () => this.#give(this.#name.value.replaceAll(";", ",").trim()) });
+    on(app.untilEnter(this.#name), { change: () => this.#give(this.#name.value.replaceAll(";", ",").trim()) });
   }
 
   show(): void {
