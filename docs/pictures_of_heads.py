@@ -17,7 +17,7 @@ TS = (0.0, 0.5, 1.0)
 class WithoutLevels(FUSE):
     """FUSE whose regions have the levels that chance gave them."""
 
-    def _with_levels(self, network, *_):  # type: ignore[no-untyped-def]
+    def _completed(self, network, *_):  # type: ignore[no-untyped-def]
         return network
 
 

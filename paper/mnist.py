@@ -36,7 +36,7 @@ PRINTED = {
 
 
 def cells(quick: bool) -> list[Cell]:
-    n, seeds = (600, range(1)) if quick else (10_000, SEEDS)
+    n, seeds = (300, range(1)) if quick else (10_000, SEEDS)
     return [
         Cell("MNIST", "FUSE", settings, seed, partial(measure, settings, n, seed, quick))
         for seed in seeds

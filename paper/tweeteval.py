@@ -37,7 +37,7 @@ PRINTED = {(name, *key): f"> {limit}" for name in ("MiniLM", "DistilBERT") for k
 
 
 def cells(quick: bool) -> list[Cell]:
-    n, seeds = (300, range(1)) if quick else (1000, SEEDS)
+    n, seeds = (150, range(1)) if quick else (1000, SEEDS)
     names = ["MiniLM", "DistilBERT"] if not quick and at_hand(Text(DISTILBERT)) else ["MiniLM"]
     return [
         Cell(name, "FUSE", settings, seed, partial(measure, name, settings, n, seed, quick))

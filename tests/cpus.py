@@ -54,6 +54,7 @@ OLDER = {  # what only numpy and torch go by: scaling, calibration, users' encod
 }
 EMULATIONS = COMPUTED_BY | OLDER
 SHORT = ("all of the oldest", "engine AVX2")
+MOST_TELLING = ("golden/test_golden.py", "test_promise.py")  # what is run of them in short
 SEEN = ("engine", "torch", "OpenBLAS", "threads")
 VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})
 
@@ -82,7 +83,7 @@ def cpu() -> tuple[str, set[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help=f"only {' and '.join(SHORT)}")
+    parser.add_argument("--short", action="store_true", help=f"only {' and '.join(SHORT)}, and the most telling tests")
     parser.add_argument("--record", action="store_true", help=f"write what was seen to {RESULTS.name}")
     parser.add_argument("--jobs", type=int, default=2, help="emulations at a time")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
@@ -101,18 +102,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         for kind in KINDS:
             model_of(kind).save(file_of(kind, Path(folder)))
-        runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder)), possible))
+        tests = _files(short=options.short)
+        runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder), tests), possible))
     _show(runs)
     if options.record:
         _record(name, runs)
     return int(any(run.failed for run in runs))
 
 
-def _run(name: str, variables: dict[str, str], folder: Path) -> Run:
+def _run(name: str, variables: dict[str, str], folder: Path, files: list[str]) -> Run:
     environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
     environment |= {"OMP_NUM_THREADS": "1", SAVED: str(folder)} | variables
     run, begun = Run(name), time.monotonic()
-    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *_files()]
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *files]
     done = subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)
     run.tests = (done.stdout.strip().splitlines() or ["nothing"])[-1]
     measure = [sys.executable, "-m", "tests.cpus", "--measure"]
@@ -127,9 +129,12 @@ def _run(name: str, variables: dict[str, str], folder: Path) -> Run:
     return run
 
 
-def _files() -> list[str]:
+def _files(*, short: bool) -> list[str]:
     """The files with numerical tests: to collect the others would take longer than to run these."""
-    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    folder = Path(__file__).parent
+    if short:
+        return [str(folder / name) for name in MOST_TELLING]
+    files = sorted(folder.rglob("test_*.py"))
     return [str(file) for file in files if "mark.numbers" in file.read_text() or "sklearn_contract" in file.name]
 
 

@@ -174,7 +174,7 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRo
             X = X if reset else _by_name(X, getattr(estimator, "feature_names_in_", None))
             _require_numbers(X)
         X = _validated(estimator, X, reset=reset)
-    require_finite(X, getattr(estimator, "feature_names_in_", None))
+    require_finite(X, vars(estimator).get("feature_names_in_"))
     return X
 
 
@@ -228,7 +228,7 @@ def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
 
 def _takes_positions(estimator: BaseEstimator) -> bool:
     """Say whether columns without names can be told apart: by their place, or because x0, x1, ... are their places."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("feature_names_in_")
     return names is None or all(name == f"x{j}" for j, name in enumerate(names))
 
 
@@ -251,9 +251,9 @@ def in_memory(X: Any) -> Any:
     That is a torch tensor (torch is not imported for it), a masked array, or a query: a polars LazyFrame, a relation of
     DuckDB, or another one that narwhals can run.
     """
+    if type(X) is np.ndarray:
+        return X
     kind = type(X).__module__.partition(".")[0]
-    if kind == "numpy":
-        return without_mask(X)
     if kind == "torch" and hasattr(X, "detach"):
         return X.detach().cpu().numpy()
     if kind == "pyspark":

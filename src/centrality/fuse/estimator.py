@@ -180,8 +180,6 @@ class FUSE(CentralityModel):
 
         return PaperFUSE(**(paper_settings(experiment) | changes))
 
-    # Fitting.
-
     def _settings(self) -> Settings:
         return Settings(self.get_params(deep=False))
 
@@ -232,13 +230,12 @@ class FUSE(CentralityModel):
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         if self.scaling == "auto" and context is None:
             scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
-        settings, members = self._settings(), self._settings().members(X)
-        plan = Plan.of(settings, members, X.shape[1])
+        settings = self._settings()
+        members, left_out = settings.members(X), None if parted is None else parted.left_out
+        plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
-        off = self._compares_off_support(dissimilarity)
-        given = None if context is None else context.given
+        off, given = self._compares_off_support(dissimilarity), None if context is None else context.given
         rows = Rows(X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given)
-        plan = replace(plan, left_out=None if parted is None else parted.left_out)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
         start = np.random.default_rng(seed + 1)
@@ -272,8 +269,8 @@ class FUSE(CentralityModel):
         The paper makes none, and with `novelty` the prior says what lies off the data (measured: made rows cost .03 of
         average precision there).
         """
-        ours = not self._settings().by_paper and not self.novelty
-        return ours and dissimilarity is None and self.metric in ("euclidean", "manhattan")
+        unlike = self._settings().by_paper or self.novelty or dissimilarity is not None
+        return not unlike and self.metric in ("euclidean", "manhattan")
 
     def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
         """Let the rows left out set the levels of the potentials and their shape, which the paper leaves to chance."""
@@ -369,7 +366,8 @@ class FUSE(CentralityModel):
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
 
     def _reader(self) -> NumberReader:
-        check_is_fitted(self)
+        if "fitted_" not in vars(self):  # quick; the check is slow, but words the error
+            check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:

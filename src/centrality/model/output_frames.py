@@ -63,7 +63,7 @@ def _framed(method: Callable[..., Any], names: str | tuple[str, ...] | None) -> 
                 return result
             labels = list(index)  # of a long series, a window is called by the label of its first row
             return replace(result, labels=[labels[row] for row in reader_of(self).rows_of(len(labels))])
-        container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
+        container = vars(self).get("_sklearn_output_config", {}).get("transform", "default")
         if container == "default":
             return result
         if names == ():

@@ -78,6 +78,8 @@ class RowReader(ABC):
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
         """Return rows as the fitted model takes them; warn of those whose kind was not seen in fitting."""
+        if self.fitted.context is None:
+            return rows
         for note in self.new_kinds(rows).notes():
             warnings.warn(note, DataNote, stacklevel=2)
         return self.fitted.relative(rows)
