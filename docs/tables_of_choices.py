@@ -58,17 +58,17 @@ def copies_neighbours() -> str:
 
 def labels() -> str:
     body = [
-        [
-            r["set"],
-            r["classes"],
-            r["way"],
-            short(r["ap"]) + (f" ({float(r['behind']):.3f} ± {short(r['s.e.'])} behind)" if float(r["behind"]) else ""),
-            short(r["auc"]),
-            people(r["cpu_s"]),
-        ]
+        [r["set"], r["classes"], r["way"], short(r["ap"]), _behind(r), short(r["auc"]), people(r["cpu_s"])]
         for r in rows("labels")
     ]
-    return markdown(["set", "classes", "order by", "average precision", "AUC-ROC", "CPU seconds"], body)
+    header = ["set", "classes", "order by", "average precision", "behind", "AUC-ROC", "CPU seconds"]
+    return markdown(header, body)
+
+
+def _behind(row: dict[str, str]) -> str:
+    """By how much average precision is below that of ours, with its standard error where there is one."""
+    se = f" ± {short(row['s.e.'])}" if row["s.e."] else ""
+    return "" if row["way"] == "wrong_labels" else short(row["behind"]) + se
 
 
 def marks() -> str:

@@ -37,7 +37,7 @@ def changed(**values):
 
 
 CRAFTED = {
-    "weights of 3e38": (huge_weights, r"network\.trunks.* must hold numbers up to 1e\+06, got 3e\+38"),
+    "weights of 3e38": (huge_weights, r"network\.trunks.* must hold numbers up to 1e\+09, got 3e\+38"),
     "a linear mixture of what has no ends": (
         changed(mixing={"local_weight": None, "veto": True}),
         "mixing is none that a fitted model has: {'local_weight': None, 'veto': True}",

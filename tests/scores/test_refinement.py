@@ -51,16 +51,6 @@ def test_rows_like_those_marked_as_outliers_move_down_and_those_like_fine_ones_u
     assert np.abs(others).max() < 0.5 * (left - right)  # what decided most is told apart from what did not
 
 
-def test_columns_gain_where_they_decide_and_not_where_the_score_says_it_all_or_nothing_does():
-    usual = rows()
-    order = np.argsort(usual.scores)
-    low, mixed = order[:40], np.concatenate([order[:20], order[100:400:15]])
-    assert taught(usual, low, usual.scaled[low, 0] > 0).gain > 2
-    assert taught(usual, mixed, np.arange(40) < 20).gain < 0  # exactly what the score says
-    drawn = [taught(usual, low, RNG.random(40) < 0.3).gain for _ in range(20)]
-    assert np.mean(np.array(drawn) > 0) <= 0.3  # marks that follow nothing
-
-
 def test_what_marks_agree_with_is_hardly_reordered():
     usual = rows()
     order = np.argsort(usual.scores)

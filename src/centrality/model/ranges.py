@@ -6,7 +6,9 @@ from centrality._checks import InputError
 from centrality.model_file import Arrays, Header
 from centrality.scores.calibration import checked_calibration
 
-LARGEST_WEIGHT = 1e6  # trained ones are below a hundred; far beyond, sums over a layer overflow float32
+# Trained ones are below a hundred; heads whose scores hardly vary are scaled up, to 1e7 on one of 84 sets. Far beyond,
+# sums over a layer overflow float32.
+LARGEST_WEIGHT = 1e9
 HEAVIEST_LOCAL = 1e6  # times as much as the global head
 MOST_DOUBT = 1e3  # three hundred times what a fit sets
 LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the training rows is some units wide

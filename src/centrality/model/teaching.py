@@ -21,7 +21,7 @@ from centrality.scores.refinement import Lesson, Scored, learn
 MARKS = ("outlier", "fine")  # what teaches; "later", nothing, None and NaN say nothing of a row
 UNSAID = ("later", "", None)
 MOST = 250  # marks of each kind that are learned from, evenly spaced ones of more: a second, however many there are
-SURE = 2  # outliers marked from which on the queue goes by what was learned alone, if that explains the marks better
+SURE = 2  # outliers marked from which on the queue goes by what was learned alone
 SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
@@ -32,8 +32,8 @@ Marks = Sequence[str | None]
 class Review:
     """Hold which rows to look at next, and how many outliers are likely left among them.
 
-    Print it, or take the rows in their `order`: the likeliest outlier first. As long as what was learned explains the
-    marks no better than the ranking without marks does, two of three rows are the next ones by the latter.
+    Print it, or take the rows in their `order`: the likeliest outlier first. As long as nearly all marks are "fine",
+    nobody knows what an outlier looks like: every other row is then the next one by the ranking without marks.
     """
 
     order: NDArray[np.intp]  # numbers of the rows that are not marked, the next one first
@@ -74,8 +74,8 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
     shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
     log_odds = lesson.log_odds(scores + shift)
     order = _ranked(scores + shift, marked)
-    if outlier.sum() < SURE or lesson.gain <= 0:
-        order = _mixed(_ranked(scores, marked), order)
+    if outlier.sum() < SURE:
+        order = _in_turn(order, _ranked(scores, marked))
     judged = lesson.log_odds(scores[marked[some.which]] + lesson.unlearned) + some.favoured
     left = errors_left(log_odds[order[:NEXT]], judged, outlier[some.which])
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
@@ -137,15 +137,9 @@ def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(left[np.argsort(scores[left], kind="stable")])
 
 
-def _mixed(plain: NDArray[np.intp], learned: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the same rows from two orders of them: two from the first, one from the second, and so on.
-
-    >>> _mixed(np.array([0, 1, 2, 3, 4, 5]), np.array([5, 4, 3, 2, 1, 0]))
-    array([0, 1, 5, 2, 3, 4])
-    """
-    place = np.arange(len(plain))
-    turn = np.argsort(np.concatenate([1.5 * place, 3.0 * place + 2]), kind="stable")
-    both = np.concatenate([plain, learned])[turn]
+def _in_turn(rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the same rows, taken from two orders of them in turn."""
+    both = np.column_stack([rows, others]).ravel()
     return np.asarray(both[np.sort(np.unique(both, return_index=True)[1])])
 
 

@@ -74,7 +74,6 @@ class Lesson:
     refinement: Refinement
     threshold: float  # the moved score at which a row is as likely an outlier as not
     odds: float  # by how much the log-odds of being one rise as the moved score falls by one
-    gain: float  # how many times more probable the marks are if columns matter than by the score alone, as a logarithm
     unlearned: Matrix  # (m,) the shift of each marked row, had it not been marked itself
 
     def log_odds(self, scores: Matrix) -> Matrix:
@@ -101,7 +100,6 @@ def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: f
         Refinement(knots, values - centre[:, None]),
         threshold=float(low - to_score * found.level - centre.sum()),
         odds=float(found.trust / spread),
-        gain=found.evidence,
         unlearned=to_score * (found.unlearned - found.level) - centre.sum(),
     )
 
@@ -113,12 +111,11 @@ def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_], favoured:
         _posterior(alike, trust, trust * low + favoured, outlier, variance)
         for trust, variance in product(TRUSTS, VARIANCES)
     ]
-    by_score = [_posterior(alike, trust, trust * low + favoured, outlier, 0.0).evidence for trust in TRUSTS]
     evidence = np.array([each.evidence for each in found])
     chances = np.exp(evidence - evidence.max())
     weights = chances / chances.sum()
     return _Posterior(
-        evidence=_log_mean(evidence) - _log_mean(np.array(by_score)),
+        evidence=float(weights @ evidence),
         trust=float(weights @ [each.trust for each in found]),
         level=float(weights @ [each.level for each in found]),
         force=weights @ np.array([each.force for each in found]),
@@ -126,13 +123,8 @@ def _averaged(places: Matrix, low: Matrix, outlier: NDArray[np.bool_], favoured:
     )
 
 
-def _log_mean(logs: Matrix) -> float:
-    """Return the logarithm of the mean of numbers whose logarithms these are."""
-    return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
-
-
 class _Posterior(NamedTuple):
-    evidence: float  # log of the marks' probability; of a mean, by how much it is larger than by the score alone
+    evidence: float  # log of the marks' probability
     trust: float
     level: float
     force: Matrix  # (m,) how far each mark pulls the columns' functions
