@@ -117,7 +117,7 @@ def test_fit_learns_from_a_sample_when_asked_or_when_rows_are_very_many(folder, 
     bits = [(tmp_path / f"{name}.safetensors").read_bytes() for name in ("asked", "many", "all")]
     assert bits[0] == bits[1] != bits[2]
     assert main(["fit", str(folder), "-o", str(tmp_path / "m.safetensors"), "--columns", "a", "--max-steps", "9"]) == 0
-    assert "learned from 2,000 of 30,000 rows of 1 columns" in capsys.readouterr().out
+    assert "learned from 2,000 of 30,000 rows of one column" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("calibration", ["soft", "clip"])

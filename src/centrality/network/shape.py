@@ -43,25 +43,24 @@ def shaped(
     `learned` are the rows that each member has seen.
     """
     varying = np.flatnonzero(z.std(0) > 0)
-    parts: list[Weights] = []
-    evidence, spreads = [], []
-    scorer = EngineScorer(network, engine())
-    for member, seen in enumerate(learned):
+    judged = [sample(np.flatnonzero(missing(seen, len(z))), z.shape[1], JUDGED, rng) for seen in learned]
+    if min(map(len, judged)) < FEWEST or len(varying) < 2:
+        return network
+    parts, evidence = [], []
+    for seen, other in zip(learned, judged, strict=True):
         some = sample(seen, z.shape[1], LEARNED, rng)
-        other = sample(np.flatnonzero(missing(seen, len(z))), z.shape[1], JUDGED, rng)
-        if len(other) < FEWEST or len(varying) < 2:
-            return network
         shape, likelihood = _gaussian(z[some], z[other], varying)
         blurred = density(z[np.ix_(some, varying)], z[np.ix_(other, varying)], np.asarray(scales)) - np.log(len(some))
         evidence.append((np.median(likelihood) - np.median(blurred, axis=0).max()) / len(varying))
-        own, ours = _spread(scorer(z[other])[member, :, 1:]), _spread(potential(shape, z[other])[:, None])
-        spreads.append(own / ours if ours[0] > 0 else 0 * own)
         parts.append(shape)
     share = SHARE * float(np.clip((np.mean(evidence) - EVIDENCE[0]) / (EVIDENCE[1] - EVIDENCE[0]), 0.0, 1.0))
     if share == 0:
         return network
+    scorer = EngineScorer(network, engine())
+    spreads = [_spread(scorer(z[other])[member, :, 1:]) for member, other in enumerate(judged)]
+    own = [_spread(potential(shape, z[other])[:, None]) for shape, other in zip(parts, judged, strict=True)]
+    weight = share / (1 - share) * np.stack(spreads) / np.maximum(np.stack(own), np.finfo(np.float32).eps)
     together = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-    weight = share / (1 - share) * np.stack(spreads)
     return replace(network, shape={**together, "weight": weight.astype(np.float32)})
 
 
@@ -90,7 +89,7 @@ def _gaussian(
     if count > kept:
         variances[:-kept] = variances[:-kept].mean()
     rest = 1 / variances[0] if count > kept else 0.0
-    factor = np.sqrt(rest - 1 / variances[-kept:] if rest else 1 / variances)
+    factor = np.sqrt(np.maximum(rest - 1 / variances[-kept:], 0.0) if rest else 1 / variances)
     across = np.zeros((kept, seen.shape[1]), dtype=np.float32)
     across[:, varying] = factor[:, None] * directions[:, -kept:].T
     shape = {"mean": mean, "map": across, "rest": np.float32(rest)}
