@@ -150,7 +150,7 @@ def test_a_wild_cell_of_a_table_leaves_the_others_in_their_order_and_is_odd_itse
         assert (after[7] <= np.sort(after, axis=0)[5]).all()  # among the six oddest of 300 rows at every t
         orders = [spearmanr(np.delete(a, 7), np.delete(b, 7))[0] for a, b in zip(after.T, before.T, strict=True)]
         assert orders[0] > 0.95  # two seeds agree to .99 at t = 0
-        assert orders[1] > 0.6  # and to .84 at t = 1/2: three thin groups, whose densities are much alike
+        assert orders[1] > 0.5  # and to .85 at t = 1/2: three thin groups, whose densities are much alike
 
 
 def test_the_command_says_it_on_stderr(with_a_wild_cell, tmp_path, capsys):
