@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.engine import engine
-from centrality.network.levels import density, missing, sample
+from centrality.network.levels import JUDGED, LEARNED, density, missing, sample
 from centrality.network.network import Network, Weights
 from centrality.network.scorer import EngineScorer
 
@@ -26,7 +26,6 @@ FEWEST = 20  # rows left out that can tell
 EVIDENCE = (0.2, 0.4)  # nats a column by which rows left out must be more likely to count at all, and to count in full
 SHARE = 0.6  # of the potentials' spread, at most
 WIDTHS = (0.01, 0.99)  # quantiles between which a potential's spread is taken
-LEARNED, JUDGED = 2000, 1000  # rows looked at
 
 Matrix = NDArray[np.float64]
 
