@@ -68,7 +68,7 @@ Progress bars and colours appear on a terminal only. `NO_COLOR=1` turns colours 
 
 ```console
 $ centrality completion bash >> ~/.bashrc
-$ centrality completion zsh >> ~/.zshrc
+$ centrality completion zsh > "${fpath[1]}/_centrality"
 $ centrality completion fish > ~/.config/fish/completions/centrality.fish
 ```
 """

@@ -177,11 +177,22 @@ def test_completion_knows_every_command_and_option(shell, capsys):
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
 
 
-def test_bash_completes_a_command_and_an_option(capsys):
+def test_bash_completes_a_command_an_option_and_a_file(capsys, tmp_path, monkeypatch):
+    (tmp_path / "houses.csv").touch()
+    monkeypatch.chdir(tmp_path)
     script = said(capsys, "completion", "bash")
-    for words, expected in ((["centrality", "expl"], "explain explore"), (["centrality", "rank", "--to"], "--top")):
-        probe = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _centrality; echo ${{COMPREPLY[@]}}"
-        done = subprocess.run(["bash", "-c", f"{script}\n{probe}"], capture_output=True, text=True, check=True)
+    for words, expected in (
+        (["centrality", "expl"], "explain explore"),
+        (["centrality", "rank", "--to"], "--top"),
+        (["centrality", "rank", "hou"], "houses.csv"),
+    ):
+        given = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}"
+        done = subprocess.run(
+            ["bash", "-c", f"{script}\n{given}; _shtab_centrality; echo ${{COMPREPLY[@]}}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert done.stdout.strip() == expected
 
 

@@ -29,6 +29,8 @@ SHARED = {
 class Parser(argparse.ArgumentParser):
     """Parses as argparse does, and suggests the nearest command or option for one that does not exist."""
 
+    commands: dict[str, argparse.ArgumentParser]  # of the root alone: the parser of each command
+
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""
         found, unknown = self.parse_known_args(args, namespace)
@@ -87,6 +89,7 @@ def parser() -> Parser:
             command.add_argument(option, action="store_true", default=default, help=text)
         module.arguments(command)
         command.set_defaults(run=module.run, show=module.show, parser=command)
+    root.commands = commands.choices
     return root
 
 
