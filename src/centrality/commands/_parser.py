@@ -29,7 +29,7 @@ SHARED = {
 class Parser(argparse.ArgumentParser):
     """Parses as argparse does, and suggests the nearest command or option for one that does not exist."""
 
-    commands: dict[str, argparse.ArgumentParser]  # of the root alone: the parser of each command
+    commands: "dict[str, Parser]"  # of the root alone: the parser of each command
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""

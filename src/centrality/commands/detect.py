@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from centrality.model.interface import CentralityModel
+    from centrality.scores.conformal import Rule
 
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
@@ -53,14 +54,10 @@ def run(arguments: argparse.Namespace) -> Result:
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.conformal import Rule
     from centrality.scores.mixing import name_at
     from centrality.scoring.bulk import dial, units_of
 
-    rule = Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
-    require_rows_output(arguments, arguments.model, arguments.data)
-    if arguments.output is not None and arguments.data == "-":
-        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
+    rule = _rule(arguments)
     model = load_model(arguments)
     t = dial(model, arguments.t)
     inliers = model.fitted_.inlier_scores(t) if rule.needs_inliers else None
@@ -90,6 +87,16 @@ def run(arguments: argparse.Namespace) -> Result:
         _write(arguments, result["found"], name_at("centrality", t, model.t))
         result["file"] = str(arguments.output)
     return result
+
+
+def _rule(arguments: argparse.Namespace) -> "Rule":
+    """Return the rule that was asked for; raise if its outliers could not be written."""
+    from centrality.scores.conformal import Rule
+
+    require_rows_output(arguments, arguments.model, arguments.data)
+    if arguments.output is not None and arguments.data == "-":
+        raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
+    return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
 
 
 def _outlier(row: "np.intp", score: float, p_value: float) -> dict[str, Any]:

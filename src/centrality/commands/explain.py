@@ -12,7 +12,10 @@ from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from centrality.scores.corrections import Correction
+    from centrality.scoring.adapter import Adapter
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
 
@@ -37,8 +40,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    import numpy as np
-
     from centrality import tables
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial
@@ -52,12 +53,7 @@ def run(arguments: argparse.Namespace) -> Result:
         raise InputError(
             "This model's scores cannot be explained by columns: it reads texts, images or windows of a series."
         )
-    if arguments.rows is None:
-        scores = model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
-        adapter.report()
-        rows = np.argsort(scores, kind="stable")[:5].tolist()
-    else:
-        rows = rows_called(arguments.rows, table)
+    rows = _oddest(adapter, table, t) if arguments.rows is None else rows_called(arguments.rows, table)
     chosen = table.take(rows)
     vectors = adapter.vectors(chosen)
     units = adapter.units(vectors, len(rows))
@@ -79,6 +75,13 @@ def run(arguments: argparse.Namespace) -> Result:
             )
         ],
     }  # fmt: skip
+
+
+def _oddest(adapter: "Adapter", table: "pa.Table", t: float) -> list[int]:
+    """Return the numbers of the five least central rows, and report what of the table could not be read."""
+    scores = adapter.model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
+    adapter.report()
+    return [int(row) for row in scores.argsort(kind="stable")[:5]]
 
 
 def _in_a_line(change: "Correction") -> str:

@@ -375,7 +375,7 @@ class FUSE(CentralityModel):
 
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
         there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        return self._of(X, work) if there is None else work(there)
+        return work(self._reader().vectors(X) if there is None else there)
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):

@@ -181,17 +181,19 @@ class Fitted(Value):
 
     def raw(self, rows: CheckedRows) -> Matrix:
         """Return the uncalibrated global logit and local potential."""  # (n, 2)
-        return self._finished(rows, self.calibration.raw)
+        return in_blocks(self.scorer, self.scaling, rows, self.calibration.raw)
 
     def units(self, rows: CheckedRows) -> Matrix:
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = self._within_kinds(self._units_among_all(rows), rows)
+        units = self._units_among_all(rows)
+        units = units if self.kinds is None else self._within_kinds(units, rows)
         return units if self.refinement is None else units + self.shift(rows)[:, None]
 
     def _units_among_all(self, rows: CheckedRows) -> Matrix:  # (n, 2)
-        return self._finished(rows, lambda outputs: self.calibration.units(self.calibration.raw(outputs)))
+        calibration = self.calibration
+        return in_blocks(self.scorer, self.scaling, rows, lambda outputs: calibration.units(calibration.raw(outputs)))
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))
@@ -241,13 +243,11 @@ class Fitted(Value):
         def units(outputs: Outputs) -> Matrix:  # (n, members, 2)
             return np.stack([self.calibration.units(pair) for pair in self.calibration.of_members(outputs)], axis=1)
 
-        pairs = [self._within_kinds(own, rows) for own in np.moveaxis(self._finished(rows, units), 1, 0)]
+        by_member = np.moveaxis(in_blocks(self.scorer, self.scaling, rows, units), 1, 0)
+        pairs = [self._within_kinds(own, rows) for own in by_member]
         scores = np.column_stack([self.calibration.mixing.mixed(own, t) for own in pairs])
         each = self.calibration.mixing.squeeze(scores + self.shift(rows)[:, None])
         return np.asarray(np.std(each, axis=1) if self.halves else np.std(each, axis=1, ddof=1) / np.sqrt(members))
-
-    def _finished(self, rows: CheckedRows, finish: Callable[[Outputs], Matrix]) -> Matrix:
-        return in_blocks(self.scorer, self.scaling, rows, finish)
 
     # Why, and what would make a row typical.
 

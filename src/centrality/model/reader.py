@@ -182,8 +182,7 @@ class NumberReader(RowReader):
     """Reads rows of numbers as they are, by the names of their columns if the training rows had any."""
 
     def __init__(self, estimator: BaseEstimator, fitted: Fitted) -> None:
-        super().__init__(fitted)
-        self._estimator = estimator  # knows the names and the number of the columns
+        self.fitted, self._estimator = fitted, estimator  # which knows the names and the number of the columns
 
     def vectors(self, X: ModelRows) -> CheckedRows:
         """Return the rows as they are, checked; given a context, relative to their kinds."""  # (n, p)

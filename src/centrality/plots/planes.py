@@ -1,7 +1,7 @@
 """Draw scores over the plane: as contours, or as the colours of points on a map."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,12 +59,18 @@ def contours(
                 panel.set_title(title(t), fontsize=font)
         if titles is not None:
             panels[r, 0].set_ylabel(titles[r], fontsize=font)
-    bar = figure.colorbar(filled, ax=panels.ravel().tolist(), shrink=0.85, pad=0.01, aspect=30)
+    bar = _add_colour_bar(figure, filled, panels.ravel().tolist(), font, aspect=30)
     bar.locator = ticker.MaxNLocator(5, steps=[1, 2, 5, 10])
     bar.update_ticks()
+    return figure
+
+
+def _add_colour_bar(figure: "Figure", drawn: Any, panels: "list[Axes]", font: float, aspect: float = 20) -> Any:
+    """Add one bar beside all panels, which says which colour is which centrality."""
+    bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01, aspect=aspect)
     bar.ax.tick_params(labelsize=0.75 * font)
     bar.set_label("centrality", fontsize=0.85 * font)
-    return figure
+    return bar
 
 
 def homotopy_map(
@@ -114,9 +120,9 @@ def score_maps(
     count = len(scores) + (labels is not None)
     columns = columns or count
     lines = -(-count // columns)
-    low_corner, high_corner = points.min(axis=0), points.max(axis=0)
-    margin = 0.04 * np.maximum(high_corner - low_corner, 1e-12)
-    wide, high = high_corner - low_corner + 2 * margin
+    margin = 0.04 * np.maximum(np.ptp(points, axis=0), 1e-12)
+    low_corner, high_corner = points.min(axis=0) - margin, points.max(axis=0) + margin
+    wide, high = high_corner - low_corner
     ratio = float(np.clip(high / wide, 0.4, 1.6))
     figure, font = new_wide_figure(2.6 * columns + 0.9, (2.6 * ratio + 0.35) * lines + 0.3 * (axes is not None))
     panels = list(figure.subplots(lines, columns, squeeze=False).ravel())
@@ -126,34 +132,19 @@ def score_maps(
     shown = panels[count - len(scores) : count]
     least, most = min(map(np.min, scores.values())), max(map(np.max, scores.values()))
     for panel, (name, score) in zip(shown, scores.items(), strict=True):
-        order = np.argsort(-score)
-        drawn = panel.scatter(
-            *points[order].T,
-            c=score[order],
-            s=size,
-            cmap=COLOUR_MAP,
-            vmin=least,
-            vmax=most,
-            linewidths=0,
-            rasterized=True,
-        )
+        order, limits = np.argsort(-score), {"vmin": least, "vmax": most}
+        look = {"s": size, "cmap": COLOUR_MAP, "linewidths": 0, "rasterized": True}
+        drawn = panel.scatter(*points[order].T, c=score[order], **limits, **look)
         panel.set_title(name, fontsize=font)
     if labels is not None:
         _draw_classes(panels[0], points, np.asarray(labels), size=size, font=font)
     for panel in panels[:count]:
-        panel.set(
-            xticks=[],
-            yticks=[],
-            xlim=(low_corner[0] - margin[0], high_corner[0] + margin[0]),
-            ylim=(low_corner[1] - margin[1], high_corner[1] + margin[1]),
-            aspect="equal" if ratio == high / wide else "auto",
-        )
+        panel.set(xticks=[], yticks=[], aspect="equal" if ratio == high / wide else "auto")
+        panel.set(xlim=(low_corner[0], high_corner[0]), ylim=(low_corner[1], high_corner[1]))
     if axes is not None:
         panels[0].set_xlabel(axes[0], fontsize=0.75 * font)
         panels[0].set_ylabel(axes[1], fontsize=0.75 * font)
-    bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
-    bar.ax.tick_params(labelsize=0.75 * font)
-    bar.set_label("centrality", fontsize=0.85 * font)
+    _add_colour_bar(figure, drawn, panels, font)
     return figure
 
 

@@ -100,13 +100,17 @@ class Calibration(Value):
         share = float(self.mixing.share(0.5))
         return engine().Calibration(low, 1 / width, center, 1 / spread, bend, self.doubt, share)
 
+    @cached_property
+    def _upper_half(self) -> tuple[Matrix, Matrix]:
+        return _rescaling(self.halves)
+
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, in its own units."""
         return self._engine.of_members(_contiguous(outputs))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
         """Return the raw global and local scores that the networks' outputs amount to."""
-        return self._engine.raw(_contiguous(outputs))
+        return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
 
     def raw_back(self, outputs: Outputs, by: Matrix) -> Matrix:  # (members, n, 1 + k)
         """Return derivatives by the outputs from derivatives by the raw scores, (n, 2)."""
@@ -153,7 +157,7 @@ class Calibration(Value):
         if self.kind == "clip":
             low, width = _rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
-        low, width = _rescaling(self.halves)
+        low, width = self._upper_half
         return np.asarray((raw - low) / width)
 
     def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
@@ -162,7 +166,7 @@ class Calibration(Value):
             low, width = _rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
-        return np.broadcast_to(1 / _rescaling(self.halves)[1], raw.shape)
+        return np.broadcast_to(1 / self._upper_half[1], raw.shape)
 
     def softened(self) -> Calibration:
         """Return the soft calibration by the same quantiles: what "clip" cuts off has no slope to follow."""
