@@ -138,6 +138,7 @@ def test_alarms_about_what_a_representation_made_speak_of_the_users_columns(blob
         assert set(chain.report().wild) == {"size"}
 
 
+@pytest.mark.slow
 def test_a_wild_cell_of_a_table_leaves_the_others_in_their_order_and_is_odd_itself(with_a_wild_cell):
     rows = with_a_wild_cell
     model = Chain(Table(), FUSE(random_state=0))  # in full: short fits of other rows hardly agree by themselves

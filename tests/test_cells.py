@@ -43,6 +43,7 @@ def kept(tmp_path):
 CELLS = [Square(side) for side in (1, 2, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 2])
 def test_what_is_kept_is_what_was_found_in_whichever_process(kept, bar, processes):
     measure_unknown(CELLS, area, kept, bar, processes=processes)

@@ -37,6 +37,7 @@ def run(*arguments, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
 def test_fit_then_score_adds_a_column_for_each_t_beside_the_input(csv, model, blob, tmp_path, suffix):
     data = csv if suffix != ".npz" else tmp_path / "rows.parquet"
@@ -103,6 +104,7 @@ def test_inspect_says_what_is_in_a_model(model, capsys):
         assert part in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -192,6 +194,7 @@ def test_every_name_that_dir_tells_can_be_had():
             module.FUES  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["", *commands.ALL])
 def test_every_command_explains_itself_without_importing_torch(command):
     script = (

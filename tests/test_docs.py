@@ -51,6 +51,7 @@ def test_the_python_of_the_pages_runs(page, tmp_path, monkeypatch):
         assert saved.stat().st_size < 2_500_000  # six networks of 64 columns: 2.2 MB
 
 
+@pytest.mark.slow
 def test_model_files_are_as_large_as_the_pages_say(tmp_path):
     sizes = {}
     for n, p in ((20_000, 30), (1_000, 30), (1_000, 1_000)):  # many rows, few rows, many columns

@@ -154,6 +154,7 @@ def test_planted_outliers_are_found():
     assert found[950:].mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_given_dissimilarity_decides_the_global_head():
     """The same rows on a line: the middle is central by their distances, the ends by the reverse of these."""
     x = np.linspace(-1, 1, 300)
@@ -167,6 +168,7 @@ def test_a_given_dissimilarity_decides_the_global_head():
     assert spearmanr(model.raw(X)[:, 0], np.abs(x))[0] > 0.97
 
 
+@pytest.mark.slow
 def test_a_function_of_row_numbers_works_like_the_matrix_it_describes():
     x = np.linspace(-1, 1, 200)
     model = PaperFUSE(random_state=0, max_steps=600, anchors=64).fit(
@@ -175,6 +177,7 @@ def test_a_function_of_row_numbers_works_like_the_matrix_it_describes():
     assert spearmanr(model.raw(x[:, None])[:, 0], -np.abs(x))[0] > 0.85  # .92 to .995 in eight seeds
 
 
+@pytest.mark.slow
 def test_the_cosine_metric_finds_the_central_direction():
     angle = np.random.default_rng(0).normal(0, 0.5, 500)
     length = np.random.default_rng(1).uniform(1, 9, 500)
@@ -183,12 +186,14 @@ def test_the_cosine_metric_finds_the_central_direction():
     assert spearmanr(model.raw(X)[:, 0], -np.abs(angle))[0] > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [1, 2, 3, 4])
 def test_every_scheme_learns_the_same_order(blob, scheme):
     model = PaperFUSE(scheme=scheme, random_state=0, max_steps=600).fit(blob)
     assert spearmanr(model.raw(blob)[:, 0], -np.linalg.norm(blob, axis=1))[0] > 0.97
 
 
+@pytest.mark.slow
 def test_an_encoder_of_ones_own_learns(blob):
     encoder = nn.Sequential(nn.Linear(2, 24), nn.Tanh(), nn.Linear(24, 12), nn.Tanh())
     before = encoder[0].weight.clone()
@@ -208,6 +213,7 @@ def test_losses_fall_and_the_history_says_so(fitted):
     assert np.mean(history["local"][-10:]) < 0.5  # a score of zero, which knows nothing, costs one half
 
 
+@pytest.mark.slow
 def test_six_rows_are_enough():
     X = np.array([[0.0, 0], [0.1, 0], [0, 0.1], [-0.1, 0], [0, -0.1], [9, 9]])
     assert FUSE(random_state=0).fit(X).centrality(X, t=0).argmin() == 5

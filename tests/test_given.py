@@ -224,6 +224,7 @@ def test_an_onnx_file_scores_as_the_model_does(many_kinds, tmp_path, kind):
     np.testing.assert_allclose(runtime.Scorer(tmp_path / "model.onnx").heads(rows), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_p_values_hold_in_narrow_and_in_wide_contexts():
     """x given c is N(0, c²). Pooled, P(p <= .1) is .000 where c is small and .3 where it is large."""
     rng = np.random.default_rng(0)

@@ -110,6 +110,7 @@ def write_arrow(rows: np.ndarray, path: Path) -> None:
         writer.write_table(table, max_chunksize=30_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["npy", "arrow"])
 def test_a_file_cut_while_it_is_read_ends_no_process(tmp_path, kind):
     """Mapped into memory, it would be SIGBUS."""

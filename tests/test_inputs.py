@@ -40,6 +40,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_table_gives_the_same_scores(kind):
     given = KINDS[kind](X)

@@ -21,6 +21,7 @@ def saved(blob, tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

@@ -82,6 +82,7 @@ def test_no_training_row_of_numbers_stands_in_the_file(tmp_path, kind):
         assert found_rows(tmp_path / "m.safetensors", rows) == [], way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("novelty", [False, True])
 def test_no_record_of_a_table_of_categories_stands_in_the_file(tmp_path, novelty):
     """Records that fewer than five rows share: what is the same for five or more is no single row's."""

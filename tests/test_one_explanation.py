@@ -61,6 +61,7 @@ def test_the_veto_acts_on_the_last_rows(model, rows):
     assert (model.fitted_.mixing.weights(units, 0.5) == [1.0, 0.0]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", DIAL)
 def test_the_reasons_of_a_model_are_its_explanation(model, rows, t):
     parts, reasons = model.explain(rows, t), model.reasons(rows, t, top=3)
@@ -100,6 +101,7 @@ def test_rank_says_what_the_model_says(folder, model, rows, capsys, t):
             hold(row["reasons"], reasons)
 
 
+@pytest.mark.slow
 def test_score_says_what_the_model_says(folder, model, rows, tmp_path):
     out = tmp_path / "scores.csv"
     files = [str(folder / "m.safetensors"), str(folder / "rows.csv"), "-o", str(out)]
@@ -112,6 +114,7 @@ def test_score_says_what_the_model_says(folder, model, rows, tmp_path):
         assert [row[name_at("reasons", t, model.t)] for row in written] == model.reasons(rows, t).short()
 
 
+@pytest.mark.slow
 def test_the_service_says_what_the_model_says(folder, model, rows):
     chosen = rows.take([0, 17, 350, 363])
     server = Server(str(folder / "m.safetensors"))

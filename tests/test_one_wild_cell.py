@@ -26,6 +26,7 @@ def before():
     return fitted(CLEAN).centrality(CLEAN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [1e4, 99999.0, -1e9, 1e15])
 @pytest.mark.parametrize("cells", [[1], [0, 1, 2, 3]])
 def test_the_others_keep_their_order_and_the_outliers_are_found(before, value, cells):

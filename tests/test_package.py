@@ -39,6 +39,7 @@ def engine() -> set[str]:
     return {f"centrality/engine/{path.name}" for path in folder.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}")}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(dist):
     (path,) = dist.glob("*.whl")
     assert path.name.startswith(f"centrality-{__version__}-")
@@ -68,6 +69,7 @@ def test_the_sdist_holds_every_file_of_the_package_and_its_tests_but_no_environm
     assert not [name for name in names if name.startswith((".venv", ".versions", "web/node_modules"))]
 
 
+@pytest.mark.slow
 def test_without_a_compiler_an_installation_from_source_fails_and_says_what_to_install(tmp_path):
     """Of a copy that nothing was compiled in, where no compiler can be found."""
     copy = tmp_path / "checkout"

@@ -31,6 +31,7 @@ NARROW = rng.normal(size=(80, 2)) * 0.5
 BOTH_STATISTICS = pytest.mark.parametrize("statistic", ["q", "wilcoxon"])
 
 
+@pytest.mark.slow
 @parametrize_with_checks([DDClassifier(), DDClassifier(depth=Spatial(), classifier=KNeighborsClassifier(3))])
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)

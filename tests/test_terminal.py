@@ -31,6 +31,7 @@ def evil(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -130,6 +131,7 @@ def test_workers_do_not_outlive_a_killed_caller(tmp_path):
         pytest.fail("workers outlived their caller by ten seconds")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "status", "said"),
     [
@@ -148,6 +150,7 @@ def test_a_closed_stream_is_one_line_or_none_and_no_file_takes_its_place(tmp_pat
         assert len((tmp_path / "depths.csv").read_text().splitlines()) == 31
 
 
+@pytest.mark.slow
 def test_rows_from_a_closed_stdin_are_none(tmp_path):
     quick().fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.safetensors")
     command = f"{sys.executable} -m centrality score m.safetensors - <&-"
@@ -161,6 +164,7 @@ def test_a_program_without_stdin_says_so(monkeypatch):
         tables.open_rows("-")
 
 
+@pytest.mark.slow
 def test_a_working_folder_that_is_gone_is_said(tmp_path):
     (tmp_path / "gone").mkdir()
     command = f"rmdir ../gone; {sys.executable} -m centrality depth mahalanobis wine -o depths.csv"

@@ -171,6 +171,7 @@ def test_python_is_warned_of_few_and_stopped_by_many(chain, rows):
         chain.representation_.set_params(unreadable=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("into", ["out.csv", "out.parquet", "folder/"])
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_the_command_counts_a_few_and_stops_at_many(model, rows, tmp_path, capsys, kind, into):
@@ -206,6 +207,7 @@ def test_rank_and_explore_say_it_too(model, rows, tmp_path, capsys):
         assert "not what the model was fitted on" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_detect_and_drift_count_it_too(model, rows, tmp_path, capsys):
     few, old = tmp_path / "few.parquet", tmp_path / "old.parquet"
     parquet.write_table(with_days(rows, ["hello"] * 3 + rows["day"].to_pylist()[3:]), few)

@@ -76,6 +76,7 @@ def test_explore_writes_a_page_from_data_alone(messy, capsys, tmp_path):
     assert (tmp_path / "page.html").read_text().startswith("<!")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

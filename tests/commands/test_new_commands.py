@@ -123,12 +123,14 @@ def test_drift_finds_a_shift_in_the_second_half_only_and_draws_it(folder, rows, 
     assert said(capsys, *arguments).startswith("The data has changed.")
 
 
+@pytest.mark.slow
 def test_a_file_has_not_drifted_from_itself(folder, capsys):
     result = as_json(capsys, "drift", folder / "rows.csv", folder / "rows.csv")
     assert not result["changed"]
     assert result["rows"] == 300  # the half that the model was fitted on is not compared with the other
 
 
+@pytest.mark.slow
 def test_drift_between_two_files_of_mixed_columns_is_found(capsys, tmp_path):
     table = houses().drop_columns(["house"])
     price = pa.array(table["price"].to_numpy() * 3)

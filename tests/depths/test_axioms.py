@@ -65,6 +65,7 @@ def random_rotation(rng, d):
     return np.linalg.qr(rng.normal(size=(d, d)))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", AFFINE, ids=str)
 @quickly
 @given(samples())
@@ -101,6 +102,7 @@ def test_rotations_and_shifts_change_nothing(depth, sample):
     np.testing.assert_allclose(after, before, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", CENTRAL, ids=str)
 @quickly
 @given(samples())
@@ -112,6 +114,7 @@ def test_nothing_is_deeper_than_the_centre_of_symmetry(depth, sample):
     assert max(others) <= centre + 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", CONVEX, ids=str)
 @quickly
 @given(samples())

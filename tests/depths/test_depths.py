@@ -41,6 +41,7 @@ def cloud(n, d, seed=0):
     return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
 
 
+@pytest.mark.slow
 @parametrize_with_checks([clone(depth) for depth in EVERY_DEPTH if not isinstance(depth, Zonoid)])
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)
@@ -71,6 +72,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEGENERATE)
 @pytest.mark.parametrize("depth", EVERY_DEPTH, ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -219,6 +221,7 @@ def test_memory_stays_bounded_however_many_queries(depth, d):
     assert peak < 40e6  # all distances or projections at once would be 80 MB
 
 
+@pytest.mark.slow
 def test_depths_do_not_import_torch():
     code = "import sys, centrality.depths; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

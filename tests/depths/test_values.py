@@ -296,6 +296,7 @@ IN_SPACE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IN_SPACE)
 @pytest.mark.parametrize("seed", range(3))
 def test_halfspace_depth_of_few_rows_in_space_is_that_of_all_planes(kind, seed):

@@ -27,6 +27,7 @@ threading.Thread(target=lambda held: time.sleep(100), args=(model,), daemon=True
 """
 
 
+@pytest.mark.slow
 def test_a_model_in_a_thread_that_never_ends_is_no_leak():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -39,6 +40,7 @@ def folder(tmp_path, blob):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_explore_ends_in_silence_while_a_browser_keeps_its_connection(folder):
     command = [
         sys.executable,

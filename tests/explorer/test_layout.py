@@ -22,6 +22,7 @@ def vectors():
 NO_TABLE = pa.table({})
 
 
+@pytest.mark.slow
 def test_who_would_wait_for_umap_gets_pca_and_the_better_map_later(vectors):
     pytest.importorskip("umap")
     soon = laid_out(vectors, NO_TABLE, "auto", 0, soon=True)

@@ -76,6 +76,7 @@ for k in range(40):
 """
 
 
+@pytest.mark.slow
 def test_processes_and_threads_that_write_at_the_same_time_lose_nothing(tmp_path):
     path = tmp_path / "m.csv"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("one", "two", "three")]

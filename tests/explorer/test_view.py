@@ -42,6 +42,7 @@ def test_a_map_of_two_columns_has_a_scale_for_each():
     assert header["axes"]["half"] == [0.5, 500.0]
 
 
+@pytest.mark.slow
 def test_a_million_points_fit_into_fourteen_megabytes():
     n = 1_000_000
     rng = np.random.default_rng(0)
@@ -254,6 +255,7 @@ def test_chains_show_texts_tables_and_windows_as_what_they_are(clip, tmp_path):
     assert view.reasons is None  # numbers of a vector have no names
 
 
+@pytest.mark.slow
 def test_texts_are_items_and_can_be_searched():
     texts = [f"some words about {topic}, number {i}" for i in range(10) for topic in ("cats", "dogs")]
     chain = Chain(Text(_minilm(), column="said"), quick()).fit(pa.table({"said": texts}))

@@ -29,7 +29,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     results, broken = [], 0
     for job in [job for job in JOBS if arguments.only in job.name]:
-        if arguments.short and job.name not in ("fit", "score csv", "score folder, workers"):
+        if arguments.short and job.name not in ("fit", "score folder, workers"):
             continue
         faults = kills(3, KILL, TERM, INT) if arguments.short else kills(18, KILL, KILL, TERM, KILL, KILL, INT)
         others = [Trial.fill_disk, Trial.cut_input, Trial.lose_folder]
@@ -40,7 +40,7 @@ def main() -> int:
     if not arguments.short and arguments.only in CLUSTER.name:
         broken += _disturbed(CLUSTER, seed, kills(6, KILL, KILL, INT), results)
     if arguments.only in "serve":
-        results += [("serve", what, times) for what, times in served.disturb(seed, 3 if arguments.short else 12)]
+        results += [("serve", what, times) for what, times in served.disturb(seed, 1 if arguments.short else 12)]
     if arguments.record:
         _record(results, seed)
     killed = sum(times for _, what, times in results if what.startswith("SIG"))

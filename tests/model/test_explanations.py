@@ -54,6 +54,7 @@ def drop(model: FUSE, Q: np.ndarray, t: float) -> np.ndarray:
     return model.centrality(Q, t) - model.centrality(model.center_[None], t)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
 def test_contributions_sum_to_the_difference_from_the_centre(model, t):
     parts = model.explain(FAR, t)
@@ -94,6 +95,7 @@ def test_rows_that_networks_know_by_heart_are_explained_as_the_rows_beside_them(
 TS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
+@pytest.mark.slow
 def test_contributions_at_every_t_follow_from_the_pair_and_add_up_to_a_millionth(model):
     fitted, mixing = model.fitted_, model.fitted_.mixing
     parts, units = fitted.contributions(FAR), fitted.units(FAR)
@@ -116,6 +118,7 @@ def test_without_a_t_the_models_own_is_taken():
     np.testing.assert_array_equal(model.explain(X[:5]), model.explain(X[:5], 0.9))
 
 
+@pytest.mark.slow
 def test_a_feature_made_odd_is_blamed_first():
     rows = RNG.normal(size=(1500, 6)) * [1, 10, 0.1, 5, 2, 1]
     model = quick(max_steps=300, hidden=(32, 32)).fit(rows[:1000])
@@ -197,6 +200,7 @@ def test_a_loaded_model_explains_as_it_did(bent, tmp_path):
     np.testing.assert_array_equal(back.toward_center(HEAVY[:5]), bent.toward_center(HEAVY[:5]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
 def test_the_way_to_the_centre_starts_at_the_row_and_never_falls(model, t):
     ways = model.toward_center(FAR, steps=8, t=t)

@@ -27,6 +27,7 @@ def test_without_asking_everything_is_an_array_even_for_frames(model, frame):
         assert type(result) is np.ndarray
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "options", "names"),
     [

@@ -35,6 +35,7 @@ def test_the_same_seed_goes_on_the_same_way(blob):
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_sparse_rows_go_on_like_dense_ones(make, blob):
     dense, held = (quick().fit(rows).partial_fit(rows[:50]) for rows in (blob, make(blob).tocsr()))

@@ -30,6 +30,7 @@ def test_a_row_belongs_to_the_point_next_to_it():
     assert nearest(np.array([[0.0, 0], [10, 0]]), np.array([[1.0, 5], [9, -5]])).tolist() == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.5, 1.0])
 def test_a_shifted_column_in_the_smaller_cluster_is_blamed_first(two, t):
     odd, guilty = RNG.normal(size=(200, 6)) + 6, RNG.integers(6, size=200)

@@ -131,6 +131,7 @@ def test_columns_turn_gradually_from_one_unit_for_all_to_one_for_each():
     np.testing.assert_allclose(ratios[4:], [25, 1000], rtol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clean", [False, True])
 def test_wide_sparse_rows_are_scaled_as_dense_ones_without_a_dense_copy_of_them(monkeypatch, clean):
     rng = np.random.default_rng(0)

@@ -59,6 +59,7 @@ def test_contributions_with_a_shape_add_up(narrow):
     np.testing.assert_allclose(narrow.explain(rows).sum(1), gap, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_of_very_many_columns_the_widest_directions_are_kept():
     model = quick(ensemble="auto", max_steps=20).fit(correlated(150, DIRECTIONS + 50))
     shape = model.fitted_.network.shape

@@ -15,6 +15,7 @@ DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=int(d)) for d in np.
 EARLY = [day for day in DAYS if day.day <= 12]  # day and month could be exchanged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "format",
     ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d/%m/%Y %H:%M", "%Y-%m-%d",

@@ -61,6 +61,7 @@ def test_arrays_that_no_fit_has_written_are_refused():
         NgramEncoder.restored({"weight": np.zeros(3)})
 
 
+@pytest.mark.slow
 def test_a_picture_of_other_edges_and_one_of_another_colour_are_the_oddest():
     usual = [stripes(0.2 * RNG.normal()) for _ in range(120)]
     chain = Chain(Images(), quick(max_steps=100)).fit(usual)

@@ -55,6 +55,7 @@ def states(folder, text):
         return model(**tokens).last_hidden_state[0].numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pooling", "pool"), [("cls", lambda s: s[0]), ("mean", lambda s: s.mean(0)), ("max", lambda s: s.max(0))]
 )

@@ -20,7 +20,7 @@ from centrality.scores.conformal import (
 )
 from tests.conftest import quick
 
-REPETITIONS = 200
+REPETITIONS = 100
 few_levels = st.lists(st.integers(0, 6), min_size=2, max_size=40).map(lambda x: np.array(x) / 7)
 FAR = np.array([[50.0, 50.0]])
 
@@ -94,7 +94,7 @@ def test_the_threshold_by_contamination_cuts_off_that_share():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.5, 1.0])
-def test_over_200_calls_of_detect_the_false_discovery_rate_is_what_theory_says(blob, t):
+def test_over_100_calls_of_detect_the_false_discovery_rate_is_what_theory_says(blob, t):
     """Theory: on average a share fdr * .9 of the discoveries is false, .9 being the share of inliers among the rows."""
     rng = np.random.default_rng(2)
     model = FUSE(random_state=0, max_steps=300).fit(blob)
@@ -117,7 +117,7 @@ def test_over_200_calls_of_detect_the_false_discovery_rate_is_what_theory_says(b
 
 @pytest.mark.slow
 def test_on_average_no_more_false_positives_than_expected(blob):
-    """All 200 rows are inliers and 3 false positives allowed: their number has mean <= 3, here judged by 500 draws."""
+    """All 200 rows are inliers and 3 false positives allowed: their number has mean <= 3, here judged by 100 draws."""
     rng = np.random.default_rng(3)
     pool = FUSE(random_state=0, max_steps=300).fit(blob).centrality(rng.normal(size=(20_000, 2)))
     counts = []
@@ -128,6 +128,7 @@ def test_on_average_no_more_false_positives_than_expected(blob):
     assert 3 * 0.8 - 3 * error <= np.mean(counts) <= 3 + 3 * error
 
 
+@pytest.mark.slow
 def test_p_values_of_a_model_are_ranks_at_every_t(calibrated):
     fresh = np.random.default_rng(1).normal(size=(999, 2))
     rows = np.random.default_rng(2).normal(size=(50, 2)) * 2

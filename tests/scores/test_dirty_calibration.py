@@ -80,11 +80,11 @@ def test_of_few_rows_and_of_equal_ones_none_is_left_out(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.05])
-def test_over_20_fits_detect_keeps_its_rate_and_finds_outliers_whatever_share_of_the_training_rows_are_some(share):
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_over_8_fits_detect_keeps_its_rate_and_finds_outliers_whatever_share_of_the_training_rows_are_some(share):
     """Outliers lie 6 sd beyond the usual distance, in any direction; 1,000 rows of 5 columns."""
     false, found = [], []
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng([seed, 28])
         dirt = round(1000 * share)
         model = FUSE(random_state=seed).fit(np.concatenate([rng.normal(size=(1000 - dirt, 5)), around(dirt, rng)]))
@@ -94,8 +94,8 @@ def test_over_20_fits_detect_keeps_its_rate_and_finds_outliers_whatever_share_of
                 called = model.detect(np.concatenate([rng.normal(size=(180, 5)), around(20, rng)]), fdr=0.1)
             false.append(called[:180].sum() / max(called.sum(), 1))
             found.append(called[180:].mean())
-    by_fit = np.reshape(false, (20, 20)).mean(1)
-    assert by_fit.mean() <= 0.1 + 2 * by_fit.std() / np.sqrt(20)
+    by_fit = np.reshape(false, (8, 20)).mean(1)
+    assert by_fit.mean() <= 0.1 + 2 * by_fit.std(ddof=1) / np.sqrt(8)
     assert np.mean(found) >= 0.8
 
 

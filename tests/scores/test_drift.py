@@ -42,6 +42,7 @@ def test_p_values_of_the_same_distribution_are_rarely_small():
     assert small <= 20  # 10 expected at most; 20 or fewer has a probability above 0.998
 
 
+@pytest.mark.slow
 def test_a_model_sees_rows_move_away_and_move_inward(blob, fitted):
     rng = np.random.default_rng(2)
     same = fitted.drift(rng.normal(size=(2000, 2)))
@@ -108,26 +109,26 @@ def test_the_p_value_is_that_of_the_three_kinds_of_tests_together():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [2, 3])
-def test_over_20_fits_columns_of_few_values_raise_no_false_alarms(values):
-    """Samples of one fit hang together; over 20 fits the share of p <= .05 may exceed .05 by three of its errors."""
+def test_over_8_fits_columns_of_few_values_raise_no_false_alarms(values):
+    """Of 160 samples 8 are expected to have p <= .05; those of one fit hang together, so twice as many may."""
     shares = []
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng([seed, values])
-        model = FUSE(random_state=seed).fit(rng.integers(0, values, size=(600, 5)).astype(float))
-        found = [model.drift(rng.integers(0, values, size=(300, 5)).astype(float)) for _ in range(10)]
+        model = FUSE(random_state=seed, max_steps=300).fit(rng.integers(0, values, size=(600, 5)).astype(float))
+        found = [model.drift(rng.integers(0, values, size=(300, 5)).astype(float)) for _ in range(20)]
         shares.append(np.mean([each.p_value <= 0.05 for each in found]))
     assert np.mean(shares) <= 0.1
 
 
 @pytest.mark.slow
-def test_over_20_fits_one_of_20_columns_one_deviation_higher_is_found_and_named():
+def test_over_10_fits_one_of_20_columns_one_deviation_higher_is_found_and_named():
     named = []
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         model = FUSE(random_state=seed, max_steps=200).fit(rng.normal(size=(300, 20)))
         changes = model.drift(rng.normal(size=(300, 20)) + (np.arange(20) == 7)).changes()
         named.append(bool(changes) and str(changes[0]).startswith("x7 is higher"))
-    assert np.mean(named) >= 0.95
+    assert all(named)
 
 
 def test_one_row_is_not_enough(fitted):

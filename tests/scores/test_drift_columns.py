@@ -24,6 +24,7 @@ def compared(old: np.ndarray, new: np.ndarray):
     return TrainingColumns.of(old).compare(new, names, [True] * len(names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_of_any_kind_that_have_not_changed_raise_no_alarm(kind):
     """A third of .05 is each family's share: of 200 samples 3.3 are expected, and over 12 have a chance below 1e-4."""

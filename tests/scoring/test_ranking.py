@@ -71,6 +71,7 @@ def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
     assert ranking.excerpt(holds, only) == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["map", "profile", "scores"])
 def test_pictures_of_a_model_are_drawn_into_a_file(made, tmp_path, kind):
     folder, _ = made

@@ -103,6 +103,7 @@ def fit(data, out, *options) -> dict:
     return out
 
 
+@pytest.mark.slow
 def test_fit_learns_from_a_sample_when_asked_or_when_rows_are_very_many(folder, tmp_path, monkeypatch, capsys):
     fit(folder, tmp_path / "asked.safetensors", "--sample", "2000")
     said = json.loads(capsys.readouterr().out)

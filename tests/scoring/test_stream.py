@@ -39,6 +39,7 @@ def expected(rows, model):
 SUFFIXES = [".csv", ".tsv", ".jsonl", ".csv.gz", ".parquet", ".arrow"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("into", SUFFIXES)
 @pytest.mark.parametrize("of", SUFFIXES)
 def test_any_format_in_any_format_out_ids_untouched(rows, model, expected, tmp_path, *, of, into):

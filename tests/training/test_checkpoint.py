@@ -78,6 +78,7 @@ def teacher(request):
         request.getfixturevalue("torch_trains")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("teacher")
 @pytest.mark.parametrize(
     "settings",

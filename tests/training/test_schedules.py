@@ -32,6 +32,7 @@ def test_a_single_network_has_no_standard_error(blob):
         fitted.standard_error(blob)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False}, {"noise_scale": [0.3, 1.0]}, {"epochs": 2}])
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(blob, changes):
     first, again, other = (quick(**({"random_state": s} | changes)).fit(blob).raw(blob) for s in (7, 7, 8))
