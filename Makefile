@@ -108,18 +108,18 @@ lint-web test-web: %-web: web/node_modules/.installed
 	cd web && npm run -s $*
 endif
 
-# The explorer's page is tested in a real browser.
+# The explorer's page is tested in a real browser, and Spark's adapter on Spark, which runs on Java. Where one is missing
+# and may not be installed from here, its tests are skipped; CI fails then.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+install = { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy $(1); } 2>/dev/null
 chromium:
 	@[ -n "$$CENTRALITY_CHROMIUM" ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	  { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy chromium; } || \
-	  echo "No Chromium: the tests of the explorer's page are skipped."
+	  $(call install,chromium) || \
+	  echo "No Chromium: tests of the page are skipped. Install chromium, or set CENTRALITY_CHROMIUM to a browser's path."
 
-# Spark's adapter is tested on Spark, which runs on Java.
 java:
-	@command -v java >/dev/null || \
-	  { $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qy default-jre-headless; } || \
-	  echo "No Java: the test of the Spark adapter is skipped."
+	@command -v java >/dev/null || $(call install,default-jre-headless) || \
+	  echo "No Java: the test of the Spark adapter is skipped. Install a Java runtime (apt: default-jre-headless)."
 
 # The site, in docs/_build/html: warnings are errors, pages with code are executed, those that did not change are kept.
 # What pages show as printed is printed again and compared; every number in them must say where it comes from.

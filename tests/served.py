@@ -28,8 +28,9 @@ class Server:
             text=True,
         )
         said = self.process.stderr.readline()  # waits until it serves
-        self.host, port = re.search(r"http://(.*):(\d+) ", said).groups()
-        self.port = int(port)
+        found = re.search(r"http://(.*):(\d+) ", said)
+        assert found is not None, said
+        self.host, self.port = found[1], int(found[2])
         self.log: list[str] = []
         self.listening = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
         self.listening.start()

@@ -93,7 +93,7 @@ def public() -> Iterator[tuple[str, Any]]:
 def undefined(example: str) -> set[str]:
     """The names that an example uses, and neither imports nor sets."""
     tree = ast.parse("".join(part.source for part in doctest.DocTestParser().get_examples(example)))
-    known, used = set(dir(builtins)), set()
+    known, used = set(dir(builtins)), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.alias):
             known.add(node.asname or node.name)

@@ -1,5 +1,7 @@
 """Notebooks in a real kernel, in the README's own installation: without torch."""
 
+from typing import Any
+
 import pytest
 from jupyter_client.manager import start_new_kernel
 
@@ -43,7 +45,7 @@ def kernel():
 
 def said(kernel, code):
     """What the kernel shows as the result of this cell."""
-    shown = []
+    shown = list[dict[str, Any]]()
     reply = kernel.execute_interactive(code, output_hook=shown.append, timeout=120)["content"]
     assert reply["status"] == "ok", reply
     return next((one["content"]["data"] for one in shown if one["msg_type"] == "execute_result"), None)

@@ -32,8 +32,8 @@ def test_panels_of_a_row_share_their_colours():
 
 
 def test_images_stand_under_their_headings_with_their_scores():
-    pictures = np.zeros((3, 8, 8))
-    figure = plots.images({"typical": (pictures, [0.9, 0.8, 0.7]), "odd": (pictures, [0.1, 0.01, 1e-6])}, columns=3)
+    pictures, scores = np.zeros((3, 8, 8)), np.array([[0.9, 0.8, 0.7], [0.1, 0.01, 1e-6]])
+    figure = plots.images({"typical": (pictures, scores[0]), "odd": (pictures, scores[1])}, columns=3)
     titles = [axes.get_title() for part in figure.subfigs for axes in part.axes]
     assert titles == ["0.900", "0.800", "0.700", "0.100", "0.010", "<0.001"]
     assert [part.get_suptitle() for part in figure.subfigs] == ["typical", "odd"]
@@ -52,12 +52,11 @@ def test_a_broken_package_is_not_called_missing(tmp_path, monkeypatch):
 
 
 def test_the_runtime_figure_names_every_line_and_keeps_the_names_apart():
-    lines = {f"method {k}": ([1, 10, 100], [1.0, 2.0, 3.0 + 0.01 * k]) for k in range(5)} | {
-        "FUSE": ([1, 100], [0.5, 0.6])
-    }
+    lines: dict[str, Any] = {f"method {k}": ([1, 10, 100], [1.0, 2.0, 3.0 + 0.01 * k]) for k in range(5)}
+    lines["FUSE"] = ([1, 100], [0.5, 0.6])
     figure = plots.runtime({"dimension": lines, "rows": lines})
     assert [axes.get_xlabel() for axes in figure.axes] == ["dimension", "rows"]
-    names: list[Any] = figure.axes[0].texts
+    names: Any = figure.axes[0].texts
     assert {name.get_text() for name in names} == set(lines)
     heights = np.sort([np.log10(name.xyann[1]) for name in names])
     assert np.diff(heights).min() >= 0.22 - 1e-9
@@ -70,7 +69,7 @@ def test_scores_have_a_mark_for_each_kind_and_a_histogram_of_each_head():
     kinds = np.array(["typical", "typical", "global", "local", "both"])
     figure = plots.scores(HEADS, kinds=kinds, bounds=np.array([0.2, 0.3]))
     points, top, right = figure.axes
-    bars: list[list[Any]] = [top.patches, right.patches]
+    bars: list[Any] = [top.patches, right.patches]
     offsets = [group.get_offsets().tolist() for group in points.collections]
     assert offsets == [HEADS[:2].tolist(), [HEADS[2].tolist()], [HEADS[3].tolist()], [HEADS[4].tolist()]]
     assert len({tuple(map(tuple, group.get_paths()[0].vertices)) for group in points.collections}) == 4  # marks differ
@@ -176,7 +175,7 @@ def test_score_maps_share_their_limits_and_show_classes_first():
 def test_many_classes_are_named_where_their_rows_are():
     points = np.repeat([[0.0, 0], [1, 0], [2, 0], [3, 0], [4, 1]], 3, axis=0)
     figure = plots.homotopy_map(points, np.zeros((15, 2)), [0, 1], labels=np.repeat(np.arange(5), 3))
-    names: list[Any] = figure.axes[0].texts
+    names: Any = figure.axes[0].texts
     assert {text.get_text(): tuple(text.xy) for text in names}["4"] == (4.0, 1.0)
     assert len(names) == 5
     assert [axes.get_title() for axes in figure.axes[1:3]] == ["t = 0  (global)", "t = 1  (local)"]

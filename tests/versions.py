@@ -101,7 +101,7 @@ def found(version: str) -> str | None:
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     places = [shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python"), reverse=True)]
     for place in filter(None, places):
-        if subprocess.run([place, "-c", ""], capture_output=True).returncode == 0:  # pyenv's shims may be empty
+        if subprocess.run([str(place), "-c", ""], capture_output=True).returncode == 0:  # pyenv's shims may be empty
             return str(place)
     return None
 

@@ -90,6 +90,7 @@ def test_explore_writes_a_page_from_data_alone(messy, capsys, tmp_path):
 )
 def test_what_cannot_be_answered_is_told(messy, capsys, arguments, said):
     arguments = [str(messy) if word == "MESSY" else word for word in arguments]
+    code: object
     try:
         code = main(arguments)
     except SystemExit as end:

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 APART = "class separation, distance of AUC from 1/2"
 
 
-def quick(name: str, folder: Path) -> dict[tuple[str, str, str, str], float]:
+def quick(name: str, folder: Path) -> dict[tuple[str, ...], float]:
     """The table of an item, measured in a moment: {(dataset, method, metric, settings): value}."""
     found = reproduce([name], folder, quick=True, say=lambda _: None)
     rows = lab.read(folder / "results" / f"{name}.csv")

@@ -23,7 +23,7 @@ ETAS = (0.3, 0.5, 1.0, 2.0, 3.0)
 
 def builds() -> dict[str, Engine]:
     """Those that are installed and that this CPU can run."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in FASTEST_FIRST:
         try:
             found[name] = importlib.import_module(f"centrality.engine.{name}")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -143,8 +144,9 @@ def test_a_widget_answers(view):
     widget, sent = Widget(view), []
     widget.send = lambda content, buffers=None: sent.append(content)
     given = {"rows": [5, 3], "k": 2, "what": "odd", "t": 0.5}
-    for question in ({"ask": "pick", "given": given}, {"ask": "copies"}, {"ask": "review", "given": {}}):
-        widget._answer(None, {"question": 1, "row": 3, **question}, [])
+    for asked in ({"ask": "pick", "given": given}, {"ask": "copies"}, {"ask": "review", "given": {}}):
+        question: Any = {"question": 1, "row": 3} | asked
+        widget._answer(None, question, [])
     picked, found, wrong = sent
     assert sorted(picked["answer"]) == [3, 5]
     assert found["answer"][0]["rows"] == [3, 60]

@@ -75,7 +75,7 @@ def test_a_row_with_other_values_scores_as_the_model_scores_such_a_row(mixed, vi
     assert {r["name"]: [r["global"], r["local"]] for r in found["reasons"]} == expected
     for k, head in enumerate(("global", "local")):  # they add up to what lies between the row and its typical point
         change = found["units"][k] - found["typical"][k]
-        assert sum(reason[head] for reason in found["reasons"]) == pytest.approx(change, rel=0.01)
+        assert sum(dict(reason)[head] for reason in found["reasons"]) == pytest.approx(change, rel=0.01)
 
 
 def test_columns_that_the_model_does_not_read_are_not_offered(view):

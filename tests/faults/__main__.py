@@ -27,7 +27,7 @@ def main() -> int:
     arguments = parser.parse_args()
     seed = time.time_ns() % 100_000 if arguments.seed is None else arguments.seed
     print(f"seed {seed}", flush=True)
-    results, broken = [], 0
+    results, broken = list[tuple[str, str, int]](), 0
     for job in [job for job in JOBS if arguments.only in job.name]:
         if arguments.short and job.name not in ("fit", "score folder, workers"):
             continue

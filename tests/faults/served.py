@@ -21,7 +21,7 @@ SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 def disturb(seed: int, times: int) -> list[tuple[str, int]]:
     """Start the service, ask it things, and kill it at some moment, so many times."""
-    chosen, tally = random.Random(f"{seed} serve"), Counter()
+    chosen, tally = random.Random(f"{seed} serve"), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         folder = Path(name)
         prepare(folder)

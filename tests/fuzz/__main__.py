@@ -50,7 +50,7 @@ def main() -> int:
     run_main(["score", str(models()[1]), str(folder() / "seed.parquet"), "-o", str(folder() / "warm.csv")])
     run_main(["explore", str(models()[0]), str(folder() / "seed.csv"), "--export", str(folder() / "warm.html")])
     chosen = [target for target in TARGETS if arguments.only in target.name]
-    done, found = Counter(), Counter()
+    done, found = Counter[str](), Counter[str]()
     for round_ in range(ROUNDS):  # all targets, again and again: whoever stops it has some of each
         for target in chosen:
             cases = ceil(arguments.cases * target.share / sum(one.share for one in chosen) / ROUNDS)

@@ -104,7 +104,7 @@ def test_rows_without_a_vector_get_nan_and_are_called_nothing():
     vectors = np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 4.0]])
     sums = over_vectors(vectors, lambda rows: rows.sum(1))
     np.testing.assert_array_equal(sums, [3.0, np.nan, 7.0])
-    nothing = over_vectors(vectors[1:2], lambda rows: np.stack([rows, rows], axis=2))
+    nothing = over_vectors(vectors[1:2], lambda rows: np.stack([np.asarray(rows)] * 2, axis=2))
     assert nothing.shape == (1, 2, 2)
     assert np.isnan(nothing).all()
 

@@ -111,7 +111,7 @@ class _Reach:
         self._now.append(item.nodeid)
         sys.settrace(self._call)
         try:
-            return (yield)  # type: ignore[return-value]
+            return (yield)
         finally:
             sys.settrace(None)
             self._now.pop()
@@ -121,7 +121,7 @@ class _Reach:
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
         self._now.append(fixturedef.argname)
         try:
-            return (yield)  # type: ignore[return-value]
+            return (yield)
         finally:
             self._now.pop()
 

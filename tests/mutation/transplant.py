@@ -52,7 +52,7 @@ def _carry_class(new: type, old: Any) -> None:
         if function is None:
             if isinstance(value, bool | int | float | str) and name not in ("__module__", "__doc__"):
                 setattr(old, name, value)
-        elif len(function.__code__.co_freevars) == len(_function(before).__code__.co_freevars):  # type: ignore[union-attr]
+        elif len(function.__code__.co_freevars) == len(_function(before).__code__.co_freevars):
             _carry_function(function, _function(before))
         else:  # it no longer calls super()
             setattr(old, name, value)

@@ -152,7 +152,9 @@ def test_a_column_far_from_zero_for_how_little_it_varies_is_named_unless_scaling
         history = {head: [loss] for head, loss in nothing.items()}
         return examine(
             X,
-            lambda rows: rows.toarray() if sparse.issparse(rows) else rows,  # stands for a model: any heads will do
+            lambda rows: np.asarray(
+                rows.toarray() if sparse.issparse(rows) else rows
+            ),  # stands for a model: any heads will do
             held_aside=0,
             history=history,
             nothing=nothing,

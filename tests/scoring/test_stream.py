@@ -196,7 +196,7 @@ def test_fetching_ahead_changes_neither_order_nor_errors():
         yield from range(5)
         raise ValueError("half way")
 
-    got = []
+    got = list[int]()
     with pytest.raises(ValueError, match="half way"):
         got.extend(read_ahead(items()))
     assert got == [0, 1, 2, 3, 4]

@@ -16,7 +16,7 @@ def mean_distance(Z: np.ndarray, chosen: np.ndarray) -> float:
 
 def plain_greedy(Z: np.ndarray, k: int) -> list[int]:
     """Choose each next row among all rows, as the one that makes the mean distance the smallest."""
-    between, chosen = np.linalg.norm(Z[:, None] - Z, axis=2), []
+    between, chosen = np.linalg.norm(Z[:, None] - Z, axis=2), list[int]()
     for _ in range(k):
         rest = between[:, chosen].min(1, keepdims=True) if chosen else between.max()
         chosen.append(int(np.minimum(between, rest).mean(0).argmin()))

@@ -41,7 +41,7 @@ async def settled() -> None:
 
 def test_large_bodies_wait_until_there_is_room_and_the_smallest_comes_first():
     async def several():
-        bodies, order, done = Bodies(Limits(body_bytes=10 * MIB)), [], [asyncio.Event() for _ in range(5)]
+        bodies, order, done = Bodies(Limits(body_bytes=10 * MIB)), list[float](), [asyncio.Event() for _ in range(5)]
         tasks = [reader(bodies, size, order, one) for size, one in zip((9, 8, 7, 6, 0.01), done, strict=True)]
         await settled()
         assert order == [9, 8, 0.01]  # room for 20, and small ones need none
@@ -62,7 +62,7 @@ def test_large_bodies_wait_until_there_is_room_and_the_smallest_comes_first():
 
 def test_who_gives_up_while_waiting_takes_no_room():
     async def two():
-        bodies, order, done = Bodies(Limits(body_bytes=10 * MIB)), [], asyncio.Event()
+        bodies, order, done = Bodies(Limits(body_bytes=10 * MIB)), list[float](), asyncio.Event()
         held = [reader(bodies, 10, order, done) for _ in range(2)]
         await settled()
         hasty = reader(bodies, 10, order, done)

@@ -251,9 +251,9 @@ def test_connected_clients_get_their_answers_after_the_signal_to_stop(start, fil
         server.process.send_signal(signal.SIGTERM)
         for client in clients:
             client.sendall(head(server, len(ROW)) + ROW.encode())
-        heard = [said(client) for client in clients]
-    assert [answer[:12] for answer in heard] == 13 * [b"HTTP/1.1 200"]
-    assert all(b"connection: close" in answer for answer in heard)
+        replies = [said(client) for client in clients]
+    assert [answer[:12] for answer in replies] == 13 * [b"HTTP/1.1 200"]
+    assert all(b"connection: close" in answer for answer in replies)
     assert server.ended() == (0, "Stopped after 20 requests with 20 rows.\n")
 
 

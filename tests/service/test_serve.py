@@ -328,8 +328,8 @@ def test_a_new_model_file_and_a_stop_lose_no_request_under_load(start, file, tmp
         """The model that a request gets which another process answers."""
         return running.ask("POST", "/score", json.dumps({"rows": [row]}) + 100_000 * " ")[1]["Centrality-Model"]
 
-    with ThreadPoolExecutor(4) as pool:
-        clients = [pool.submit(client) for _ in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        clients = [pool.submit(client) for _ in range(2)]
         wait_for(lambda: found)
         large = [version_for_large()]
         other.save(path)

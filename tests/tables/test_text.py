@@ -156,7 +156,7 @@ def test_arrows_threads_hold_nothing_of_pythons_so_that_a_program_may_end_at_onc
     file.write_bytes(block)
     with tables.open_rows(file) as source:
         assert source.schema.names == ["a", "b"]
-    for source, arrows in given:
-        assert issubclass(source, pa.NativeFile)
+    for kind_of_file, arrows in given:
+        assert issubclass(kind_of_file, pa.NativeFile)
         assert arrows > len(block) / 2  # copied: Arrow's own memory, not a view of Python's bytes
     assert given

@@ -31,8 +31,8 @@ def test_a_number_that_is_written_in_a_style_is_read_back_exactly(writing, whole
 
 @given(styles, numbers)
 def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, wholes):
-    exact = [*(whole / 10**writing.decimals for whole in wholes), 9876543.21, -7654321.09, 12.34, 1.21]
-    exact = np.round(exact, writing.decimals)  # two groups of thousands, and under a thousand: no other reading fits
+    drawn = [*(whole / 10**writing.decimals for whole in wholes), 9876543.21, -7654321.09, 12.34, 1.21]
+    exact = np.round(drawn, writing.decimals)  # two groups of thousands, and under a thousand: no other reading fits
     if writing.decimals in (0, 3) and not writing.thousands:
         return  # plain digits; and three digits after the only mark, which is the next test
     learned, doubt = learn_writing(pa.array(map(writing.write, exact)))

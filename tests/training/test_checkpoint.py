@@ -109,7 +109,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(monkeypatch, blob, path, se
 def test_it_goes_on_where_it_was_and_not_from_the_start(monkeypatch, blob, path):
     model = quick(checkpoint=path, ensemble=1)
     interrupt(monkeypatch, model, blob, after=3)
-    taken = []
+    taken = list[int]()
     before_steps(monkeypatch, taken.append)
     model.fit(blob)
     assert sum(taken) == 60 - 3 * 6  # quick() takes 60 steps, drawn six at a time

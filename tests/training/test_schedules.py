@@ -174,7 +174,7 @@ def test_the_budget_of_steps_does_not_grow_with_the_rows(blob):
 def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(blob, monkeypatch):
     for name, steps in {"STEPS": 20, "STEPS_OF_EACH": 15, "STEPS_WHEN_CLEAN": 40}.items():
         monkeypatch.setattr(f"centrality.training.plan.{name}", steps)
-    kinds = ({"ensemble": 1}, {}, {"novelty": True})
+    kinds: tuple[dict[str, int], ...] = ({"ensemble": 1}, {}, {"novelty": True})
     assert [quick(max_steps=None, **kind).fit(blob).history_["step"][-1] for kind in kinds] == [20, 15, 40]
 
 
