@@ -18,7 +18,7 @@ from tests.conftest import quick
 from tests.explorer.pages import settle, units_of, with_panel
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
     if chromium() is None:
         if os.environ.get("CI"):
@@ -69,7 +69,7 @@ def serve():
         server.server_close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def stories():
     """A table of 400 rows in two groups, with a long text that the model does not read; row 7 is odd by its width."""
     rng = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def stories():
     return view_of(model, table, on=("width", "height"), title="Stories")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cloud() -> View:
     """2000 rows with columns, texts and calibration rows, of which the first 60 are odd."""
     rng = np.random.default_rng(0)
@@ -109,14 +109,14 @@ def cloud() -> View:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def cloud_page(cloud, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("cloud") / "page.html"
     page.export(cloud, path)
     return path.as_uri()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def mixed():
     """A table of two features and a name, one row of which has an odd width, and a model of it."""
     rng = np.random.default_rng(0)
