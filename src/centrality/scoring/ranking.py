@@ -249,7 +249,7 @@ def excerpt(values: dict[str, object], only: list[str] | None) -> str:
 
 def _plain(value: object) -> str:
     """Show one cell: a whole number as the file has it, which may be an id; any other number by its first digits."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else number(value)
+    return number(value).replace(",", "") if isinstance(value, int | float) else number(value)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:
