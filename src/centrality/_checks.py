@@ -71,9 +71,9 @@ def generator(random_state: object) -> "np.random.Generator":
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object's names and values; raise if a name comes twice: nobody could say which value is meant."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InputError(f"the name {twice!r} comes twice in one JSON object: each must come once.")
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            raise InputError(f"the name {name!r} comes twice in one JSON object: each must come once.")
+        values[name] = value
     return values

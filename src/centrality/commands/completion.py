@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> Result:
     for command in root.commands.values():
         for action in command._actions:  # noqa: SLF001  (argparse has no public way to list them)
             if action.nargs != 0 and not action.choices:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]  # most are files; no word is known for others
+                vars(action)["complete"] = shtab.FILE  # most are files; no word is known for the others
     return {"shell": arguments.shell, "script": shtab.complete(root, arguments.shell)}
 
 

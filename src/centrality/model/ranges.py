@@ -84,8 +84,9 @@ def _require_refinement(arrays: Arrays) -> None:
 
 
 def _is_number(value: object, low: float, high: float) -> bool:
-    is_real = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_real and np.isfinite(value) and low <= value <= high  # type: ignore[operator,call-overload]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return bool(np.isfinite(value) and low <= value <= high)
 
 
 def _require(holds: bool, name: str, value: object) -> None:  # noqa: FBT001  (read where it is written)

@@ -11,7 +11,7 @@ def k_means(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the centres of so many groups, (m, p), and the group of each row; of copies there may be fewer groups."""
     from sklearn.cluster import KMeans  # here: scoring does not need it
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     means = KMeans(count, init=start, n_init=1, max_iter=rounds, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
