@@ -153,12 +153,18 @@ class TrainingColumns(Value):
         apart, rise = high > low, high_share - low_share
         start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
         width = np.where(apart, high - low, 1.0)
-        at = _count_below(values, x)
-        ranks = 2 * (start[at] + np.clip((x - low[at]) / width[at], 0.0, 1.0) * rise[at]) - 1
-        tied = np.flatnonzero(high[at] == x)
-        last = np.searchsorted(values, x[tied], side="right") - 1
-        ranks[tied] = below[at[tied]] + upto[last] - 1
-        return np.asarray(ranks)
+        order = np.argsort(x)
+        x = x[order]
+        passed = np.searchsorted(x, values, side="right")  # from which place on each value lies below
+        counts = np.diff(passed, prepend=0, append=len(x))
+        low, high, width, start, rise = (np.repeat(each, counts) for each in (low, high, width, start, rise))
+        ranks = 2 * (start + np.clip((x - low) / width, 0.0, 1.0) * rise) - 1
+        tied = np.flatnonzero(high == x)
+        first, last = np.searchsorted(values, x[tied]), np.searchsorted(values, x[tied], side="right") - 1
+        ranks[tied] = below[first] + upto[last] - 1
+        found = np.empty_like(ranks)
+        found[order] = ranks
+        return found
 
     def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
         """Return mean and variance of the products of any two columns' ranks, each centred."""
@@ -205,15 +211,6 @@ def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         value = np.array([0.5 * x[0] + 0.5 * x[-1]])
     value = np.concatenate([value, np.full(k - len(value), value[-1])])
     return value, np.searchsorted(x, value, side="left") / n, np.searchsorted(x, value, side="right") / n
-
-
-def _count_below(values: Matrix, x: Matrix) -> NDArray[np.intp]:  # (m,)
-    """Return how many of the rising values lie below each x, as `np.searchsorted(values, x)` in half of the time."""
-    order = np.argsort(x)
-    passed = np.searchsorted(x[order], values, side="right")  # from which place on each value lies below
-    found = np.empty(len(x), dtype=np.intp)
-    found[order] = np.repeat(np.arange(len(values) + 1), np.diff(passed, prepend=0, append=len(x)))
-    return found
 
 
 def _correlations(products: Matrix) -> Matrix:
