@@ -67,7 +67,7 @@ class Engine(Protocol):
         """Take some steps of training."""
 
     def log_density(self, rows: Floats, seen: Floats, scales: Doubles) -> Doubles:
-        """Return log Σ exp(-½ d² / η²) over the distances d of each row to the seen ones, for each scale η."""  # (n, k)
+        """Return log Σ exp(-½ d² / η²) over each row's distances d to the seen ones, for each scale η."""  # (n, k)
 
 
 class EngineError(InputError, ImportError):

@@ -67,6 +67,7 @@ def _centres(z: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.flo
         away = z - centres[small]
         distance = np.einsum("ij,ij->i", away, away)
         distance[owner == small] = -1.0  # its own rows come first
-        near = np.flatnonzero(distance <= np.partition(distance, FEWEST_OWNED - 1)[FEWEST_OWNED - 1])
+        last = min(FEWEST_OWNED, len(z)) - 1
+        near = np.flatnonzero(distance <= np.partition(distance, last)[last])
         centres[small] = z[near[np.argsort(distance[near], kind="stable")[:FEWEST_OWNED]]].mean(0)
     return centres

@@ -40,7 +40,7 @@ def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDAr
         found = -2.0 * (fine[chosen] @ fine.T)
         found += squares[chosen, None]
         found += squares
-        return np.maximum(found.astype(rows.dtype), 0)
+        return np.asarray(np.maximum(found.astype(rows.dtype), 0))
 
     picked = np.full(count, rng.choice(n, p=ones / ones.sum()))
     nearest = distances(picked[:1])[0]

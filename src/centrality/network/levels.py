@@ -104,7 +104,7 @@ def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float
 def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix) -> Matrix:  # (n, k)
     """Return the logarithm of the seen rows' density at these rows, blurred by each noise scale, up to a constant."""
     seen, rows = np.ascontiguousarray(seen), np.ascontiguousarray(rows)
-    return engine().log_density(rows, seen, scales) - seen.shape[1] * np.log(scales)
+    return np.asarray(engine().log_density(rows, seen, scales) - seen.shape[1] * np.log(scales))
 
 
 def _regions(

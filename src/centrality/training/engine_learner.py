@@ -85,10 +85,11 @@ class EngineLearner:
         self._taken += len(rates)
         apart = layout.trunks == 2 and batches.noise.size > 0 and batches.candidates > 0  # else one head rests
         # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
-        jobs = [(member, heads) for heads in (("local", "global") if apart else ("both",)) for member in range(layout.members)]
+        heads = ("local", "global") if apart else ("both",)
+        jobs = [(member, head) for head in heads for member in range(layout.members)]
 
         def train(job: tuple[int, str]) -> None:
-            self._train_member(*job, batches, row_scales, each, losses[job[0]])
+            self._train_member(*job, batches, row_scales, rates=each, losses=losses[job[0]])
 
         threads = min(cores(), len(jobs))
         if threads == 1:
@@ -105,6 +106,7 @@ class EngineLearner:
         heads: str,
         batches: _Batches,
         row_scales: RowScales,
+        *,
         rates: NDArray[np.float32],
         losses: Losses,
     ) -> None:
