@@ -42,7 +42,7 @@ ROUTINE = (
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
     _measured("false_discoveries", *FITS),
-    _measured("speed", *FITS, results=("speed", "speed_memory", "cost")),
+    _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
     _measured("explanations", *FITS, results=("explanations_*",)),
     _measured("scale", *TABLES, *FITS, results=("scale", "scale_*")),
     _measured(

@@ -2,13 +2,16 @@
 
 `note` writes a line of results/measured.csv for a result, `measured` reads it, and `old` lists the results that rest on
 files which have changed since. Whether they have is told by a digest of those files, not by dates: it holds for
-changes that are not committed, and in any order of merges.
+changes that are not committed, and in any order of merges. The digest is that of what the files say to a compiler:
+comments, docstrings and formatting can change without making a figure old (see `meaning`).
 """
 
+import ast
 import csv
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
@@ -126,7 +129,7 @@ class _Digests:
     def of(self, figure: Figure) -> str:
         if figure.sources not in self._known:
             files = {path for pattern in figure.sources for path in ROOT.glob(pattern)}
-            blobs = ((str(path.relative_to(ROOT)), _blob(path.read_bytes())) for path in files)
+            blobs = ((str(path.relative_to(ROOT)), _blob(meaning(path).encode())) for path in files)
             self._known[figure.sources] = digest(blobs)
         return self._known[figure.sources]
 
@@ -138,8 +141,35 @@ def digest(blobs: Iterable[tuple[str, str]]) -> str:
 
 
 def _blob(content: bytes) -> str:
-    """Return git's name for this content, so that old commits can be asked as well."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return hashlib.sha256(content).hexdigest()
+
+
+def meaning(path: Path) -> str:
+    """Return what a file says to a compiler: its code without comments, docstrings and layout."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _documented(
+                node
+            ):
+                node.body = node.body[1:]
+        return ast.dump(tree)
+    if path.suffix in (".h", ".cpp", ".ts"):
+        return " ".join(_CODE.sub(_without_comment, text).split())
+    return text
+
+
+def _documented(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return ast.get_docstring(node, clean=False) is not None
+
+
+# A string, which may hold what looks like a comment; or a comment of one line, or of several.
+_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    return " " if found[0].startswith("/") else found[0]
 
 
 def machine() -> str:

@@ -1,13 +1,15 @@
 """Many rows: a folder of Parquet scored by worker processes and on Ray, and fitted from a sample.
 
 The rows (16 columns of float32, five overlapping clusters that drift from file to file) are made in a temporary folder
-and deleted: 6.4 GB for 100 million, and as much again for the scores. Rates are those after the start, which is what
+and deleted: .64 GB for ten million, and as much again for the scores. Rates are those after the start, which is what
 the same command takes for a thousand rows of a few files; on a busy machine, those for each second of a processor tell
 more.
+One worker is one process whose threads share the rows. DuckDB sums every column and keeps nothing: what reading alone
+costs. polars reads all columns, computes one expression of them and writes everything to Parquet, as scoring does.
 "From memory" scores rows that are already there, with all cores, and writes nothing. Memory is that of all processes
 together: PSS counts a page that several share once, RSS once for each of them.
 
-    python -m benchmarks.scale [--rows 100000000] [--device cuda] [--folder DIR] [--only score fit sample]
+    python -m benchmarks.scale [--rows 10000000] [--device cuda] [--folder DIR] [--only score fit sample]
 """
 
 import argparse
@@ -22,6 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import psutil
@@ -31,6 +34,7 @@ from scipy.stats import spearmanr
 
 from benchmarks._results import save
 from centrality import FUSE, load, tables
+from centrality.model.fitted import Fitted
 from centrality.scores.calibration import QUANTILES
 from centrality.scoring import chunks, sampling, workers
 from centrality.scoring.job import Job
@@ -54,6 +58,21 @@ before = used()
 distributed.score(load(model), large, out)
 print(*(after - begun for begun, after in zip(before, used())))
 """
+PEERS = {
+    "DuckDB, reading alone": """
+import sys, duckdb
+names = [f"x{j}" for j in range(16)]
+rows = f"read_parquet('{sys.argv[1]}/*.parquet')"
+print(duckdb.sql(f"select {', '.join(f'sum({name})' for name in names)} from {rows}").fetchall())
+""",
+    "polars, one expression, written": """
+import sys, polars
+score = sum((polars.col(f"x{j}") ** 2 for j in range(1, 16)), polars.col("x0") ** 2).alias("score")
+polars.scan_parquet(f"{sys.argv[1]}/*.parquet").with_columns(score).sink_parquet(
+    sys.argv[2], compression="uncompressed"
+)
+""",
+}
 
 
 def block(number: int, rows: int) -> pa.RecordBatch:
@@ -116,28 +135,16 @@ def timed(*command: str) -> tuple[float, Watch, str]:
     return time.perf_counter() - before, watch, said
 
 
-class Nothing:
-    """A model that takes no time: what is left of scoring is reading, making a matrix, and writing."""
-
-    t = 0.5
-
-    def heads(self, X: np.ndarray) -> np.ndarray:
-        return np.zeros((len(X), 2))
-
-    raw = heads
-
-    def save(self, file: Path) -> None:
-        file.touch()
-
-
 def read(chunk: chunks.Chunk) -> None:
     with chunk.open() as source:
         for _ in source.batches():
             pass
 
 
-def move(chunk: chunks.Chunk) -> None:
-    score_chunk(Job(Nothing(), [0.5]), chunk)
+def move(job: Job, chunk: chunks.Chunk) -> None:
+    """Score by a model that takes no time: what is left is reading, making a matrix, and writing."""
+    with patch.object(Fitted, "units", lambda _, rows: np.zeros((len(rows), 2))):
+        score_chunk(job, chunk)
 
 
 def clocked(work: Callable[[chunks.Chunk], None], chunk: chunks.Chunk) -> tuple[float, float]:
@@ -166,7 +173,7 @@ def line(what: str, rows: int, seconds: float, cpu: float, watch: Watch | None =
 def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     model, cores = str(folder / "m.safetensors"), workers.cores()
     found = [from_memory(folder, rows, device)]
-    for count in (cores,) if device == "cpu" else (cores, cores // 4, 1):
+    for count in dict.fromkeys((cores, 1) if device == "cpu" else (cores, cores // 4, 1)):
         command = ["-m", "centrality.cli", "score", model, "--workers", str(count), "--device", device]
         start, first, _ = timed(*command, str(folder / "small"), "-o", f"{folder}/started/")
         seconds, watch, _ = timed(*command, str(folder / "in"), "-o", f"{folder}/out/")
@@ -178,6 +185,10 @@ def score(folder: Path, rows: int, device: str) -> list[dict[str, object]]:
     for what, words in (("read", "reading alone"), ("move", "reading and writing alone")):
         _, _, said = timed("-m", "benchmarks.scale", "--alone", what, str(folder))
         found.append(line(f"{cores} workers, {words}", rows, *map(float, said.split())))
+    for name, script in PEERS.items() if device == "cpu" else ():
+        start, first, _ = timed("-c", script, str(folder / "small"), str(folder / "peer.parquet"))
+        seconds, watch, _ = timed("-c", script, str(folder / "in"), str(folder / "peer.parquet"))
+        found.append(line(name, rows, seconds - start, watch.cpu - first.cpu, watch))
     if device == "cpu" and find_spec("ray"):
         places = (f"{folder}/{name}" for name in ("small", "in", "ray"))
         _, watch, said = timed("-c", ON_RAY, model, *places, str(cores))
@@ -237,7 +248,7 @@ PARTS = {"score": score, "fit": fit, "sample": sample}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--folder", help="for the rows and scores: a disk with room for them (default: temporary)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
@@ -247,7 +258,8 @@ def main() -> None:
         from benchmarks import scale  # by a name that other processes know
 
         what, folder = arguments.alone
-        work = partial(scale.clocked, getattr(scale, what))
+        work = scale.read if what == "read" else partial(scale.move, Job(load(f"{folder}/m.safetensors"), [0.5]))
+        work = partial(scale.clocked, work)
         done = workers.run(work, chunks.plan(f"{folder}/in", f"{folder}/moved"), workers.cores())
         wall, cpu = np.sum([taken for _, taken in done], axis=0)
         shutil.rmtree(f"{folder}/moved", ignore_errors=True)

@@ -98,11 +98,24 @@ def onnx_runtime() -> str:
 
 def speed() -> str:
     """Ratios of CPU seconds; above 1, ours is the cheaper."""
+    return _ratios("speed")
+
+
+def speed_threads() -> str:
+    """Ratios of the clock's seconds on two threads."""
+    return _ratios("speed_threads")
+
+
+def _ratios(name: str) -> str:
     body = [
         [r["what"], r["against"], f"{people(r['ratio'])} ({people(r['least'])} to {people(r['most'])})", r["bar"]]
-        for r in rows("speed")
+        for r in rows(name)
     ]
     return markdown(["what", "against", "theirs over ours", "wanted"], body)
+
+
+def speed_parts() -> str:
+    return markdown(["part of a fit", "CPU seconds", "share"], [list(r.values()) for r in rows("speed_parts")])
 
 
 def cost() -> str:
@@ -243,6 +256,8 @@ MADE = (
     hostile,
     onnx_runtime,
     speed,
+    speed_threads,
+    speed_parts,
     cost,
     speed_memory,
     gpu,

@@ -37,7 +37,7 @@ class Batch {
         if (job_.metric == Metric::given)
             std::memcpy(preferred.data(), job_.preferred + step * job_.preferred_stride, job_.opponents * job_.candidates * sizeof(float));
         else
-            compare(position, position + compared_rows + job_.noised);
+            compare(position, position + job_.anchors_at);
     }
 
     const Size row;  // floats of a row: the width, padded
@@ -72,10 +72,7 @@ class Batch {
     void find_distances(const std::int64_t* candidates, const std::int64_t* before) {
         const Size count = 2 * job_.candidates;
         for (Size i = 0; i < count; ++i) std::memcpy(compared_.data() + i * row, row_at(job_.vectors, candidates[i]), width_ * sizeof(float));
-        for (Size j = 0; j < job_.anchors; ++j) {
-            const float* anchor = row_at(job_.vectors, before[j]);
-            for (Size k = 0; k < width_; ++k) anchors_.data()[k * anchor_columns_ + j] = anchor[k];
-        }
+        transpose(job_.anchors, width_, [&](Size j) { return row_at(job_.vectors, before[j]); }, anchors_.data(), anchor_columns_);
         const View from{compared_.data(), row, 1};
         if (job_.metric == Metric::manhattan) {
             gaps<false>(count, anchor_columns_, width_, from, anchors_.data(), anchor_columns_, far_.data(), anchor_columns_);

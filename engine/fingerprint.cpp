@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "calibration.h"
+#include "density.h"
 #include "scoring.h"
 #include "training.h"
 
@@ -62,6 +63,11 @@ int main() {
     network.back(10, 7, rows.data(), rows.data() + 10 * p, at.data(), by.data(), back.data());
     add(along), add(back);
 
+    const double widths[] = {0.5, 2.0};
+    std::vector<double> blurred(2 * (n - 40));
+    log_density(p, n - 40, rows.data() + 40 * p, 40, rows.data(), 2, widths, blurred.data());
+    add(blurred);
+
     for (const Metric metric : {Metric::euclidean, Metric::manhattan})
         for (const int trunks : {1, 2}) {
             const Size size = trunks * (hidden * (p + 1) + 2 * hidden * (hidden + 1)) + (1 + k) * (hidden + 1), steps = 5;
@@ -74,7 +80,7 @@ int main() {
             job.values = values.data(), job.mean = moments.data(), job.square = squares.data();
             job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = metric, job.tie = 1e-5f;
             job.steps = steps, job.candidates = 8, job.opponents = 4, job.noised = 20, job.anchors = 30;
-            job.positions = positions.data(), job.position_stride = 66, job.noise = noise.data(), job.noise_stride = 20 * p;
+            job.positions = positions.data(), job.position_stride = 66, job.anchors_at = 36, job.noise = noise.data(), job.noise_stride = 20 * p;
             job.learned = learned.data(), job.eta = eta.data(), job.weight = share.data(), job.balance = 0.3f, job.weight_decay = 0.01f;
             job.mean_decay = 0.9, job.square_decay = 0.999, job.smallest_root = 1e-8;
             job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2, job.prior = mixture;

@@ -71,6 +71,7 @@ class Scorer {
 };
 
 enum class Metric { given, euclidean, manhattan };
+enum class Heads { both, global, local };
 
 // Some steps of training of one network.
 struct Training {
@@ -84,8 +85,8 @@ struct Training {
     Metric metric;
     float tie;
     Size steps, candidates, opponents, noised, anchors;  // 2 * candidates rows are compared
-    const std::int64_t* positions;                        // (steps, stride): candidates, rows to be noised, anchors
-    Size position_stride;
+    const std::int64_t* positions;                        // (steps, stride): candidates, rows to be noised, ...
+    Size position_stride, anchors_at;                     // ... and from there on, anchors
     const float* noise;  // (steps, stride)
     Size noise_stride;
     const float* preferred;  // (steps, stride) of (opponents, candidates), for Metric::given
@@ -98,6 +99,10 @@ struct Training {
     float* losses;       // (steps, stride) of two
     Size loss_stride;
     Mixture prior;
+    // Whose trunk and head are taught. A head with a trunk of its own shares nothing with the other one: they can be taught
+    // one after the other, or at the same time, by other threads.
+    Heads heads = Heads::both;
+    bool teaches(int head) const { return heads == Heads::both || heads == (head ? Heads::local : Heads::global); }
 };
 
 // How outputs become a pair of raw scores; scores/calibration.py says what the numbers are.
@@ -115,6 +120,8 @@ struct Kernels {
     std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
                                       const std::vector<Shape>& shapes);
     void (*train)(const Training&);
+    // The logarithm of Σ exp(-½ d² / η²) over the distances of a row to the seen ones: (n, p), (m, p), (k,) -> (n, k).
+    void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
     // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which doubtful ones count more.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -183,13 +184,66 @@ INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { OVER_PARTS(part_fma(a.p[i]
 
 #endif
 
-// The sum of all lanes, always in this order.
+// The sum of all lanes, always in this order: halves are added until one is left.
+#if defined(ENGINE_AVX512) || defined(ENGINE_AVX2)
+INLINE float sum(Floats a) {
+#if defined(ENGINE_AVX512)
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+#else
+    const __m256 eight = _mm256_add_ps(a.a, a.b);
+#endif
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+#else
 INLINE float sum(Floats a) {
     float lane[WIDTH];
     store(lane, a);
     for (int width = WIDTH / 2; width; width /= 2)
         for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
     return lane[0];
+}
+#endif
+
+// Sixteen rows of sixteen floats, the first of which `row(0)` points to, as columns of `to`.
+template <class RowAt>
+INLINE void transpose_tile(RowAt row, float* to, std::ptrdiff_t to_row) {
+#if defined(ENGINE_AVX512)
+    __m512 a[WIDTH], b[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) a[i] = _mm512_loadu_ps(row(i));
+    for (int i = 0; i < WIDTH; i += 2) b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]), b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+    for (int i = 0; i < WIDTH; i += 4)
+        for (int j = 0; j < 2; ++j) {  // now a[i + k] holds columns k, k + 4, k + 8 and k + 12 of four rows
+            const __m512d low = _mm512_castps_pd(b[i + j]), high = _mm512_castps_pd(b[i + j + 2]);
+            a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, high));
+            a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, high));
+        }
+    for (int k = 0; k < 4; ++k) {
+        const __m512 first = _mm512_shuffle_f32x4(a[k], a[k + 4], 0x88), second = _mm512_shuffle_f32x4(a[k + 8], a[k + 12], 0x88);
+        const __m512 third = _mm512_shuffle_f32x4(a[k], a[k + 4], 0xdd), fourth = _mm512_shuffle_f32x4(a[k + 8], a[k + 12], 0xdd);
+        _mm512_storeu_ps(to + k * to_row, _mm512_shuffle_f32x4(first, second, 0x88));
+        _mm512_storeu_ps(to + (k + 4) * to_row, _mm512_shuffle_f32x4(third, fourth, 0x88));
+        _mm512_storeu_ps(to + (k + 8) * to_row, _mm512_shuffle_f32x4(first, second, 0xdd));
+        _mm512_storeu_ps(to + (k + 12) * to_row, _mm512_shuffle_f32x4(third, fourth, 0xdd));
+    }
+#else
+    for (int i = 0; i < WIDTH; ++i)
+        for (int k = 0; k < WIDTH; ++k) to[k * to_row + i] = row(i)[k];
+#endif
+}
+
+// So many rows of so many floats, `row(i)` pointing to each, as columns of `to`.
+template <class RowAt>
+INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, float* to, std::ptrdiff_t to_row) {
+    const std::ptrdiff_t whole = columns / WIDTH * WIDTH;
+    for (std::ptrdiff_t i = 0; i < rows; i += WIDTH) {
+        const std::ptrdiff_t end = i + WIDTH <= rows ? i + WIDTH : rows, tiled = end - i == WIDTH ? whole : 0;
+        for (std::ptrdiff_t k = 0; k < tiled; k += WIDTH)
+            transpose_tile([&](int each) { return row(i + each) + k; }, to + k * to_row + i, to_row);
+        for (std::ptrdiff_t each = i; each < end; ++each)
+            for (std::ptrdiff_t k = tiled; k < columns; ++k) to[k * to_row + each] = row(each)[k];
+    }
 }
 
 INLINE float highest(Floats a) {

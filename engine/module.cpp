@@ -222,7 +222,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
                   In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
                   In<float, 1> eta, In<float, 1> weight, In<float, 1> learned, double balance, double weight_decay, double mean_decay,
                   double square_decay, double smallest_root, In<float, 1> rates, Array<float, 2> losses,
-                  const std::optional<MixtureArrays>& prior) {
+                  const std::optional<MixtureArrays>& prior, const std::string& heads) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
     // Bounds that a number must keep anyway, so that nothing below overflows.
@@ -253,7 +253,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2, "each step must have a rate and two losses");
     for (std::size_t i = 0; i < positions.size(); ++i)
         require(positions.data()[i] >= 0 && positions.data()[i] < job.row_count, "a position is out of range");
-    job.positions = positions.data(), job.position_stride = Size(positions.shape(1));
+    job.positions = positions.data(), job.position_stride = Size(positions.shape(1)), job.anchors_at = 2 * candidates + job.noised;
     job.noise = noise.data(), job.noise_stride = job.noised * job.width;
     job.preferred = preferred ? preferred->data() : nullptr, job.preferred_stride = opponents * candidates;
     require(Size(learned.shape(0)) == job.width, "each column must say whether its slope is learned");
@@ -264,8 +264,25 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     job.mean_decay = mean_decay, job.square_decay = square_decay, job.smallest_root = smallest_root;
     job.rates = rates.data(), job.losses = losses.data(), job.loss_stride = 2;
     if (prior) job.prior = prior->view(job.width, potentials);
+    require(heads == "both" || (trunks == 2 && (heads == "global" || heads == "local")), "heads must be both, or one that has a trunk of its own");
+    if (heads == "global") {
+        job.heads = Heads::global, job.noised = 0;
+    } else if (heads == "local") {
+        job.heads = Heads::local, job.positions += 2 * candidates, job.candidates = 0;
+    }
     nb::gil_scoped_release released;
     kernels.train(job);
+}
+
+static nb::object log_density(In<float, 2> rows, In<float, 2> seen, In<double, 1> scales) {
+    require(rows.shape(1) == seen.shape(1) && seen.shape(0) > 0, "there must be rows with a density, as wide as the others");
+    auto out = fresh<double, 2>({rows.shape(0), scales.shape(0)});
+    {
+        nb::gil_scoped_release released;
+        kernels.log_density(Size(rows.shape(1)), Size(rows.shape(0)), rows.data(), Size(seen.shape(0)), seen.data(), Size(scales.shape(0)),
+                            scales.data(), out.data());
+    }
+    return nb::cast(out);
 }
 
 static bool runs_here() {
@@ -307,5 +324,6 @@ MODULE_(TARGET, m) {
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
           "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "learned"_a.noconvert(), "balance"_a,
-          "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none());
+          "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+    m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
 }

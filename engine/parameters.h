@@ -1,4 +1,4 @@
-// All parameters of one network in training, one after another in rows padded to whole vectors, and Adam's update of them.
+// The parameters of one network in training, or of one of its heads with the trunk below it, one after another in rows padded to whole vectors, and Adam's update of them.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 
 namespace TARGET {
 
-// One linear layer inside the flat memory of all parameters.
+// One linear layer inside the flat memory of the parameters that are taught.
 struct LayerAt {
     Size in, out, row, weight, bias;  // row: in, padded; weight, bias: where they begin
+    bool taught;                      // else it has no place there
 };
 
 class Parameters {
@@ -22,15 +23,15 @@ class Parameters {
             trunks.emplace_back();
             Size in = job_.width;
             for (Size out : job_.hidden) {
-                trunks.back().push_back(add(in, out));
+                trunks.back().push_back(add(in, out, taught(t)));
                 in = out;
             }
-            trunks.back().push_back(add(in, in));  // the projection
+            trunks.back().push_back(add(in, in, taught(t)));  // the projection
         }
         const Size top = job_.hidden.back();
-        global = add(top, 1), local = add(top, job_.potentials);
+        global = add(top, 1, job_.teaches(0)), local = add(top, job_.potentials, job_.teaches(1));
         for (auto* each : {&values, &means_, &squares_, &gradient}) *each = Buffer<float>(count_);
-        for (const LayerAt& layer : layers_) transposed_.emplace_back(layer.in * padded(layer.out));
+        for (const LayerAt& layer : layers_) transposed_.emplace_back(layer.taught ? layer.in * padded(layer.out) : 0);
         copy(true);
     }
 
@@ -43,11 +44,9 @@ class Parameters {
         for (std::size_t i = 0; i < trunks.size() * trunks[0].size(); ++i) {
             if ((i + 1) % trunks[0].size() == 0) continue;  // a projection is folded into its heads
             const LayerAt& layer = layers_[i];
-            const Size to = padded(layer.out);
+            if (!layer.taught) continue;
             const float* from = values.data() + layer.weight;
-            for (Size o = 0; o < layer.out; o += 16)  // squares that stay in the cache
-                for (Size k = 0; k < layer.in; ++k)
-                    for (Size each = o; each < std::min(o + 16, layer.out); ++each) transposed_[i].data()[k * to + each] = from[each * layer.row + k];
+            transpose(layer.out, layer.in, [&](Size o) { return from + o * layer.row; }, transposed_[i].data(), padded(layer.out));
         }
     }
 
@@ -74,9 +73,11 @@ class Parameters {
     Buffer<float> values, gradient;
 
   private:
-    LayerAt add(Size in, Size out) {
-        const LayerAt layer{in, out, padded(in), count_, count_ + out * padded(in)};
-        count_ = layer.bias + padded(out);
+    bool taught(int trunk) const { return job_.trunks == 1 || job_.teaches(trunk); }
+
+    LayerAt add(Size in, Size out, bool taught) {
+        const LayerAt layer{in, out, padded(in), count_, count_ + out * padded(in), taught};
+        if (taught) count_ = layer.bias + padded(out);
         layers_.push_back(layer);
         return layer;
     }
@@ -86,6 +87,10 @@ class Parameters {
         const std::pair<float*, Buffer<float>*> pairs[] = {{job_.values, &values}, {job_.mean, &means_}, {job_.square, &squares_}};
         for (auto [file, own] : pairs)
             for (const LayerAt& layer : layers_) {
+                if (!layer.taught) {
+                    file += layer.out * (layer.in + 1);
+                    continue;
+                }
                 for (Size o = 0; o < layer.out; ++o, file += layer.in) move(file, own->data() + layer.weight + o * layer.row, layer.in, in);
                 move(file, own->data() + layer.bias, layer.out, in);
                 file += layer.out;

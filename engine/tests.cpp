@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "calibration.h"
+#include "density.h"
 #include "scoring.h"
 #include "training.h"
 
@@ -92,6 +93,40 @@ void test_products() {
             if (j >= 4 * WIDTH) continue;
             close("squared distance", double(i * columns + j), squares[i * columns + j], square, 3 * each * square);
             close("sum of gaps", double(i * columns + j), sums[i * columns + j], gap, 2 * each * gap);
+        }
+}
+
+void test_transpose() {
+    using namespace TARGET;
+    const Size rows = 2 * WIDTH + 5, columns = WIDTH + 3;  // tiles, and what is left beside and below them
+    const auto a = numbers(rows * columns);
+    std::vector<float> b(columns * rows);
+    transpose(rows, columns, [&](Size i) { return a.data() + i * columns; }, b.data(), rows);
+    for (Size i = 0; i < rows; ++i)
+        for (Size k = 0; k < columns; ++k) check(b[k * rows + i] == a[i * columns + k], "transposed", double(i), b[k * rows + i], a[i * columns + k]);
+    float lanes[WIDTH], wanted[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) lanes[i] = wanted[i] = a[i];
+    for (int width = WIDTH / 2; width; width /= 2)
+        for (int i = 0; i < width; ++i) wanted[i] += wanted[i + width];
+    check(sum(load(lanes)) == wanted[0], "sum of lanes", 0, sum(load(lanes)), wanted[0]);
+}
+
+void test_density() {
+    using namespace TARGET;
+    const Size p = 7, n = 9, m = 45;
+    const auto rows = numbers(n * p, 2.0f), seen = numbers(m * p, 2.0f);
+    const double eta[] = {0.1, 1.5};
+    std::vector<double> found(n * 2);
+    log_density(p, n, rows.data(), m, seen.data(), 2, eta, found.data());
+    for (Size i = 0; i < n; ++i)
+        for (int s = 0; s < 2; ++s) {
+            Real total = 0;
+            for (Size j = 0; j < m; ++j) {
+                Real square = 0;
+                for (Size k = 0; k < p; ++k) square += std::pow(Real(rows[i * p + k]) - seen[j * p + k], 2);
+                total += std::exp(-square / (2 * Real(eta[s]) * eta[s]));
+            }
+            close("density", double(i), found[i * 2 + s], std::log(total), 1e-5L * (1 + std::fabs(std::log(total))));
         }
 }
 
@@ -185,7 +220,7 @@ void test_learner() {
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = Metric::given;
     job.steps = 1, job.candidates = b, job.opponents = opponents, job.noised = noised;
-    job.positions = positions.data(), job.position_stride = Size(positions.size()), job.noise = noise.data(), job.noise_stride = noised * net.p;
+    job.positions = positions.data(), job.position_stride = Size(positions.size()), job.anchors_at = 2 * b + noised, job.noise = noise.data(), job.noise_stride = noised * net.p;
     job.preferred = preferred.data(), job.preferred_stride = opponents * b;
     learned[1] = 0.0f;  // a column that is given: neither noised nor taught
     job.learned = learned.data(), job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
@@ -300,6 +335,8 @@ void test_calibration() {
 int main() {
     test_functions();
     test_products();
+    test_transpose();
+    test_density();
     test_mixture();
     test_scorer();
     test_learner();

@@ -42,7 +42,8 @@ class Learner {
                 if (compared) pass({0, 0, compared, 0}, loss);
                 if (job.noised) pass({1, compared, 0, job.noised}, loss);
             }
-            for (int head = 0; head < 2; ++head) job.losses[step * job.loss_stride + head] = float(loss[head]);
+            for (int head = 0; head < 2; ++head)
+                if (job.teaches(head)) job.losses[step * job.loss_stride + head] = float(loss[head]);
             parameters.update(job.rates[step]);
         }
         parameters.save();

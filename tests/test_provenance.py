@@ -44,6 +44,36 @@ def test_what_is_saved_is_noted_and_not_old(project, capsys):
     assert command.check() == 0
 
 
+PYTHON = 'def fit(steps=500):\n    """Fit."""\n    return "# no comment", steps  # of training\n'
+KERNEL = 'float rate = 1.0f;  // of learning\nconst char* name = "// no comment";\n'
+SAME = {
+    "a comment": ("a.py", PYTHON, PYTHON.replace("of training", "taken")),
+    "a docstring": ("a.py", PYTHON, PYTHON.replace('"""Fit."""', '"""Train a network."""')),
+    "a docstring that was not there": ("a.py", PYTHON, '"""A module."""\n\n' + PYTHON),
+    "layout": ("a.py", PYTHON, PYTHON.replace("(steps=500)", "(\n    steps=500,\n)")),
+    "a comment of C++": ("a.h", KERNEL, KERNEL.replace("of learning", "")),
+    "a comment of several lines": ("a.cpp", KERNEL, "/* A\n * kernel. */\n" + KERNEL),
+    "indentation of C++": ("a.h", KERNEL, "\n    " + KERNEL),
+}
+OTHER = {
+    "a number": ("a.py", PYTHON, PYTHON.replace("500", "400")),
+    "a string": ("a.py", PYTHON, PYTHON.replace("# no", "# a")),
+    "a number of C++": ("a.h", KERNEL, KERNEL.replace("1.0f", "2.0f")),
+    "a string of C++ that looks like a comment": ("a.h", KERNEL, KERNEL.replace("// no", "// a")),
+    "data": ("a.csv", "a,b\n", "a, b\n"),
+}
+
+
+@pytest.mark.parametrize("kind", [*SAME, *OTHER])
+def test_prose_and_layout_make_no_figure_old_and_all_else_does(tmp_path, kind):
+    name, before, after = (SAME | OTHER)[kind]
+    meanings = []
+    for text in (before, after):
+        (tmp_path / name).write_text(text)
+        meanings.append(provenance.meaning(tmp_path / name))
+    assert (meanings[0] == meanings[1]) == (kind in SAME)
+
+
 def test_results_of_a_quick_trial_are_not_noted(project):
     trial = project / "paper" / "quick" / "results" / "table1.csv"
     provenance.note(trial)

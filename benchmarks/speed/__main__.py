@@ -2,7 +2,8 @@
 
 CPU seconds, since a machine is seldom quiet: each figure is the median of five repetitions, all methods in turn, and a
 ratio comes with the smallest and the largest one of a turn. Writes results/cost.csv (seconds), speed.csv (ratios of
-them) and speed_memory.csv. `python -m benchmarks.speed paper` compares fits with the paper's own way (reference.py
+them), speed_parts.csv (where a fit spends them), speed_threads.csv (ratios of the clock's seconds on two threads) and
+speed_memory.csv. `python -m benchmarks.speed paper` compares fits with the paper's own way (reference.py
 beside this file, about ten minutes), and writes speed_paper.csv.
 
 --check compares with the ratios in results/speed.csv, and fails where one is lost by more than a fifth.
@@ -17,7 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ def main() -> None:
         seconds = {str(row["what"]): row["seconds"] for row in measured("seconds")}
         save("cost", costs(seconds))
         save("speed", ratios(seconds))
+        save("speed_parts", measured("parts"))
+        save("speed_threads", measured("by_the_clock", threads=2))
         save("speed_memory", [*measured("peak_of_fit"), *measured("peak_of_score")])
 
 
@@ -60,23 +63,25 @@ def check() -> None:
         raise SystemExit("Slower than on record by more than a fifth:\n" + "\n".join(lost))
 
 
-def measured(what: str) -> list[Row]:
+def measured(what: str, threads: int = 1) -> list[Row]:
     """Measure in a process of its own: libraries fix their threads when they are imported."""
     command = [sys.executable, "-m", "benchmarks.speed", what]
-    environment = os.environ | dict.fromkeys(THREADS, "1")
+    environment = os.environ | dict.fromkeys(THREADS, str(threads))
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     found: list[Row] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def alternately(*calls: Callable[[], Any], times: int = TIMES) -> list[list[float]]:
-    """Return the CPU seconds of each call, several times, in turn."""
+def alternately(
+    *calls: Callable[[], Any], times: int = TIMES, clock: Callable[[], float] = process_time
+) -> list[list[float]]:
+    """Return the CPU seconds of each call, or those of another clock, several times, in turn."""
     found: list[list[float]] = [[] for _ in calls]
     for _ in range(times):
         for call, seconds in zip(calls, found, strict=True):
-            start = process_time()
+            start = clock()
             call()
-            seconds.append(process_time() - start)
+            seconds.append(clock() - start)
     return found
 
 
@@ -126,6 +131,34 @@ def seconds() -> list[Row]:
     sizes = alternately(*(lambda rows=rows: FUSE(random_state=0).fit(rows) for rows in (few, large[:N].copy(), large)))
     found |= dict(zip((f"fit, 1,000 x {P}", "fit, 10,000 x 64", "fit, 1,000,000 x 64"), sizes, strict=True))
     return [{"what": what, "seconds": each} for what, each in found.items()]
+
+
+def parts() -> list[Row]:
+    """Measure where a default fit spends its CPU seconds."""
+    from benchmarks.speed.parts import parts as of_fit
+    from centrality import FUSE
+
+    X = rows_of(N, P)
+    FUSE(random_state=0).fit(X)  # libraries load what they load
+    return of_fit(lambda: FUSE(random_state=0).fit(X), TIMES)
+
+
+def by_the_clock() -> list[Row]:
+    """Measure fits on two threads in seconds of the clock, which say something on a quiet machine alone."""
+    from sklearn.ensemble import IsolationForest
+
+    from centrality import FUSE
+
+    X, few = rows_of(N, P), rows_of(1000, P)
+    FUSE(random_state=0).fit(few)
+    fits = {
+        "fit, IsolationForest": lambda: IsolationForest(random_state=0).fit(X),
+        "fit, FUSE": lambda: FUSE(random_state=0).fit(X),
+        f"fit, 1,000 x {P}": lambda: FUSE(random_state=0).fit(few),
+    }
+    found = dict(zip(fits, alternately(*fits.values(), clock=perf_counter), strict=True))
+    compared = (("fit, FUSE", "fit, IsolationForest", ">= 1/1.8"), (f"fit, 1,000 x {P}", "fit, FUSE", ">= 1"))
+    return [ratio(what, against, found[what], found[against], bar) for what, against, bar in compared]
 
 
 def costs(seconds: dict[str, Any]) -> list[Row]:

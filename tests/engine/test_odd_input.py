@@ -105,6 +105,7 @@ def job(draw: Any = None, **changes: Any) -> dict[str, Any]:
         "rates": np.full(STEPS, 1e-3, dtype=np.float32),
         "losses": np.zeros((STEPS, 2), dtype=np.float32),
         "prior": None,
+        "heads": "both",
     } | changes
 
 
@@ -178,6 +179,8 @@ MISFITS: dict[str, dict[str, Any]] = {
     "a wider prior": {"prior": lambda _: mixture(WIDTH + 1, POTENTIALS)},
     "a prior of other scales": {"prior": lambda _: mixture(WIDTH, POTENTIALS + 1)},
     "a prior that is none": {"prior": lambda _: "prior"},
+    "one head of a trunk for both": {"heads": lambda _: "local"},
+    "heads that there are not": {"heads": lambda _: "left"},
 }
 
 
@@ -199,6 +202,14 @@ def test_a_job_without_one_of_its_parts_is_an_error():
         del asked[name]
         with pytest.raises(TypeError):
             engine().train(**asked)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_rows_whose_density_cannot_be_told_are_an_error(build):
+    rows, scales = np.zeros((4, 3), dtype=np.float32), np.ones(2)
+    for wrong in ((rows, rows[:, :2].copy(), scales), (rows, rows[:0], scales), (rows, rows.astype(float), scales)):
+        with pytest.raises(WRONG):
+            BUILDS[build].log_density(*wrong)
 
 
 @settings(max_examples=150)

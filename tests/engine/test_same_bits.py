@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from centrality import FUSE, load
+from centrality.engine import engine
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
 from centrality.training.batches import BatchSampler, BatchSizes
-from centrality.training.engine_learner import EngineLearner
+from centrality.training.engine_learner import EngineLearner, _Batches
 from centrality.training.noise import RowScales
 from tests.conftest import quick
-from tests.engine.cases import BUILDS, computed_by, network_of, rows_of, task_of
+from tests.engine.cases import BUILDS, ROWS, computed_by, network_of, rows_of, task_of
 from tests.test_promise import KINDS, model_of, places
 
 pytestmark = pytest.mark.numbers
@@ -109,6 +110,24 @@ def test_whole_fits_leave_the_same_file_by_every_build(tmp_path, kind):
     assert len(set(files)) == 1
 
 
+@pytest.mark.parametrize("build", BUILDS)
+def test_heads_with_a_trunk_each_learn_the_same_together_and_apart(build):
+    layout = Layout(width=19, hidden=(37, 20), potentials=3, shared=False)
+    learned = []
+    for together in (True, False):
+        with computed_by(build):
+            learner = EngineLearner(task_of(layout, weight_decay=0.01), engine(), balance=0.5)
+            rng = np.random.default_rng(0)
+            positions, noise = rng.integers(ROWS, size=(7, 1, 16 + 9 + 20)), rng.normal(size=(7, 1, 9, 19))
+            batches = _Batches(positions, noise.astype(np.float32), None, candidates=8, opponents=3)
+            scales, rates = RowScales.cycled([0.3, 1.0, 2.0], 9, balanced=True), np.full(7, 1e-2, dtype=np.float32)
+            losses = np.zeros((7, 2), dtype=np.float32)
+            for heads in ("both",) if together else ("local", "global"):
+                learner._train_member(0, heads, batches, scales, rates=rates, losses=losses)
+            learned.append([bits(array) for array in (*learner.state().values(), losses)])
+    assert learned[0] == learned[1]
+
+
 @pytest.mark.parametrize("kind", ["defaults", "clean"])
 def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     """Members of an ensemble are taught by threads of their own."""
@@ -116,6 +135,7 @@ def test_threads_change_no_bit_of_a_fit(tmp_path, monkeypatch, kind):
     for threads in (1, 2, 3):
         monkeypatch.setattr("centrality.training.engine_learner.cores", lambda threads=threads: threads)
         monkeypatch.setattr("centrality.model.blocks.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("centrality.network.devices.cores", lambda threads=threads: threads)
         fitted_by(next(iter(BUILDS)), kind).save(tmp_path / str(threads))
         files.append((tmp_path / str(threads)).read_bytes())
     assert len(set(files)) == 1

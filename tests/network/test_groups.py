@@ -5,8 +5,9 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.cluster import kmeans_plusplus
 
-from centrality.network.groups import k_means
+from centrality.network.groups import far_apart, k_means
 
 
 def test_groups_that_lie_apart_are_found_with_their_means():
@@ -17,6 +18,14 @@ def test_groups_that_lie_apart_are_found_with_their_means():
     for k in range(3):
         assert len(set(own[group == k])) == 1
         np.testing.assert_allclose(centres[k], rows[group == k].mean(0))
+
+
+@pytest.mark.parametrize("trials", [1, 4])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_far_apart_are_those_that_scikit_learn_picks(kind, trials):
+    rows = np.random.default_rng(0).normal(size=(700, 5)).astype(kind)
+    picked = kmeans_plusplus(rows, 40, random_state=3, n_local_trials=trials)[1]
+    assert far_apart(rows, 40, 3, trials=trials).tolist() == picked.tolist()
 
 
 def test_copies_make_fewer_groups_without_a_warning():

@@ -40,9 +40,10 @@ def before_steps(patch, do) -> None:
     """Do something before steps are taken, told how many: by the engine, a member's at once, or by torch, one."""
     train, by_autograd = EngineLearner._train_member, TorchLearner._train
 
-    def by_engine(self, member, batches, row_scales, rates):
-        do(len(rates))
-        return train(self, member, batches, row_scales, rates)
+    def by_engine(self, member, heads, *batches, rates, losses):
+        if heads != "global":  # which follows the local one, with the same batches
+            do(len(rates))
+        train(self, member, heads, *batches, rates=rates, losses=losses)
 
     def by_torch(self, batch, rate):
         do(1)

@@ -66,6 +66,9 @@ class Engine(Protocol):
     def train(self, **job: object) -> None:
         """Take some steps of training."""
 
+    def log_density(self, rows: Floats, seen: Floats, scales: Doubles) -> Doubles:
+        """Return log Σ exp(-½ d² / η²) over each row's distances d to the seen ones, for each scale η."""  # (n, k)
+
 
 class EngineError(InputError, ImportError):
     """Says that there is no build of the engine to compute with: what was asked for, and which builds there are."""

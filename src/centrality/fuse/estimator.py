@@ -28,7 +28,7 @@ from centrality.model.interface import CentralityModel
 from centrality.model.reader import NumberReader
 from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
-from centrality.network.devices import find_device
+from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import with_ends
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
@@ -38,6 +38,7 @@ from centrality.network.scaling import Scaling
 from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
 from centrality.scores.conformal import Dissimilarity, split_off_holdout
+from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.folds import Split, split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
@@ -226,6 +227,7 @@ class FUSE(CentralityModel):
         context: Context | None,
     ) -> Trained:
         device = find_device(self.device)
+        columns = meanwhile(lambda: TrainingColumns.of(X))
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         if self.scaling == "auto" and context is None:
@@ -251,7 +253,8 @@ class FUSE(CentralityModel):
         if context is None:
             network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted)
+        about = network, device, scaling, plan.noise_scales, history, seen, names, context, parted
+        return Trained(*about, columns=columns)
 
     def _context(
         self, X: CheckedRows, parted: Split | None, seed: int
@@ -327,14 +330,11 @@ class FUSE(CentralityModel):
             return self.fit(X)
         before = self.fitted_
         if before.refinement is not None:
-            raise InputError(
-                "This model has learned marks, which partial_fit would forget: go on learning with the model as it was "
-                "fitted, and then learn the marks again."
-            )
+            advice = "go on learning with the model as it was fitted, and then learn the marks again."
+            raise InputError(f"This model has learned marks, which partial_fit would forget: {advice}")
         X = self._reader().vectors(X)
         seed = int(random_numbers(self.random_state).randint(2**31)) + before.remembered.seen
-        rng = np.random.default_rng(seed)
-        members, parted = before.network.members, None
+        rng, members, parted = np.random.default_rng(seed), before.network.members, None
         if not self._settings().by_paper:
             parted = split(X.shape[0], members, rng, alike=not before.halves, given=before.context is not None)
         remembered = before.remembered.with_new(X, None if parted is None else parted.own, rng)

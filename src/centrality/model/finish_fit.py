@@ -24,6 +24,7 @@ from centrality.network.scorer import NetworkScorer
 from centrality.scores.calibration import Calibration
 from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
+from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.examine import examine
 from centrality.scores.folds import Split
 from centrality.scores.mixing import SOFT_GIVEN
@@ -48,6 +49,7 @@ class Trained:
     context: Context | None = None  # the rows are relative to their kinds; None: as they are
     split: Split | None = None  # None: all members have learned from all rows
     fresh: NDArray[np.bool_] | None = None  # rows that are as if the context's model had not seen them; None: all
+    columns: Callable[[], TrainingColumns] | None = None  # waits for what is remembered of the columns; None: not begun
 
 
 def finish_fit(
@@ -83,6 +85,7 @@ def finish_fit(
         own = kinds(own, dense(seen))
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
     steps = np.linspace(0, 1, OFFSET_STEPS + 1)
+    columns = TrainingColumns.of(X) if trained.columns is None else trained.columns()
     field = Field(scorer, fixed.softened(), reach=1.0)
     return Fitted(
         network=trained.network,
@@ -101,7 +104,7 @@ def finish_fit(
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
         inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
-        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), X),
+        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), columns=columns),
         typical=typical_points(
             seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
         ),

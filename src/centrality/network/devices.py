@@ -2,11 +2,15 @@
 
 import os
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import TypeVar
 
 from centrality._checks import InputError
 from centrality._optional import optional
 
+Result = TypeVar("Result")
 NAMES = "auto, cpu, cuda, cuda:<number> or mps"
 
 
@@ -36,6 +40,16 @@ def find_encoder_device(name: str) -> str:
 def is_cpu(device: str) -> bool:
     """Say whether a device is the CPU."""
     return device == "cpu"
+
+
+def meanwhile(work: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin this work on another thread, where there is a core for it, and return what waits for its result."""
+    if cores() == 1:
+        return work
+    pool = ThreadPoolExecutor(1)
+    begun = pool.submit(work)
+    pool.shutdown(wait=False)  # the thread ends with its work
+    return begun.result
 
 
 def cores() -> int:

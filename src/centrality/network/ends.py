@@ -19,6 +19,7 @@ from centrality.scores.folds import MANY
 
 REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
 ROOM = 1e-5  # of a value's size: rounded to six digits, the greatest value is still within the range
+SIDE_BY_SIDE = 1024  # values: numpy takes as long over a short row as over a longer one
 ROWS_PER_COLUMN = 16  # where there are fewer, many new rows lie beyond some column's range, which then says little
 
 Matrix = NDArray[np.float64]
@@ -60,10 +61,21 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
         rows = cast(Any, X)
         return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
     size = rows_per_block(X.shape[1])
-    blocks = (dense(X[start : start + size]) for start in range(0, X.shape[0], size))
-    each = [(block.min(0), block.max(0)) for block in blocks]
-    low, high = (np.stack(ends) for ends in zip(*each, strict=True))
-    return np.stack([low.min(0), high.max(0)]).astype(np.float64)
+    found = np.stack([np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)])
+    for start in range(0, X.shape[0], size):
+        block = dense(X[start : start + size])
+        found[0] = np.minimum(found[0], _over_rows(np.minimum, block))
+        found[1] = np.maximum(found[1], _over_rows(np.maximum, block))
+    return found
+
+
+def _over_rows(extreme: np.ufunc, block: NDArray[Any]) -> NDArray[Any]:  # (n, p) -> (p,)
+    """Return the extreme value of each column: of many narrow rows, several are laid side by side as one long one."""
+    n, p = block.shape
+    together = max(1, min(n, SIDE_BY_SIDE // p))
+    whole = n - n % together
+    longer = extreme.reduce(block[:whole].reshape(-1, together * p), axis=0).reshape(together, p)
+    return np.asarray(extreme.reduce(np.concatenate([longer, block[whole:]]), axis=0))
 
 
 def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)

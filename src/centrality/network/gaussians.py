@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality.network.groups import k_means
+from centrality.network.groups import far_apart, k_means
 from centrality.network.network import Weights
 
 SAMPLE, SAMPLE_VALUES = 10_000, 1 << 22  # rows looked at, and values of theirs
@@ -51,12 +51,10 @@ def _groups(z: NDArray[np.float32], rng: np.random.Generator) -> tuple[NDArray[n
     K-means begins with centres far apart (k-means++), so that a few rows far from all others have a centre too: else
     the prior would be wildly wrong about them, and the network would have to spend its capacity on correcting that.
     """
-    from sklearn.cluster import kmeans_plusplus  # here: scoring does not need it
-
     n, p = z.shape
     wanted = max(1, min(CENTRES, n // ROWS_EACH, VALUES // p))
     seed = int(rng.integers(2**31))
-    start, _ = kmeans_plusplus(z, wanted, random_state=seed, n_local_trials=1)  # more trials: not better, but slower
+    start = far_apart(z, wanted, seed, trials=1)  # more trials: not better, but slower
     _, owner = np.unique(k_means(z, wanted, seed, rounds=10, start=start)[1], return_inverse=True)
     return _centres(z.astype(np.float64), owner), owner
 
@@ -69,5 +67,7 @@ def _centres(z: NDArray[np.float64], owner: NDArray[np.int64]) -> NDArray[np.flo
         away = z - centres[small]
         distance = np.einsum("ij,ij->i", away, away)
         distance[owner == small] = -1.0  # its own rows come first
-        centres[small] = z[np.argsort(distance, kind="stable")[:FEWEST_OWNED]].mean(0)
+        last = min(FEWEST_OWNED, len(z)) - 1
+        near = np.flatnonzero(distance <= np.partition(distance, last)[last])
+        centres[small] = z[near[np.argsort(distance[near], kind="stable")[:FEWEST_OWNED]]].mean(0)
     return centres

@@ -103,19 +103,8 @@ def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float
 
 def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix) -> Matrix:  # (n, k)
     """Return the logarithm of the seen rows' density at these rows, blurred by each noise scale, up to a constant."""
-    from scipy.spatial.distance import cdist
-
-    squares = cdist(rows, seen, "sqeuclidean")
-    nearest = squares.min(1)
-    squares -= nearest[:, None]
-    off, p = squares.astype(np.float32), seen.shape[1]  # a sum of exponentials of at most 1 needs no more digits
-    each = np.empty_like(off)  # one array for all scales: fresh memory costs as much as the exponentials
-    sums = [
-        np.exp(np.multiply(off, np.float32(-0.5 / eta**2), out=each), out=each).sum(1, dtype=np.float64)
-        for eta in scales
-    ]
-    levels = (np.log(s) - 0.5 * nearest / eta**2 - p * np.log(eta) for s, eta in zip(sums, scales, strict=True))
-    return np.stack(list(levels), axis=1)
+    seen, rows = np.ascontiguousarray(seen), np.ascontiguousarray(rows)
+    return np.asarray(engine().log_density(rows, seen, scales) - seen.shape[1] * np.log(scales))
 
 
 def _regions(

@@ -9,7 +9,7 @@ Large data is never copied as one: dense, integer and sparse rows are converted 
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -66,12 +66,9 @@ class Scaling(Value):
         """Return the scaling of this kind that the rows X call for."""
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
+        if kind == "auto" and not clean:
+            return cls._robust(_sample(X), functools.cache(lambda: _moments(X)[1]))
         mean, deviation = _moments(X)
-        if not deviation.any():
-            raise InputError(
-                f"All {X.shape[0]} rows are equal, so none is more central than another: "
-                "rows that differ in at least one column were wanted."
-            )
         none = np.empty(0)
         if kind == "none":
             return cls.none(len(mean))
@@ -79,8 +76,6 @@ class Scaling(Value):
         standard = cls(mean, _inverse(deviation), none.astype(np.int64), none, none)
         if kind == "standard":
             return standard
-        if not clean:
-            return cls._robust(_sample(X), deviation)
         heavy = standard._with_heavy_tails(X, BENT_IF_CLEAN)
         if not len(heavy.heavy) and deviation.max() <= ALIKE * deviation[varies].min():
             # One scale for all keeps distances and angles what they were.
@@ -96,8 +91,12 @@ class Scaling(Value):
         return cls(np.zeros(width), np.ones(width), empty.astype(np.int64), empty, empty)
 
     @classmethod
-    def _robust(cls, sample: ColumnBlocks, deviation: NDArray[np.float64]) -> "Scaling":
-        """Return the scaling by the middle of the columns; `deviation` tells which of them are constant."""
+    def _robust(cls, sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]) -> "Scaling":
+        """Return the scaling by the middle of the columns.
+
+        `deviation` reads all rows, to tell constant columns from rare values; where no column of the sample is constant
+        between its tails, it is not asked.
+        """
         median, spread = (np.concatenate(parts) for parts in zip(*_middles(sample, deviation), strict=True))
         none = np.empty(0)
         weight = _inverse(_in_like_units(spread))
@@ -190,12 +189,16 @@ def _sample(X: Any) -> ColumnBlocks:
 
 
 def _middles(
-    sample: ColumnBlocks, deviation: NDArray[np.float64]
+    sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield median and spread of the columns, those of a block after the other; a constant column has spread 0."""
     for at, values in sample:
         low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
-        spread, plain = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL, deviation[at]
+        spread = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
+        if (low < high).all():
+            yield median, spread
+            continue
+        plain = deviation()[at]
         rare = (low == high) & (plain > 0)
         differing = np.abs(values[:, rare] - median[rare]) > 0
         share = np.maximum(differing.mean(0), 1 / len(values))
@@ -243,7 +246,7 @@ def rows_per_block(width: int) -> int:
 
 @np.errstate(over="ignore", invalid="ignore")  # columns whose squares are too large a number are measured again
 def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and standard deviation of each column, the latter exactly 0 where a column is constant.
+    """Return mean and standard deviation of each column, the latter exactly 0 where it is constant; raise if all are.
 
     One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
     put together (Chan, Golub and LeVeque): stable for columns far from zero. Columns whose squares are no ordinary
@@ -264,6 +267,11 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         first, block = (dense(X[at])[:, doubtful] for at in (slice(1), slice(start, start + size)))
         doubtful = doubtful[(block == first).all(0)]
     deviation[doubtful] = 0.0
+    if not deviation.any():
+        raise InputError(
+            f"All {n} rows are equal, so none is more central than another: "
+            "rows that differ in at least one column were wanted."
+        )
     return mean, deviation
 
 

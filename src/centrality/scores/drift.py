@@ -187,10 +187,12 @@ class TrainingScores(Value):
             raise InputError("training.quantiles must rise, got them in another order.")
 
     @classmethod
-    def of(cls, heads: NDArray[np.float64], rows: CheckedRows | None = None) -> "TrainingScores":  # (n, 2)
-        """Return what to remember of these heads of training rows, and of the training rows themselves."""
+    def of(
+        cls, heads: NDArray[np.float64], rows: CheckedRows | None = None, columns: TrainingColumns | None = None
+    ) -> "TrainingScores":  # (n, 2)
+        """Return what to remember of these heads of training rows, and of the training rows or their columns."""
         levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
-        columns = None if rows is None else TrainingColumns.of(rows)
+        columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(np.quantile(heads, levels, axis=0).T, len(heads), columns)
 
     def compare(

@@ -112,15 +112,16 @@ class TrainingColumns(Value):
         n, p = rows.shape
         some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
         k = max(11, min(VALUES, MOST_VALUES // p))
-        kept = [
-            _kept(np.sort(values), k)
-            for _, block in ColumnBlocks(some, MOST_VALUES)
-            for values in np.ascontiguousarray(block.T)
-        ]
+        paired, kept, ranks = p <= PAIRED, [], []
+        for _, block in ColumnBlocks(some, MOST_VALUES):
+            for x in np.ascontiguousarray(block.T):
+                order = np.argsort(x)
+                kept.append(_kept(x[order], k))
+                if paired:
+                    ranks.append(_ranks(kept[-1], x, order))
         values, below, upto = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
-        none = np.zeros((0, 0))
-        found = cls(values, below, upto, none, none, some.shape[0])
-        return found if p > PAIRED else cls(values, below, upto, *found._products(some), some.shape[0])
+        products = _products(np.stack(ranks)) if paired else (np.zeros((0, 0)), np.zeros((0, 0)))
+        return cls(values, below, upto, *products, some.shape[0])
 
     def compare(
         self, rows: CheckedRows, names: Sequence[str], directions: Sequence[bool]
@@ -145,28 +146,12 @@ class TrainingColumns(Value):
 
     def _ranks(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
         """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
-        values, below, upto = self.values[:, j], self.below[:, j], self.upto[:, j]
-        # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
-        # first and the last nobody knows how far: half of what lies there.
-        low, high = np.append(values[:1], values), np.append(values, values[-1:])
-        low_share, high_share = np.append(0.0, upto), np.append(below, 1.0)
-        apart, rise = high > low, high_share - low_share
-        start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
-        width = np.where(apart, high - low, 1.0)
-        at = _count_below(values, x)
-        ranks = 2 * (start[at] + np.clip((x - low[at]) / width[at], 0.0, 1.0) * rise[at]) - 1
-        tied = np.flatnonzero(high[at] == x)
-        last = np.searchsorted(values, x[tied], side="right") - 1
-        ranks[tied] = below[at[tied]] + upto[last] - 1
-        return np.asarray(ranks)
+        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x, np.argsort(x))
 
     def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
         """Return mean and variance of the products of any two columns' ranks, each centred."""
         columns = (values for _, block in ColumnBlocks(rows, MOST_VALUES) for values in np.ascontiguousarray(block.T))
-        u = np.column_stack([self._ranks(j, x) for j, x in enumerate(columns)])
-        u -= u.mean(0)
-        mean = u.T @ u / len(u)
-        return mean, np.maximum(np.square(u).T @ np.square(u) / len(u) - np.square(mean), 0.0)
+        return _products(np.stack([self._ranks(j, x) for j, x in enumerate(columns)]))
 
     def _paired(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the pairs of columns whose ranks vary enough: of columns all but constant, a mean product is noise."""
@@ -207,13 +192,39 @@ def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     return value, np.searchsorted(x, value, side="left") / n, np.searchsorted(x, value, side="right") / n
 
 
-def _count_below(values: Matrix, x: Matrix) -> NDArray[np.intp]:  # (m,)
-    """Return how many of the rising values lie below each x, as `np.searchsorted(values, x)` in half of the time."""
-    order = np.argsort(x)
-    passed = np.searchsorted(x[order], values, side="right")  # from which place on each value lies below
-    found = np.empty(len(x), dtype=np.intp)
-    found[order] = np.repeat(np.arange(len(values) + 1), np.diff(passed, prepend=0, append=len(x)))
+def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
+    """Return P(X < x) + P(X <= x) - 1 for X with these values kept, and the shares below and up to each of them.
+
+    `order` sorts x.
+    """
+    values, below, upto = kept
+    # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
+    # first and the last nobody knows how far: half of what lies there.
+    low, high = np.append(values[:1], values), np.append(values, values[-1:])
+    low_share, high_share = np.append(0.0, upto), np.append(below, 1.0)
+    apart, rise = high > low, high_share - low_share
+    start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
+    width = np.where(apart, high - low, 1.0)
+    x = x[order]
+    passed = np.searchsorted(x, values, side="right")  # from which place on each value lies below
+    counts = np.diff(passed, prepend=0, append=len(x))
+    low, high, width, start, rise = (np.repeat(each, counts) for each in (low, high, width, start, rise))
+    ranks = 2 * (start + np.clip((x - low) / width, 0.0, 1.0) * rise) - 1
+    tied = np.flatnonzero(high == x)
+    first, last = np.searchsorted(values, x[tied]), np.searchsorted(values, x[tied], side="right") - 1
+    ranks[tied] = below[first] + upto[last] - 1
+    found: Matrix = np.empty_like(ranks)
+    found[order] = ranks
     return found
+
+
+def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)
+    """Return mean and variance of the products of any two columns' ranks, each centred."""
+    u = np.ascontiguousarray(ranks.T)
+    u -= u.mean(0)
+    mean = u.T @ u / len(u)
+    np.square(u, out=u)  # one array on both sides of a product: BLAS then computes half of it
+    return mean, np.maximum(u.T @ u / len(u) - np.square(mean), 0.0)
 
 
 def _correlations(products: Matrix) -> Matrix:

@@ -1,4 +1,8 @@
-"""Train with the compiled engine. Members are trained apart, so threads change no bit of the result."""
+"""Train with the compiled engine.
+
+Members share nothing, nor do the two heads of a member that have a trunk each: all of them are trained apart, and so
+threads change no bit of the result.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -76,21 +80,38 @@ class EngineLearner:
 
     def _train_members(self, batches: _Batches, row_scales: RowScales, rates: NDArray[np.float64]) -> Losses:
         """Train every member, and return the mean of their losses."""
-        members, each = range(self._task.network.members), corrected(rates, int(self._taken[0]) + 1)
+        layout, steps = self._task.network.layout, len(batches.positions)
+        each, losses = corrected(rates, int(self._taken[0]) + 1), np.zeros((layout.members, steps, 2), dtype=np.float32)
         self._taken += len(rates)
+        apart = layout.trunks == 2 and batches.noise.size > 0 and batches.candidates > 0  # else one head rests
+        # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
+        heads = ("local", "global") if apart else ("both",)
+        jobs = [(member, head) for head in heads for member in range(layout.members)]
 
-        def train(member: int) -> Losses:
-            return self._train_member(member, batches, row_scales, each)
+        def train(job: tuple[int, str]) -> None:
+            self._train_member(*job, batches, row_scales, rates=each, losses=losses[job[0]])
 
-        if len(members) == 1:
-            return train(0)
-        with ThreadPoolExecutor(min(cores(), len(members))) as pool:
-            return np.asarray(np.mean(list(pool.map(train, members)), axis=0, dtype=np.float64), dtype=np.float32)
+        threads = min(cores(), len(jobs))
+        if threads == 1:
+            for job in jobs:
+                train(job)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(train, jobs))
+        return np.asarray(np.mean(losses, axis=0, dtype=np.float64), dtype=np.float32)
 
     def _train_member(
-        self, member: int, batches: _Batches, row_scales: RowScales, rates: NDArray[np.float32]
-    ) -> Losses:
-        task, losses = self._task, np.zeros((len(batches.positions), 2), dtype=np.float32)
+        self,
+        member: int,
+        heads: str,
+        batches: _Batches,
+        row_scales: RowScales,
+        *,
+        rates: NDArray[np.float32],
+        losses: Losses,
+    ) -> None:
+        """Train these heads of a member, "both" or one that has a trunk of its own, and fill in their losses."""
+        task = self._task
         named = task.comparison if isinstance(task.comparison, NamedMetric) else None
         self._engine.train(
             values=self._values[member],
@@ -119,8 +140,8 @@ class EngineLearner:
             rates=rates,
             losses=losses,
             prior=self._prior,
+            heads=heads,
         )
-        return losses
 
     def renew(self) -> None:
         """Do nothing: rows are looked up where they are held."""

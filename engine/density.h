@@ -1,0 +1,38 @@
+// The density of rows, blurred by round noise, at other rows: how levels and shapes are judged, see network/levels.py.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "mixture.h"
+
+namespace TARGET {
+
+// For each row and scale, log Σ exp(-½ d² / η²) over the distances d to the seen rows. The nearest one's share is taken out of
+// the sum first, which so is 1 at least.
+static void log_density(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out) {
+    constexpr Size AT_ONCE = 6;  // rows, as many as a tile has
+    const Size columns = (m + 2 * WIDTH - 1) / (2 * WIDTH) * 2 * WIDTH;
+    Buffer<float> across(width * columns), squares(AT_ONCE * columns);
+    transpose(m, width, [&](Size i) { return seen + i * width; }, across.data(), columns);
+    for (Size first = 0; first < n; first += AT_ONCE) {
+        const Size count = std::min(AT_ONCE, n - first);
+        gaps<true>(count, columns, width, {rows + first * width, width, 1}, across.data(), columns, squares.data(), columns);
+        for (Size i = 0; i < count; ++i) {
+            float* square = squares.data() + i * columns;
+            std::fill(square + m, square + columns, std::numeric_limits<float>::infinity());  // nobody is there
+            Floats lowest = load(square);
+            for (Size c = WIDTH; c < columns; c += WIDTH) lowest = min(lowest, load(square + c));
+            const float nearest = -highest(all(0.0f) - lowest);
+            for (Size c = 0; c < columns; c += WIDTH) store(square + c, load(square + c) - all(nearest));
+            for (Size s = 0; s < scales; ++s) {
+                const Floats times = all(float(-0.5 / (eta[s] * eta[s])));
+                Floats total = all(0.0f);
+                for (Size c = 0; c < columns; c += WIDTH) total = total + exponential(max(load(square + c) * times, all(-100.0f)));
+                out[(first + i) * scales + s] = log_1_plus(double(sum(total)) - 1.0) - 0.5 * double(nearest) / (eta[s] * eta[s]);
+            }
+        }
+    }
+}
+
+}  // namespace TARGET
