@@ -59,9 +59,15 @@ class Later:
         self.share, self.trouble = 0.0, ""
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
+        self._begun = False
+        self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin; it goes on while the page is open."""
+        """Begin, unless it has begun; it goes on while the page is open."""
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
         threading.Thread(target=self._make, name="better map", daemon=True).start()
 
     def end(self) -> None:

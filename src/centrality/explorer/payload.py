@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.explorer.columns import Column
+from centrality.explorer.compressing import gzipped_soon
 from centrality.explorer.explained import Explained
 from centrality.explorer.header import (
     Axes,
@@ -131,7 +132,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + gzip.compress(body, compresslevel=6 if reasons else 1, mtime=0)
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
 
 
 def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:
@@ -225,7 +226,7 @@ def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     whole = "".join(texts)
     counted = len if whole.isascii() else _length_in_javascript
-    ends = np.cumsum([counted(text) for text in texts]).astype(np.uint32)
+    ends = np.cumsum(np.fromiter(map(counted, texts), np.uint32, len(texts)), dtype=np.uint32)
     joined = np.frombuffer(whole.encode("utf-8", "replace"), dtype=np.uint8)
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 

@@ -74,8 +74,6 @@ class Explorer(ThreadingHTTPServer):
                 "Choose another port with --port; --port 0 takes any that is free."
             ) from None
         self.cookie = f"centrality-{self.server_port}"
-        if view.later is not None:
-            view.later.start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own; of too many connections, the oldest is closed."""
@@ -181,8 +179,10 @@ class Explorer(ThreadingHTTPServer):
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
 
     def _map(self) -> Answer:
-        """Answer with the better map, or how far it is."""
+        """Answer with the better map, or how far it is: it is begun when the first one has been shown."""
         later = self.view.later
+        if later is not None:
+            later.start()
         if later is None or later.points is None:
             share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
             waiting: BetterMap = {"share": share, "trouble": trouble}

@@ -223,7 +223,7 @@ def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tu
         keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
     else:
         keys = fingerprints(dense(scored.vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
-    return tuple(keys[row] for row in known)
+    return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
 
 
 def _live(
