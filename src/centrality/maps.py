@@ -85,7 +85,8 @@ def _principal(Z: Matrix) -> Matrix:  # (n, 2)
     else:
         axes = np.linalg.svd(centred, full_matrices=False)[2][:2].T
     heaviest = np.take_along_axis(axes, np.abs(axes).argmax(0)[None], axis=0)  # (1, 2)
-    return centred @ (axes * np.where(heaviest < 0, -1.0, 1.0))
+    points: Matrix = centred @ (axes * np.where(heaviest < 0, -1.0, 1.0))
+    return points
 
 
 def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)

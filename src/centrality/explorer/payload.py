@@ -106,6 +106,8 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
     if view.colour:
         header["colour"] = view.colour
+    if view.given:
+        header["given"] = list(view.given)
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
@@ -154,6 +156,8 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
         header["what_if"] = list(view.live.columns)
         header["way"] = view.live.has_way
         header["words"] = view.live.has_words
+    if view.again is not None:
+        header["may_be_given"] = list(view.may_be_given)
     header["later"] = view.later is not None
     header["jobs"] = view.jobs is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
@@ -377,6 +381,13 @@ def words(view: View, row: int) -> Words:
 def whole_texts(view: View, row: int) -> dict[str, str]:
     """Return the texts of a row as long as they are."""
     return {} if view.whole_texts is None else view.whole_texts(row)
+
+
+def again(view: View, given: object) -> View:
+    """Return the same rows by a model fitted anew, given these columns."""
+    if view.again is None:
+        raise InputError("There is no model behind this page that could be fitted anew.")
+    return view.again(given)
 
 
 def jobs(view: View) -> Jobs:

@@ -67,6 +67,7 @@ export function fromNotebook(model: NotebookModel): Host {
     },
     ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
     job: <T>(what: string, given: unknown) => questions.ask({ ask: what, row: 0, given }, ({ answer }) => answer as T),
+    again: (given) => questions.ask({ ask: "given", row: 0, given }, () => undefined), // other bytes come, see `render`
     why: (row) => questions.ask({ row }, (answer) => answer.why!),
     csv: (rows, t) => questions.ask({ ask: "selection", row: 0, given: { rows, t } }, ({ answer }) => answer as string),
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),
