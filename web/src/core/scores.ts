@@ -89,7 +89,16 @@ export class Scores {
 
   /** The share of rows that are on the other side of a row than its nearer end, in words. */
   beyond(row: number): string {
-    const [rank, odder] = [this.rank(row), this.count(this.f[row]) + 1];
+    return this.#beyond(this.rank(row), this.count(this.f[row]) + 1);
+  }
+
+  /** The same of a score that no row need have. */
+  beyondScore(score: number): string {
+    const n = this.f.length;
+    return this.#beyond(n - this.count(score), this.count(score, true));
+  }
+
+  #beyond(rank: number, odder: number): string {
     const share = Math.floor(1000 * (1 - Math.min(rank, odder) / this.f.length)) / 10;
     return `${odder < rank ? "odder" : "more typical"} than ${this.data.about ? "about " : ""}${share}%`;
   }

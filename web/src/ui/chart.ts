@@ -92,7 +92,7 @@ export class ColumnChart {
     draw(shown, most, app.dark ? "#5f7f9b" : "#8fa6c4", 0);
     if (size) draw(chosen, mostChosen, app.dark ? "#e8eaed" : "#1c1e21", bar / 4); // to its own scale
     this.#drawOwn(c, bar);
-    const text = this.column.kind === "date" ? day : (v: number) => rounded(v);
+    const text = this.column.kind === "date" ? day : (v: number) => rounded(v, Math.max(4, Math.ceil(Math.log10(Math.abs(v) + 1)))); // an id keeps its digits
     const { least, most: top } = this.column.summary!();
     const [from, to] = this.#span;
     const gaps = this.#all![GAP];

@@ -26,6 +26,7 @@ export class ColumnsPanel implements Part {
   constructor(private readonly app: App) {
     this.element = h("section.columns-panel", { label: "Columns" }, h("h2", "Columns", this.#said), new Given(app).element, this.#roots, this.#among, this.#list);
     for (const column of app.data.columns) if (column.values) this.#charts.set(column, new ColumnChart(app, column));
+    this.#roots.hidden = !this.#charts.size;
     if (!this.#charts.size) this.#said.textContent = "none of numbers, dates or categories";
   }
 
