@@ -2,7 +2,7 @@
 // also stands on one of 65536 steps, and how many rows stand on each finds places without sorting all of them.
 
 import type { Data } from "./data";
-import { mixer, mixture, squeeze } from "./mixing";
+import { mixer, mixture, scoreAll, squeeze } from "./mixing";
 import { many, nth } from "./words";
 
 export const STEPS = 65536;
@@ -36,8 +36,8 @@ export class Scores {
     this.t = t;
     this.#inliers = undefined;
     const { g, l, mixing } = this.data;
-    const f = mixer(mixing, t);
-    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf((this.f[i] = f(g[i], l[i])));
+    scoreAll(mixing, t, g, l, this.f);
+    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf(this.f[i]);
     count(this.#steps, this.#below);
   }
 

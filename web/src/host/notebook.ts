@@ -156,7 +156,11 @@ function keeper(
       const now = {
         marks: put(model.get("marks"), changes, "mark"), notes: put(model.get("notes"), changes, "note"), tags: put(model.get("tags"), changes, "tags") };
       sent = JSON.stringify([now.marks, now.notes, now.tags]);
-      tell(now);
+      try {
+        tell(now);
+      } catch {
+        throw new Error("The kernel that made this widget is gone: save these marks as CSV, then run its cell again."); // Jupyter has closed its line
+      }
       await Promise.race([questions.ask({ ask: "kept", row: 0, given: {} }, () => undefined), silence()]);
       return undefined;
     },
