@@ -218,7 +218,7 @@ def memory(browser: Any, minutes: float, folder: Path) -> list[dict[str, object]
     tab = browser.new_page(viewport={"width": 1400, "height": 900})
     ready(tab, (folder / "page.html").as_uri())
     tab.set_default_timeout(0)
-    tab.evaluate(DRIVE, 180)  # all has been seen, and what the browser compiles is compiled: on a busy machine, too
+    tab.evaluate(DRIVE, 60)  # all has been seen, and what the browser compiles is compiled: on a busy machine, too
     before = heap(tab)
     tab.evaluate(DRIVE, 60 * minutes)
     after = heap(tab)

@@ -12,6 +12,7 @@ from centrality._optional import optional
 METHODS = ("pca", "umap")
 LANDMARKS = 20_000  # rows that UMAP maps; the others go between the landmarks they are nearest to
 NEIGHBOURS = 4
+WIDE = 500  # rows and columns beyond which principal components are found by random projections
 BAR = "{l_bar}{bar}| [{elapsed}<{remaining}]"  # UMAP's own has no time left
 
 Matrix: TypeAlias = NDArray[np.float64]
@@ -51,11 +52,7 @@ def embed(
         return Z
     if method == "umap":
         return _umap(Z, random_state, progress=progress)
-    from sklearn.decomposition import PCA
-
-    return np.asarray(
-        PCA(2, svd_solver="full" if min(Z.shape) < 500 else "randomized", random_state=0).fit_transform(Z)
-    )
+    return _principal(Z)
 
 
 def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, str]:
@@ -74,6 +71,22 @@ def axis_names(Z: ArrayLike, points: Matrix, method: str = "pca") -> tuple[str, 
         return f"{method.upper()} 1", f"{method.upper()} 2"
     first, second = points.var(axis=0) / max(float(Z.var(axis=0).sum()), 1e-300)
     return f"PC 1 ({first:.0%} of variance)", f"PC 2 ({second:.0%} of variance)"
+
+
+def _principal(Z: Matrix) -> Matrix:  # (n, 2)
+    """Return both principal components; the heaviest column of each counts as positive."""
+    if min(Z.shape) >= WIDE:
+        from sklearn.decomposition import PCA  # which takes half a second to import
+
+        return np.asarray(PCA(2, svd_solver="randomized", random_state=0).fit_transform(Z))
+    centred = Z - Z.mean(0)
+    if len(Z) >= Z.shape[1]:
+        axes = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]  # (p, 2)
+    else:
+        axes = np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    heaviest = np.take_along_axis(axes, np.abs(axes).argmax(0)[None], axis=0)  # (1, 2)
+    points: Matrix = centred @ (axes * np.where(heaviest < 0, -1.0, 1.0))
+    return points
 
 
 def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # (n, 2)

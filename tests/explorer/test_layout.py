@@ -108,3 +108,11 @@ def test_a_better_map_that_cannot_be_made_says_so(vectors, monkeypatch, tmp_path
     assert later.points is None
     assert "the map stays as it is" in later.trouble
     assert not (tmp_path / "rows.map.npz").exists()
+
+
+def test_rows_without_a_value_lie_apart_from_all_others_and_the_axis_says_so():
+    table = pa.table({"price": [10.0, None, 30.0, 20.0], "size": [1.0, 2.0, 3.0, 4.0]})
+    layout = laid_out(np.zeros((4, 2)), table, "price,size", 0)
+    assert layout.axes == ("price (gaps at the left)", "size")
+    assert layout.points[[0, 2, 3], 0].tolist() == [10.0, 30.0, 20.0]
+    assert 10 - 0.1 * 20 < layout.points[1, 0] < 10 - 0.05 * 0.98 * 20

@@ -120,8 +120,18 @@ export default {
     const root = h("div", { "data-lm-suppress-shortcuts": "true" }); // keys typed here are not the notebook's
     root.style.height = `${Number(model.get("height"))}px`;
     el.append(root);
-    const mounted = mount(root, fromNotebook(model));
+    let mounted = mount(root, fromNotebook(model));
+    const renew = () => {
+      const before = mounted;
+      mounted = before.then((end) => {
+        end();
+        delete root.dataset.ready;
+        return mount(root, fromNotebook(model));
+      });
+    };
+    model.on("change:_bytes", renew);
     return () => {
+      model.off("change:_bytes", renew);
       void mounted.then((end) => end());
       root.remove();
     };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { mixer, type Pair, weigher } from "../src/core/mixing";
+import { mixer, type Pair, scoreAll, weigher } from "../src/core/mixing";
 
 const SOFT = { local_weight: 3, room: 0.5 };
 const CLEAN = { local_weight: 9, room: null };
@@ -13,6 +13,17 @@ test("units are mixed linearly, the local ones count three times, and the mixtur
   expect(mixer(SOFT, 0)(-1, 99)).toBe(0.25);
   expect(mixer(SOFT, 1)(99, -3)).toBe(0.125);
   expect(mixer(LINEAR, 0.25)(0.2, 0.6)).toBeCloseTo(0.3, 12);
+});
+
+test.each([SOFT, CLEAN, LINEAR])("all rows at once get the very scores that one by one would have: %o", (mixing) => {
+  const units = [-1e38, -40, -3, -1, -1e-9, 0, 1e-9, 0.3, 0.5, 1, 3, 1e3, 1e38];
+  const pairs = units.flatMap((g) => units.map((l): Pair => [g, l]));
+  const [g, l] = [0, 1].map((k) => Float64Array.from(pairs, (pair) => pair[k]));
+  for (const t of [0, 0.25, 0.5, 0.99, 1]) {
+    const out = new Float64Array(pairs.length);
+    scoreAll(mixing, t, g, l, out);
+    expect([...out]).toEqual(pairs.map((pair) => mixer(mixing, t)(...pair)));
+  }
 });
 
 test("scores rise with units all the way, and stay within 0 and 1", () => {

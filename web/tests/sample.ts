@@ -25,6 +25,8 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     asks: false,
     colour: "f",
     guilty: [],
+    given: [],
+    mayBeGiven: [],
     whatIf: [],
     way: false,
     words: false,

@@ -60,13 +60,13 @@ def run(arguments: argparse.Namespace) -> Result:
     model, table = load_model(arguments), tables.read(arguments.data)
 
     from centrality.explorer import page
+    from centrality.explorer.again import explored
     from centrality.explorer.marks import MarksFile
-    from centrality.explorer.view import view_of
 
     MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
-        view = view_of(
+        view = explored(
             model,
             table,
             items=arguments.items,

@@ -184,6 +184,8 @@ class Header(TypedDict):
     later: NotRequired[bool]  # the host makes a better map
     jobs: NotRequired[bool]  # the host learns from marks, picks rows and finds copies
     against: NotRequired[Against]  # another model of the same rows
+    given: NotRequired[list[str]]  # columns that are the context: rows of one kind are compared with each other
+    may_be_given: NotRequired[list[str]]  # columns that could be, where the host can fit the model anew
 
 
 # What a feature contributes to both units of a row, against those of a typical point;
@@ -270,6 +272,12 @@ class BetterMap(TypedDict):
     trouble: str  # why there will be none
     axes: NotRequired[Axes]
     points: NotRequired[str]
+
+
+class Renewed(TypedDict):
+    """Says that the host has fitted the model anew, and that the page must be read again."""
+
+    given: list[str]
 
 
 class Learned(TypedDict):

@@ -59,9 +59,15 @@ class Later:
         self.share, self.trouble = 0.0, ""
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
+        self._begun = False
+        self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin; it goes on while the page is open."""
+        """Begin, unless it has begun; it goes on while the page is open."""
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
         threading.Thread(target=self._make, name="better map", daemon=True).start()
 
     def end(self) -> None:
@@ -161,7 +167,19 @@ def _on_columns(table: pa.Table, names: Sequence[str], n: int) -> Layout:
     x, y = (column_of(name, tables.select(table, [name])[name]).values for name in names)
     if len(x) != n or len(y) != n:
         raise InputError(f"A map needs two columns of numbers or categories, got {', '.join(names)}.")
-    return Layout(np.nan_to_num(np.column_stack([x, y]).astype(np.float64)), (names[0], names[1]), own_scales=True)
+    ends = zip((x, y), names, ("left", "bottom"), strict=True)
+    (x, first), (y, second) = (_gaps_apart(values.astype(np.float64), name, end) for values, name, end in ends)
+    return Layout(np.column_stack([x, y]), (first, second), own_scales=True)
+
+
+def _gaps_apart(values: NDArray[np.float64], name: str, end: str) -> tuple[NDArray[np.float64], str]:
+    """Return the values with gaps put apart from all others, below the least, and the name of an axis that says so."""
+    gaps = np.isnan(values)
+    if not gaps.any() or gaps.all():
+        return np.nan_to_num(values), name
+    low, high = np.quantile(values[~gaps], (0.01, 0.99))  # a wild value must not send them far away
+    apart = np.where(gaps, values[~gaps].min() - 0.06 * max(high - low, 1e-9), values)
+    return apart, f"{name} (gaps at the {end})"
 
 
 def _on_all_columns(vectors: Vectors, table: pa.Table) -> Layout:

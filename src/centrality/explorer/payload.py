@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality.explorer.columns import Column
+from centrality.explorer.compressing import gzipped_soon
 from centrality.explorer.explained import Explained
 from centrality.explorer.header import (
     Axes,
@@ -105,6 +106,8 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
         header["cells"] = {column.name: _texts(column.texts, buffers) for column in cells}
     if view.colour:
         header["colour"] = view.colour
+    if view.given:
+        header["given"] = list(view.given)
     if (view.rows != np.arange(len(view))).any():
         header["rows"] = buffers.add(view.rows.astype(np.uint32))
     if view.inliers is not None:
@@ -131,7 +134,7 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
-    return MARK + gzip.compress(body, compresslevel=6 if reasons else 1, mtime=0)
+    return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
 
 
 def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:
@@ -153,6 +156,8 @@ def _tell_what_can_be_asked(view: View, header: Header) -> None:
         header["what_if"] = list(view.live.columns)
         header["way"] = view.live.has_way
         header["words"] = view.live.has_words
+    if view.again is not None:
+        header["may_be_given"] = list(view.may_be_given)
     header["later"] = view.later is not None
     header["jobs"] = view.jobs is not None
     header["whole"] = view.items.full is not None or view.whole_texts is not None
@@ -225,7 +230,7 @@ def _texts(texts: Sequence[str], buffers: Buffers) -> Texts:
     """Store all texts as one, and where each ends, in the units in which JavaScript counts."""
     whole = "".join(texts)
     counted = len if whole.isascii() else _length_in_javascript
-    ends = np.cumsum([counted(text) for text in texts]).astype(np.uint32)
+    ends = np.cumsum(np.fromiter(map(counted, texts), np.uint32, len(texts)), dtype=np.uint32)
     joined = np.frombuffer(whole.encode("utf-8", "replace"), dtype=np.uint8)
     return {"ends": buffers.add(ends), "text": buffers.add(joined)}
 
@@ -376,6 +381,13 @@ def words(view: View, row: int) -> Words:
 def whole_texts(view: View, row: int) -> dict[str, str]:
     """Return the texts of a row as long as they are."""
     return {} if view.whole_texts is None else view.whole_texts(row)
+
+
+def again(view: View, given: object) -> View:
+    """Return the same rows by a model fitted anew, given these columns."""
+    if view.again is None:
+        raise InputError("There is no model behind this page that could be fitted anew.")
+    return view.again(given)
 
 
 def jobs(view: View) -> Jobs:

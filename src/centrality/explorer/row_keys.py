@@ -1,8 +1,11 @@
 """Give each row a key that stays its own when rows are reordered, added or taken away: marks are kept under it."""
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -44,8 +47,9 @@ _INSTEAD = "Name another column, or none: rows are then known by all their cells
 
 def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
     """Return a text of twelve letters and digits for each row's bytes; where it is not the first such, its number."""
-    digests = np.array([hashlib.blake2b(row, digest_size=10).digest()[:8] for row in rows], dtype="S8")
-    keys: list[str] = _in_base_32(digests).tolist()
+    digests = b"".join([hashlib.blake2b(row, digest_size=10).digest() for row in rows])
+    first_eight = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 10)[:, :8].tobytes()
+    keys: list[str] = _in_base_32(first_eight).tolist()
     if len(set(keys)) == len(keys):
         return tuple(keys)
     seen: Counter[str] = Counter()
@@ -55,9 +59,9 @@ def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _in_base_32(eight_bytes: NDArray[np.bytes_]) -> NDArray[np.str_]:
-    """Return the first sixty bits of each as twelve letters and digits, as `base64.b32encode` does, but all at once."""
-    bits = np.frombuffer(eight_bytes.tobytes(), dtype=">u8").astype(np.uint64)
+def _in_base_32(eight_bytes: bytes) -> NDArray[np.str_]:
+    """Return the first sixty bits of each eight bytes as twelve letters and digits, as `base64.b32encode` does."""
+    bits = np.frombuffer(eight_bytes, dtype=">u8").astype(np.uint64)
     places = np.arange(59, 0, -5, dtype=np.uint64)
     letters = np.frombuffer(LETTERS, dtype=np.uint8)[((bits[:, None] >> places) & np.uint64(31)).astype(np.intp)]
     return letters.view("S12")[:, 0].astype(str)
@@ -65,10 +69,11 @@ def _in_base_32(eight_bytes: NDArray[np.bytes_]) -> NDArray[np.str_]:
 
 def _joined_cells(table: pa.Table) -> Iterable[bytes]:
     """Return the cells of each row as one text; the order of the columns does not matter."""
-    columns = [cell_texts(_one_unit(table[name])) for name in sorted(table.column_names)]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # Arrow lets others compute meanwhile
+        columns = list(threads.map(lambda name: cell_texts(_one_unit(table[name])), sorted(table.column_names)))
     between = pa.scalar(BETWEEN, pa.large_string())
     joined = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement=GAP)
-    return (text.encode("utf-8", "surrogatepass") for text in joined.to_pylist())
+    return cast("list[bytes]", joined.cast(pa.large_binary()).to_pylist())
 
 
 def _one_unit(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 from centrality._atomic import require_writable
 from centrality._checks import InputError
 from centrality.explorer import marks, page, payload
-from centrality.explorer.header import BetterMap, Change, KeptMarks
+from centrality.explorer.header import BetterMap, Change, KeptMarks, Renewed
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import decoded
 from centrality.explorer.selection import selection_csv
@@ -64,6 +64,7 @@ class Explorer(ThreadingHTTPServer):
         self.data = payload.pack(view, pictures=False, reasons=False)
         self._connections: dict[int, socket.socket] = {}  # by their thread's turn, the oldest first
         self._lock = threading.Lock()
+        self._fitting = threading.Lock()  # held while a model is fitted
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -74,8 +75,6 @@ class Explorer(ThreadingHTTPServer):
                 "Choose another port with --port; --port 0 takes any that is free."
             ) from None
         self.cookie = f"centrality-{self.server_port}"
-        if view.later is not None:
-            view.later.start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own; of too many connections, the oldest is closed."""
@@ -151,12 +150,26 @@ class Explorer(ThreadingHTTPServer):
         return by_row[what](row) if what in by_row and row is not None else NOT_HERE
 
     def take(self, path: str, body: bytes) -> Answer:
-        """Answer what the page sends to this path: marks to keep or learn from, rows to save or pick, values to try."""
-        whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select}
+        """Answer what the page sends: marks to keep or learn from, rows to save or pick, values to try, a context."""
+        whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select, "/given": self.renew}
         jobs = {"/review": Jobs.review, "/pick": Jobs.pick}
         if path in jobs:
             return _answered(lambda: jobs[path](payload.jobs(self.view), decoded(body)))
         return whole[path](body) if path in whole else self.consider(path, body)
+
+    def renew(self, body: bytes) -> Answer:
+        """Show the same rows by a model fitted anew, given the columns whose names are in the body."""
+
+        def renewed() -> Renewed:
+            with self._fitting:
+                view = payload.again(self.view, decoded(body))
+                data = payload.pack(view, pictures=False, reasons=False)
+                before, self.view, self.data = self.view, view, data
+            if before.later is not None:
+                before.later.end()
+            return {"given": list(view.given)}
+
+        return _answered(renewed)
 
     def consider(self, path: str, body: bytes) -> Answer:
         """Answer what a row would score if it held the values in the body, or the way from it to a typical one."""
@@ -181,8 +194,10 @@ class Explorer(ThreadingHTTPServer):
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
 
     def _map(self) -> Answer:
-        """Answer with the better map, or how far it is."""
+        """Answer with the better map, or how far it is: it is begun when the first one has been shown."""
         later = self.view.later
+        if later is not None:
+            later.start()
         if later is None or later.points is None:
             share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
             waiting: BetterMap = {"share": share, "trouble": trouble}

@@ -80,6 +80,9 @@ class View:
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     later: Later | None = None  # a better map, which takes time
     jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
+    given: tuple[str, ...] = ()  # the columns that are the context: a row is typical or odd among its kind
+    may_be_given: tuple[str, ...] = ()  # those that could be, by a model fitted anew
+    again: "Callable[[object], View] | None" = None  # names of such columns -> the same rows by that model
 
     def __len__(self) -> int:
         return len(self.points)
@@ -204,6 +207,7 @@ def view_of(
         cells=lambda chosen: shown_table.take(known[chosen]),
         later=layout.later,
         jobs=_jobs(model, scored, known, shown_columns),
+        given=tuple(reader_of(model).given()),
     )
 
 
@@ -223,7 +227,7 @@ def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tu
         keys = fingerprints(text(row).encode("utf-8", "surrogatepass") for row in range(len(scored.units)))
     else:
         keys = fingerprints(dense(scored.vectors[k : k + 1]).astype("<f4").tobytes() for k in range(len(scored.units)))
-    return tuple(keys[row] for row in known)
+    return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
 
 
 def _live(

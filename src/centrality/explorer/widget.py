@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 from centrality._optional import optional
 from centrality.explorer import marks, page, payload
-from centrality.explorer.header import Change, Mark
+from centrality.explorer.again import explored
+from centrality.explorer.header import Change, Mark, Renewed
 from centrality.explorer.picture import picture_of
 from centrality.explorer.selection import selection_csv
-from centrality.explorer.view import ModelInput, View, ViewOptions, view_of
+from centrality.explorer.view import ModelInput, View, ViewOptions
 from centrality.model.interface import CentralityModel
 
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
@@ -160,11 +161,18 @@ class Widget(AnyWidget):
             "review": lambda: payload.jobs(self.view).review(given),
             "pick": lambda: payload.jobs(self.view).pick(given),
             "copies": lambda: payload.jobs(self.view).copies_of(row),
+            "given": lambda: self._renew(given),
         }
         try:
             return {"answer": asked[content["ask"]]()}
         except InputError as error:
             return {"wrong": str(error)}
+
+    def _renew(self, given: object) -> Renewed:
+        """Show the same rows by a model fitted anew, given these columns."""
+        self.view = payload.again(self.view, given)
+        self._bytes = payload.pack(self.view, pictures=True, reasons=False)
+        return {"given": list(self.view.given)}
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget for a notebook that runs, and a picture for one that was saved."""
@@ -177,4 +185,4 @@ class Widget(AnyWidget):
 
 def explore(model: CentralityModel, X: ModelInput, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
     """Return the widget for these rows; `options` are those of `view_of`."""
-    return Widget(view_of(model, X, **options), height=height)
+    return Widget(explored(model, X, **options), height=height)

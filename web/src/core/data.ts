@@ -51,6 +51,8 @@ export interface Data {
   later: boolean; // the host makes a better map
   jobs: boolean; // it learns from marks, picks rows and finds copies
   against?: { name: string; mixing: Mixing; g: Float64Array; l: Float64Array }; // what another model says
+  given: string[]; // columns that are the context: rows of one kind are compared with each other
+  mayBeGiven: string[]; // those that could be, where the host can fit the model anew
   guilty: string[]; // features, from the one that makes the odd rows odd most of all
   print: string; // tells these bytes from others
   end: () => void; // lets go of what the browser keeps for us
@@ -125,6 +127,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     asks: reasons === "ask" || neighbours === "ask",
     colour: header.colour ? `=${header.colour}` : "f",
     guilty: header.guilty ?? [],
+    given: header.given ?? [],
+    mayBeGiven: header.may_be_given ?? [],
     whatIf: header.what_if ?? [],
     way: Boolean(header.way),
     words: Boolean(header.words),

@@ -127,6 +127,8 @@ export interface Header {
   later?: boolean;
   jobs?: boolean;
   against?: Against;
+  given?: string[];
+  may_be_given?: string[];
 }
 
 export interface Reason {
@@ -198,6 +200,10 @@ export interface BetterMap {
   trouble: string;
   axes?: Axes;
   points?: string;
+}
+
+export interface Renewed {
+  given: string[];
 }
 
 export interface Learned {

@@ -2,7 +2,7 @@
 // also stands on one of 65536 steps, and how many rows stand on each finds places without sorting all of them.
 
 import type { Data } from "./data";
-import { mixer, mixture, squeeze } from "./mixing";
+import { mixer, mixture, scoreAll, squeeze } from "./mixing";
 import { many, nth } from "./words";
 
 export const STEPS = 65536;
@@ -36,8 +36,8 @@ export class Scores {
     this.t = t;
     this.#inliers = undefined;
     const { g, l, mixing } = this.data;
-    const f = mixer(mixing, t);
-    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf((this.f[i] = f(g[i], l[i])));
+    scoreAll(mixing, t, g, l, this.f);
+    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf(this.f[i]);
     count(this.#steps, this.#below);
   }
 
@@ -89,7 +89,16 @@ export class Scores {
 
   /** The share of rows that are on the other side of a row than its nearer end, in words. */
   beyond(row: number): string {
-    const [rank, odder] = [this.rank(row), this.count(this.f[row]) + 1];
+    return this.#beyond(this.rank(row), this.count(this.f[row]) + 1);
+  }
+
+  /** The same of a score that no row need have. */
+  beyondScore(score: number): string {
+    const n = this.f.length;
+    return this.#beyond(n - this.count(score), this.count(score, true));
+  }
+
+  #beyond(rank: number, odder: number): string {
     const share = Math.floor(1000 * (1 - Math.min(rank, odder) / this.f.length)) / 10;
     return `${odder < rank ? "odder" : "more typical"} than ${this.data.about ? "about " : ""}${share}%`;
   }

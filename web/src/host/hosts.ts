@@ -24,6 +24,7 @@ export interface Host {
   picture?(row: number, full?: boolean): Promise<string | undefined>; // its address
   ask?<T>(what: "words" | "texts" | "what-if" | "way" | "copies", row: number, given?: unknown): Promise<T>; // of the model itself
   job?<T>(what: "review" | "pick", given: unknown): Promise<T>; // on many rows
+  again?(given: string[]): Promise<void>; // the model fitted anew, given these columns; the page is then read again
   why?(row: number): Promise<Why>;
   csv?(rows: number[], t: number): Promise<string>; // these rows with their cells, as they came
   wanted?(data: Data): Partial<State>; // to begin with
@@ -138,6 +139,10 @@ export function fromServer(): Host {
     ask: async <T>(what: string, row: number, given?: unknown) =>
       (await ask(`${what}/${row}`, given === undefined ? {} : { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
     job: async <T>(what: string, given: unknown) => (await ask(what, { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,
+    again: async (given) => {
+      await ask("given", { method: "PUT", body: JSON.stringify(given) });
+      location.reload();
+    },
     why: async (row) => (await ask(`why/${row}`)).json() as Promise<Why>,
     better: async () => (await ask("map")).json() as Promise<BetterMap>,
     csv: async (rows, t) => (await ask("selection", { method: "PUT", body: JSON.stringify({ rows, t }) })).text(),

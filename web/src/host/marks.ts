@@ -13,6 +13,7 @@ type Step = [number, Saying][]; // numbers of rows in the data, and what was sai
 const MOST_STEPS = 500; // that can be undone
 const AGAIN = 3000; // milliseconds after which what was not kept is sent again
 const AT_ONCE = 5000; // changes in one message
+const BY_COLOUR = ["later", "outlier", "fine"]; // the first three colours of levels are blue, red and green, as on the buttons
 const MOST_LEVELS = 250; // different sets of tags that are a category
 const NAME = "centrality reviewer";
 export const MARKS: Exclude<Said, "">[] = ["outlier", "fine", "later"];
@@ -149,7 +150,7 @@ export class Marks {
   /** What was said as columns, by which rows are searched, coloured and sorted like by those of the data. */
   columns(): Column[] {
     return (this.#columns ??= [
-      this.#category("mark", [...MARKS], ({ mark }) => mark), this.#category("tags", [], ({ tags }) => tags),
+      this.#category("mark", BY_COLOUR, ({ mark }) => mark), this.#category("tags", [], ({ tags }) => tags),
       this.#text("note", ({ note }) => note), this.#text("by", ({ by }) => by)]);
   }
 

@@ -67,6 +67,7 @@ export function fromNotebook(model: NotebookModel): Host {
     },
     ask: <T>(what: string, row: number, given?: unknown) => questions.ask({ ask: what, row, given }, ({ answer }) => answer as T),
     job: <T>(what: string, given: unknown) => questions.ask({ ask: what, row: 0, given }, ({ answer }) => answer as T),
+    again: (given) => questions.ask({ ask: "given", row: 0, given }, () => undefined), // other bytes come, see `render`
     why: (row) => questions.ask({ row }, (answer) => answer.why!),
     csv: (rows, t) => questions.ask({ ask: "selection", row: 0, given: { rows, t } }, ({ answer }) => answer as string),
     wanted: (data) => ({ t: Number(model.get("t")), query: String(model.get("query")), selection: selected(model, data) }),
@@ -155,7 +156,11 @@ function keeper(
       const now = {
         marks: put(model.get("marks"), changes, "mark"), notes: put(model.get("notes"), changes, "note"), tags: put(model.get("tags"), changes, "tags") };
       sent = JSON.stringify([now.marks, now.notes, now.tags]);
-      tell(now);
+      try {
+        tell(now);
+      } catch {
+        throw new Error("The kernel that made this widget is gone: save these marks as CSV, then run its cell again."); // Jupyter has closed its line
+      }
       await Promise.race([questions.ask({ ask: "kept", row: 0, given: {} }, () => undefined), silence()]);
       return undefined;
     },

@@ -37,14 +37,15 @@ export class ColumnChart {
     this.#said.textContent = text;
   }
 
-  draw(): void {
+  /** All rows, those visible, and over them `some`: what is selected, or the kind of the row of the card. */
+  draw(some: Uint32Array): void {
     if (!this.#bins) this.#sort();
     const { app } = this;
     const shown = app.visible ? this.#count(app.visible) : this.#all!;
     const chosen = new Uint32Array(256);
-    for (const row of app.state.selection) chosen[this.#bins![row]]++;
-    if (this.#brush) this.#drawBars(shown, chosen);
-    else this.#drawLevels(shown, chosen);
+    for (const row of some) chosen[this.#bins![row]]++;
+    if (this.#brush) this.#drawBars(shown, chosen, some.length);
+    else this.#drawLevels(shown, chosen, some.length);
   }
 
   /** The bin of each row: equal parts of the usual range, both ends open; levels as they are. */
@@ -74,12 +75,10 @@ export class ColumnChart {
     return out;
   }
 
-  #drawBars(shown: Uint32Array, chosen: Uint32Array): void {
+  #drawBars(shown: Uint32Array, chosen: Uint32Array, size: number): void {
     const { app } = this;
     const [c, width] = sharp(this.#brush!.canvas, HEIGHT);
     const bar = width / BINS;
-    const style = getComputedStyle(app.root);
-    const colour = (name: string) => style.getPropertyValue(name);
     const most = Math.sqrt(Math.max(...this.#all!.subarray(0, BINS), 1));
     const mostChosen = Math.sqrt(Math.max(...chosen.subarray(0, BINS), 1));
     const draw = (counts: Uint32Array, top: number, fill: string, inset: number) => {
@@ -91,8 +90,9 @@ export class ColumnChart {
     };
     draw(this.#all!, most, app.dark ? "#39424e" : "#dcd8ce", 0);
     draw(shown, most, app.dark ? "#5f7f9b" : "#8fa6c4", 0);
-    if (app.state.selection.length) draw(chosen, mostChosen, colour("--ink") || "#111", bar / 4); // to its own scale
-    const text = this.column.kind === "date" ? day : (v: number) => rounded(v);
+    if (size) draw(chosen, mostChosen, app.dark ? "#e8eaed" : "#1c1e21", bar / 4); // to its own scale
+    this.#drawOwn(c, bar);
+    const text = this.column.kind === "date" ? day : (v: number) => rounded(v, Math.max(4, Math.ceil(Math.log10(Math.abs(v) + 1)))); // an id keeps its digits
     const { least, most: top } = this.column.summary!();
     const [from, to] = this.#span;
     const gaps = this.#all![GAP];
@@ -103,6 +103,15 @@ export class ColumnChart {
     const range = this.#range;
     const place = (v: number) => Math.max(0, Math.min(1, (v - from) / (to - from)));
     this.#brush!.show(range ? [place(range[0]), place(range[1])] : undefined, (at) => text(from + at * (to - from)));
+  }
+
+  /** A line where the row of the card lies. */
+  #drawOwn(c: CanvasRenderingContext2D, bar: number): void {
+    const { dark, state: { pinned } } = this.app;
+    const bin = pinned < 0 ? GAP : this.#bins![pinned];
+    if (bin === GAP) return;
+    c.fillStyle = dark ? "#ff6b6b" : "#c2183c";
+    c.fillRect((bin + 0.5) * bar - 1, 0, 2, HEIGHT);
   }
 
   get #range(): readonly number[] | undefined {
@@ -118,7 +127,7 @@ export class ColumnChart {
     this.app.set({ ranges: withRange(this.app.state.ranges, this.column.name, span && [value(span[0]), value(span[1])]) });
   }
 
-  #drawLevels(shown: Uint32Array, chosen: Uint32Array): void {
+  #drawLevels(shown: Uint32Array, chosen: Uint32Array, size: number): void {
     const levels = this.column.levels!;
     const order = levels.map((_, k) => k + 1).sort((a, b) => this.#all![b] - this.#all![a]);
     const rest = order.splice(levels.length > LEVELS + 1 ? LEVELS : levels.length);
@@ -128,7 +137,8 @@ export class ColumnChart {
     const sum = (counts: Uint32Array, codes: number[]) => codes.reduce((total, code) => total + counts[code], 0);
     const most = Math.max(...lines.map(([, codes]) => sum(this.#all!, codes)), 1);
     const range = this.#range;
-    const size = this.app.state.selection.length;
+    const { pinned } = this.app.state;
+    const own = pinned < 0 ? -1 : this.column.values![pinned];
     this.#levels.replaceChildren(...lines.map(([text, codes]) => {
       const part = (kind: string, share: number) => {
         const bar = h(`span.${kind}`);
@@ -137,7 +147,7 @@ export class ColumnChart {
       };
       const on = !range || codes.some((code) => range.includes(code));
       const share = size ? percent(sum(chosen, codes) / size) : percent(sum(shown, codes) / Math.max(1, this.app.count));
-      return h("li", h("button.level", { "aria-pressed": String(on), onclick: () => this.#toggle(codes) }, h("span.name", text),
+      return h("li", h("button.level", { "aria-pressed": String(on), onclick: () => this.#toggle(codes) }, h(codes.includes(own) ? "span.name.own" : "span.name", text),
         h("span.bars-of-level", part("all", sum(this.#all!, codes) / most), part("shown", sum(shown, codes) / most),
           size > 0 && part("chosen", sum(chosen, codes) / size)),
         h("span.share", share)));

@@ -65,7 +65,7 @@ class Card {
           p !== undefined && h("div.soft", exact(p), `p-value ${about}${short(p)}`))),
       this.#crowd(row),
       fixed ? moreButton(app, row) : "",
-      h("div.along", h("span", "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")),
+      h("div.along", h("span", data.given.length ? "its kind " : "all rows ", h("b", exact(g), score(g))), profile(app, row, 120, 36), h("span", h("b", exact(l), score(l)), " nearby")),
       h("div.reasons"),
       h("dl", ...columns.flatMap((c) => [h("dt", { title: c.name }, c.name), h("dd", c.text(row) || "—")])),
       fixed ? this.copies.of(row, () => row === this.row && this.show(row)) : "");

@@ -33,7 +33,7 @@ export class Dial implements Part {
       h("div.reading", h("h2", "Compare each row with"), this.#value),
       h("div.turning", this.#slider, this.#play),
       h("div.ends", {},
-        h("button.plain", { onclick: () => this.#turn(0) }, h("b", "all rows"), h("span", "common everywhere")),
+        h("button.plain", { onclick: () => this.#turn(0) }, h("b", app.data.given.length ? "all of its kind" : "all rows"), h("span", app.data.given.length ? "common for its kind" : "common everywhere")),
         h("span.row", this.#loop, this.#speed),
         h("button.plain.right", { onclick: () => this.#turn(1) }, h("b", "rows near it"), h("span", "common nearby"))));
     app.gone.addEventListener("abort", () => cancelAnimationFrame(this.#turning));

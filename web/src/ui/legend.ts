@@ -52,7 +52,7 @@ export class Legend implements Part {
     const named = levels.slice(0, OTHER).map((text, k) => entry(k, text, [k + 1]));
     const rest = levels.slice(OTHER).map((_, k) => k + OTHER + 1);
     if (rest.length) named.push(entry(OTHER, plural(rest.length, "more level"), rest));
-    if (values!.subarray(0, Math.min(data.n, 1e5)).includes(0)) named.push(entry(-255, "missing", [0]));
+    if (values!.subarray(0, Math.min(data.n, 1e5)).includes(0)) named.push(entry(-255, ["mark", "tags"].includes(state.colour) ? `no ${name}` : "missing", [0]));
     this.#colours.replaceChildren(h("b", paint.label), ...named);
     this.#colours.ariaLabel = `Colours: ${paint.label}`;
   }

@@ -9,7 +9,7 @@ import { score } from "../core/words";
 
 const LINE = 26; // pixels
 const HEAD = 30;
-const [FIRST, WIDE] = [84, 124]; // pixels, as in the style sheet
+const [FIRST, WIDE] = [84, 150]; // pixels, as in the style sheet
 
 export class Table {
   readonly element: HTMLElement;

@@ -9,7 +9,7 @@ import { h, on } from "./dom";
 import type { WhatIf as Answer } from "../core/header";
 import { mixer } from "../core/mixing";
 import { weighed } from "./why";
-import { day, exact, percent, plain, score } from "../core/words";
+import { day, exact, plain, score } from "../core/words";
 
 type Value = number | string | null; // null for a gap
 type Values = Record<string, Value>;
@@ -133,10 +133,9 @@ export class WhatIf implements Part {
     const { t } = app.state;
     const { units, reasons, typical } = this.#answer;
     const now = mixer(app.data.mixing, t)(...units);
-    const above = (below: number) => `more typical than ${percent(app.scores.count(below) / app.data.n)}`;
     const was = app.scores.f[this.#row];
-    this.#outcome.replaceChildren(h("b", exact(now), score(now)), ` ${above(now)} of the rows`,
-      h("span.said", Object.keys(this.#values).length ? `as it is: ${score(was)}, ${above(was)}` : "as it is"));
+    this.#outcome.replaceChildren(h("b", exact(now), score(now)), ` ${app.scores.beyondScore(now)} of the rows`,
+      h("span.said", Object.keys(this.#values).length ? `as it is: ${score(was)}, ${app.scores.beyond(this.#row)}` : "as it is"));
     this.#reasons.replaceChildren(...(reasons.length ? [h("h3", WHY), reasonsList(app, -1, weighed(app, reasons, units, typical).slice(0, 6))] : []));
   }
 }

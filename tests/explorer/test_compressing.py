@@ -1,0 +1,33 @@
+"""What is compressed in parts is one gzip file, and noise costs no time."""
+
+import gzip
+import zlib
+
+import numpy as np
+import pytest
+
+from centrality.explorer.compressing import PART, gzipped_soon
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, PART - 1, PART, PART + 1, 3 * PART + 17])
+@pytest.mark.parametrize("levels", [2, 256])
+def test_any_reader_of_gzip_gets_back_what_was_compressed(size, levels):
+    data = np.random.default_rng(0).integers(0, levels, size=size, dtype=np.uint8).tobytes()
+    packed = gzipped_soon(data)
+    assert gzip.decompress(packed) == data
+    reader = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)  # one file and nothing after it: browsers refuse more
+    assert reader.decompress(packed) + reader.flush() == data
+    assert reader.eof
+    assert reader.unused_data == b""
+
+
+def test_noise_is_stored_and_the_rest_shrinks():
+    noise = np.random.default_rng(0).bytes(2 * PART)
+    assert 0 < len(gzipped_soon(noise)) - len(noise) < len(noise) // 1000
+    assert len(gzipped_soon(bytes(2 * PART))) < PART // 50  # zlib's fastest makes a 230th of zeros
+
+
+def test_what_comes_before_does_not_decide_for_what_comes_after():
+    noise, zeros = np.random.default_rng(0).bytes(PART), bytes(PART)
+    assert len(gzipped_soon(noise + zeros)) < 1.02 * PART
+    assert len(gzipped_soon(zeros + noise)) < 1.02 * PART
