@@ -16,22 +16,22 @@ MODULES = {
     "centrality.plots": "Figures, from arrays.",
     "centrality.maps": "Rows on the plane.",
     "centrality.datasets": "Data to try things on.",
-    "centrality.tables": "Rows in and out of files.",
     "centrality.onnx": "Score an exported model with ONNX Runtime.",
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",
     "centrality.scores.corrections": "What `smallest_correction` returns.",
     "centrality.scores.drift": "What `drift` returns.",
-    "centrality.scores.drift_columns": "What `drift` says of columns.",
+    "centrality.scores.drift_columns": "What `drift` says of one column, or of two.",
     "centrality.scores.drift_windows": "What `drift_report` returns.",
     "centrality.scores.reasons": "What `reasons` returns.",
     "centrality.scores.report": "What `report` returns.",
 }
 MOST_EXAMPLES = 6
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# Of these modules, users meet only what methods return.
-RETURNED = {
+# Of these modules, users meet only some names: mostly what methods return.
+SHOWN = {
+    "centrality.depths": "Halfspace KernelDensity L2 Mahalanobis Potential Projection Simplicial Spatial Zonoid".split(),
     "centrality.scores.corrections": ["Correction", "Corrections"],
     "centrality.scores.drift": ["Drift", "HeadDrift"],
     "centrality.scores.drift_columns": ["ColumnDrift", "PairDrift"],
@@ -45,7 +45,7 @@ RETURNED = {
 def public_names(module_name: str) -> list[str]:
     """Name what a module offers: its __all__, else the classes and functions that it defines itself."""
     module = import_module(module_name)
-    names = RETURNED.get(module_name) or getattr(module, "__all__", None)
+    names = SHOWN.get(module_name) or getattr(module, "__all__", None)
     if names is None:
         names = [
             name
@@ -185,21 +185,38 @@ def see_also(full_name: str) -> list[str]:
     return related[:5]
 
 
+def kind_and_default(obj: object, name: str) -> str:
+    """Return the type and the default of a parameter, by the signature: "float or None, default=None"."""
+    try:
+        found = inspect.signature(obj).parameters.get(name.strip("* "))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+    if found is None:
+        return ""
+    kind = "" if found.annotation is found.empty else inspect.formatannotation(found.annotation).strip("'")
+    kind = re.sub(r"\b(?:[a-z_]\w*\.)+", "", kind).replace(" | ", " or ")
+    shown = [kind] if kind not in {"", "Any", "object"} else []
+    return ", ".join([*shown, *([] if found.default is found.empty else [f"default={found.default!r}"])])
+
+
 def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Turn "name : what it is", as some docstrings have it, into a name with a description below it.
+    """Turn "name : what it is", as some docstrings have it, into a name, its type and default, and a description.
 
     Those with a type and a default on that line, and the description below it, are numpydoc's own form already.
     """
-    inside = False
+    inside = ""
     for k, line in enumerate(list(lines)):
         if line.startswith("----"):
-            inside = lines[k - 1].strip() in ("Parameters", "Attributes")
+            inside = lines[k - 1].strip()
             continue
         if k + 1 < len(lines) and lines[k + 1].startswith("----"):
-            inside = False
-        if inside and " : " in line and not line.startswith(" ") and "default=" not in line:
+            inside = ""
+        if inside not in ("Parameters", "Other Parameters", "Attributes") or "default=" in line:
+            continue
+        if " : " in line and not line.startswith(" "):
             title, _, text = line.partition(" : ")
-            lines[k] = f"{title}\n    {text}"
+            kind = "" if inside == "Attributes" else kind_and_default(obj, title)
+            lines[k] = f"{title} : {kind}\n    {text}" if kind else f"{title}\n    {text}"
     lines[:] = "\n".join(lines).split("\n")
 
 

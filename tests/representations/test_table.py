@@ -41,7 +41,7 @@ def fitted_table(people) -> Table:
 
 def test_describe_says_what_became_of_each_column(fitted_table):
     said = fitted_table.describe()
-    assert said["key"] == "left out: an identifier: one word, different in every row"
+    assert said["key"] == "left out: it looks like an identifier: one word, different in every row"
     assert "% missing: filled with the mean and marked" in said["height"]
     assert said["smokes"].startswith("number, standardised")
     assert said["city"] == "category, 3 levels, missing being one of them"

@@ -243,6 +243,6 @@ class Table(Representation):
             self._doubts.setdefault(name, LIKE_NUMBERS)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and different == len(texts) >= FEW_ROWS:
-            self._doubts.setdefault(name, "it says something only if it is no identifier")
-            return LeftOut("an identifier: one word, different in every row")
+            self._doubts.setdefault(name, "if it is no identifier, what it says is lost")
+            return LeftOut("it looks like an identifier: one word, different in every row")
         return Words.fit(name, texts)
