@@ -28,10 +28,27 @@ MODULES = {
     "centrality.scores.report": "What `report` returns.",
 }
 MOST_EXAMPLES = 6
+# Types in words that readers know; where one is left that is not plain, only the default is shown.
+KNOWN_AS = {
+    r"Union\[_Buffer.*NoneType\]": "array or None", r"Union\[_Buffer.*\]": "array",
+    r"ndarray\[tuple\[Any, \.\.\.\], \w+\[\w+\]\]": "array",
+    r"ModelRows|RowsLike": "array or frame", "CentralityModel": "FUSE or Chain", "_Estimator": "estimator",
+    r" or PathLike\[str\]": "", r"Callable\[\.\.\., Any\]": "callable", r"Sequence\[(\w+)\]": r"list of \1",
+}  # fmt: skip
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only some names: mostly what methods return.
 SHOWN = {
-    "centrality.depths": "Halfspace KernelDensity L2 Mahalanobis Potential Projection Simplicial Spatial Zonoid".split(),
+    "centrality.depths": [
+        "Halfspace",
+        "KernelDensity",
+        "L2",
+        "Mahalanobis",
+        "Potential",
+        "Projection",
+        "Simplicial",
+        "Spatial",
+        "Zonoid",
+    ],
     "centrality.scores.corrections": ["Correction", "Corrections"],
     "centrality.scores.drift": ["Drift", "HeadDrift"],
     "centrality.scores.drift_columns": ["ColumnDrift", "PairDrift"],
@@ -132,6 +149,11 @@ def page(module_name: str, name: str) -> str:
     return "\n".join(lines + examples_of(name))
 
 
+def _short(module_name: str, name: str) -> str:
+    """Return a name as the list beside the pages shows it: without `centrality`, and what methods return by itself."""
+    return name if ".scores" in module_name else f"{module_name}.{name}".removeprefix("centrality.")
+
+
 def index() -> str:
     """Return the page that lists every public name, module by module."""
     lines = [
@@ -145,7 +167,7 @@ def index() -> str:
         lines += [".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in public_names(module_name)]
         lines += ["```", "", "```{toctree}", ":hidden:", ""]
-        lines += [f"{module_name}.{name}" for name in public_names(module_name)]
+        lines += [f"{_short(module_name, name)} <{module_name}.{name}>" for name in public_names(module_name)]
         lines += ["```", ""]
     return "\n".join(lines)
 
@@ -195,7 +217,9 @@ def kind_and_default(obj: object, name: str) -> str:
         return ""
     kind = "" if found.annotation is found.empty else inspect.formatannotation(found.annotation).strip("'")
     kind = re.sub(r"\b(?:[a-z_]\w*\.)+", "", kind).replace(" | ", " or ")
-    shown = [kind] if kind not in {"", "Any", "object"} else []
+    for ours, known in KNOWN_AS.items():
+        kind = re.sub(ours, known, kind)
+    shown = [kind] if re.fullmatch(r"[\w ]+", kind) and kind not in {"Any", "object"} else []
     return ", ".join([*shown, *([] if found.default is found.empty else [f"default={found.default!r}"])])
 
 

@@ -52,6 +52,14 @@ def test_describe_says_what_became_of_each_column(fitted_table):
     assert said["never"] == "left out: every value is missing"
 
 
+def test_identifiers_of_which_some_repeat_are_left_out_and_words_that_often_do_are_not():
+    codes = [f"K{7919 * k % 9973:04d}" for k in range(200)]
+    often = [f"K{7919 * (k % 150) % 9973:04d}" for k in range(200)]  # three quarters are different
+    said = Table().fit(pd.DataFrame({"x": range(200), "code": [*codes[:195], *codes[:5]], "often": often})).describe()
+    assert said["code"] == "left out: it looks like an identifier: one word, different in nearly every row"
+    assert said["often"].startswith("text of")
+
+
 def test_no_row_is_dropped_and_every_used_column_has_about_one_unit_of_variance(people, fitted_table):
     Z = fitted_table.transform(people)
     assert Z.shape == (len(people), len(fitted_table.get_feature_names_out()))
