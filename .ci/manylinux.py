@@ -4,7 +4,7 @@ zig's clang links against the symbols of glibc 2.17, so that the wheels run wher
 checks that and names them so. Every PYTHON (default: this one) builds from a clean copy of the last commit; from 3.12 on
 one wheel with the stable ABI serves all. The workflow `wheels` builds the same in containers, by cibuildwheel.
 
-Needs: pip install -r .ci/release-tools.txt
+Needs gcc, and: pip install -r .ci/release-tools.txt
 """
 
 import argparse
@@ -20,9 +20,15 @@ TARGET, PLATFORM = "x86_64-linux-gnu.2.17", "manylinux2014_x86_64"
 
 
 def compiler(folder: Path) -> Path:
-    """Write a command that compiles for old distributions, and return it: CMake wants one word."""
+    """Write a command that compiles for old distributions, and return it: CMake wants one word.
+
+    What asks the CPU for its features (__cpu_model) is in gcc's static library, which zig's does not replace.
+    """
+    found = subprocess.run(["gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True)
+    zig, libgcc = f'"{sys.executable}" -m ziglang c++ -target {TARGET}', found.stdout.strip()
     command = folder / "zig-c++"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ -target {TARGET} "$@"\n')
+    linking = f'case "$*" in *-shared*) set -- "$@" "{libgcc}";; esac'
+    command.write_text(f'#!/bin/sh\n{linking}\nexec {zig} "$@"\n')
     command.chmod(0o755)
     return command
 
