@@ -1,8 +1,8 @@
-"""Build wheels for old Linux distributions without a container: `python .ci/manylinux.py [PYTHON ...]`, into dist/manylinux.
+"""Build wheels for old Linux distributions, without a container: `python .ci/manylinux.py [PYTHON ...]`.
 
 zig's clang links against the symbols of glibc 2.17, so that the wheels run wherever manylinux2014 ones do; auditwheel
-checks that and names them so. Every PYTHON (default: this one) builds from a clean copy of the last commit; from 3.12 on
-one wheel with the stable ABI serves all. The workflow `wheels` builds the same in containers, by cibuildwheel.
+checks that and names them so. Every PYTHON (default: this one) builds from a copy of the last commit; from 3.12 on one
+wheel with the stable ABI serves all. The workflow `wheels` builds the same in containers, by cibuildwheel.
 
 Needs gcc, and: pip install -r .ci/release-tools.txt
 """
