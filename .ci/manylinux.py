@@ -22,10 +22,11 @@ TARGET, PLATFORM = "x86_64-linux-gnu.2.17", "manylinux2014_x86_64"
 def compiler(folder: Path) -> Path:
     """Write a command that compiles for old distributions, and return it: CMake wants one word.
 
-    What asks the CPU for its features (__cpu_model) is in gcc's static library, which zig's does not replace.
+    What asks the CPU for its features (__cpu_model) is in gcc's static library, which zig's does not replace;
+    nanobind's headers use stderr, and leave it to the library to declare it.
     """
     found = subprocess.run(["gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True)
-    zig, libgcc = f'"{sys.executable}" -m ziglang c++ -target {TARGET}', found.stdout.strip()
+    zig, libgcc = f'"{sys.executable}" -m ziglang c++ -target {TARGET} -include cstdio', found.stdout.strip()
     command = folder / "zig-c++"
     linking = f'case "$*" in *-shared*) set -- "$@" "{libgcc}";; esac'
     command.write_text(f'#!/bin/sh\n{linking}\nexec {zig} "$@"\n')
