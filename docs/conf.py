@@ -29,6 +29,7 @@ extensions = [
     "sphinx_sitemap",
     "api_pages",
     "cli_pages",
+    "search_words",
 ]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "jupyter_execute", "**.ipynb_checkpoints"]
@@ -63,7 +64,6 @@ html_static_path = ["_static"]
 html_extra_path = ["_extra"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
-html_search_scorer = str(HERE / "_static" / "scorer.js")
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False

@@ -16,22 +16,39 @@ MODULES = {
     "centrality.plots": "Figures, from arrays.",
     "centrality.maps": "Rows on the plane.",
     "centrality.datasets": "Data to try things on.",
-    "centrality.tables": "Rows in and out of files.",
     "centrality.onnx": "Score an exported model with ONNX Runtime.",
     "centrality.pyod": "FUSE as a PyOD detector.",
     "centrality.distributed": "Fit and score on a Ray cluster.",
     "centrality.spark": "Score a Spark frame.",
     "centrality.scores.corrections": "What `smallest_correction` returns.",
     "centrality.scores.drift": "What `drift` returns.",
-    "centrality.scores.drift_columns": "What `drift` says of columns.",
+    "centrality.scores.drift_columns": "What `drift` says of one column, or of two.",
     "centrality.scores.drift_windows": "What `drift_report` returns.",
     "centrality.scores.reasons": "What `reasons` returns.",
     "centrality.scores.report": "What `report` returns.",
 }
 MOST_EXAMPLES = 6
+# Types in words that readers know; where one is left that is not plain, only the default is shown.
+KNOWN_AS = {
+    r"Union\[_Buffer.*NoneType\]": "array or None", r"Union\[_Buffer.*\]": "array",
+    r"ndarray\[tuple\[Any, \.\.\.\], \w+\[\w+\]\]": "array",
+    r"ModelRows|RowsLike": "array or frame", "CentralityModel": "FUSE or Chain", "_Estimator": "estimator",
+    r" or PathLike\[str\]": "", r"Callable\[\.\.\., Any\]": "callable", r"Sequence\[(\w+)\]": r"list of \1",
+}  # fmt: skip
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# Of these modules, users meet only what methods return.
-RETURNED = {
+# Of these modules, users meet only some names: mostly what methods return.
+SHOWN = {
+    "centrality.depths": [
+        "Halfspace",
+        "KernelDensity",
+        "L2",
+        "Mahalanobis",
+        "Potential",
+        "Projection",
+        "Simplicial",
+        "Spatial",
+        "Zonoid",
+    ],
     "centrality.scores.corrections": ["Correction", "Corrections"],
     "centrality.scores.drift": ["Drift", "HeadDrift"],
     "centrality.scores.drift_columns": ["ColumnDrift", "PairDrift"],
@@ -45,7 +62,7 @@ RETURNED = {
 def public_names(module_name: str) -> list[str]:
     """Name what a module offers: its __all__, else the classes and functions that it defines itself."""
     module = import_module(module_name)
-    names = RETURNED.get(module_name) or getattr(module, "__all__", None)
+    names = SHOWN.get(module_name) or getattr(module, "__all__", None)
     if names is None:
         names = [
             name
@@ -132,6 +149,11 @@ def page(module_name: str, name: str) -> str:
     return "\n".join(lines + examples_of(name))
 
 
+def _short(module_name: str, name: str) -> str:
+    """Return a name as the list beside the pages shows it: without `centrality`, and what methods return by itself."""
+    return name if ".scores" in module_name else f"{module_name}.{name}".removeprefix("centrality.")
+
+
 def index() -> str:
     """Return the page that lists every public name, module by module."""
     lines = [
@@ -145,7 +167,7 @@ def index() -> str:
         lines += [".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in public_names(module_name)]
         lines += ["```", "", "```{toctree}", ":hidden:", ""]
-        lines += [f"{module_name}.{name}" for name in public_names(module_name)]
+        lines += [f"{_short(module_name, name)} <{module_name}.{name}>" for name in public_names(module_name)]
         lines += ["```", ""]
     return "\n".join(lines)
 
@@ -185,21 +207,40 @@ def see_also(full_name: str) -> list[str]:
     return related[:5]
 
 
+def kind_and_default(obj: object, name: str) -> str:
+    """Return the type and the default of a parameter, by the signature: "float or None, default=None"."""
+    try:
+        found = inspect.signature(obj).parameters.get(name.strip("* "))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+    if found is None:
+        return ""
+    kind = "" if found.annotation is found.empty else inspect.formatannotation(found.annotation).strip("'")
+    kind = re.sub(r"\b(?:[a-z_]\w*\.)+", "", kind).replace(" | ", " or ")
+    for ours, known in KNOWN_AS.items():
+        kind = re.sub(ours, known, kind)
+    shown = [kind] if re.fullmatch(r"[\w ]+", kind) and kind not in {"Any", "object"} else []
+    return ", ".join([*shown, *([] if found.default is found.empty else [f"default={found.default!r}"])])
+
+
 def describe_parameters(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Turn "name : what it is", as some docstrings have it, into a name with a description below it.
+    """Turn "name : what it is", as some docstrings have it, into a name, its type and default, and a description.
 
     Those with a type and a default on that line, and the description below it, are numpydoc's own form already.
     """
-    inside = False
+    inside = ""
     for k, line in enumerate(list(lines)):
         if line.startswith("----"):
-            inside = lines[k - 1].strip() in ("Parameters", "Attributes")
+            inside = lines[k - 1].strip()
             continue
         if k + 1 < len(lines) and lines[k + 1].startswith("----"):
-            inside = False
-        if inside and " : " in line and not line.startswith(" ") and "default=" not in line:
+            inside = ""
+        if inside not in ("Parameters", "Other Parameters", "Attributes") or "default=" in line:
+            continue
+        if " : " in line and not line.startswith(" "):
             title, _, text = line.partition(" : ")
-            lines[k] = f"{title}\n    {text}"
+            kind = "" if inside == "Attributes" else kind_and_default(obj, title)
+            lines[k] = f"{title} : {kind}\n    {text}" if kind else f"{title}\n    {text}"
     lines[:] = "\n".join(lines).split("\n")
 
 

@@ -9,7 +9,7 @@ from centrality.commands import ALL
 from centrality.commands._examples import EXAMPLES
 from centrality.commands._parser import SHARED, parser
 
-os.environ["COLUMNS"] = "88"  # argparse breaks its lines for a terminal: let it be the same one everywhere
+os.environ["COLUMNS"] = "84"  # argparse breaks its lines for a terminal: let it be the same one everywhere
 
 GROUPS = {
     "Learn and score": ("fit", "score", "rank", "detect", "explain", "drift"),

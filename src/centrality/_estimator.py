@@ -210,6 +210,8 @@ def _in_a_sentence(X: RowsLike) -> str | None:
             f"Rows and columns were wanted, got a 1D array of {len(array):,} numbers. Reshape your data: "
             "X.reshape(-1, 1) if these are rows of one column, X.reshape(1, -1) if they are one row."
         )
+    if array.ndim == 1 and array.dtype == object and len(array) and np.ndim(array[0]) == 1:
+        return "Rows and columns were wanted, got a column of vectors. Stack them first: numpy.stack(X)."
     if array.ndim == 0:
         return f"Rows of numbers were wanted (a 2D array or a table), got {X!r:.60}. Reshape your data, or read it."
     if array.ndim == 2 and array.dtype.kind in "USO":

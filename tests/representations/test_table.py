@@ -41,7 +41,7 @@ def fitted_table(people) -> Table:
 
 def test_describe_says_what_became_of_each_column(fitted_table):
     said = fitted_table.describe()
-    assert said["key"] == "left out: an identifier: one word, different in every row"
+    assert said["key"] == "left out: it looks like an identifier: one word, different in every row"
     assert "% missing: filled with the mean and marked" in said["height"]
     assert said["smokes"].startswith("number, standardised")
     assert said["city"] == "category, 3 levels, missing being one of them"
@@ -50,6 +50,14 @@ def test_describe_says_what_became_of_each_column(fitted_table):
     assert said["about"].startswith("text of")
     assert said["always"] == "left out: every value is 1"
     assert said["never"] == "left out: every value is missing"
+
+
+def test_identifiers_of_which_some_repeat_are_left_out_and_words_that_often_do_are_not():
+    codes = [f"K{7919 * k % 9973:04d}" for k in range(200)]
+    often = [f"K{7919 * (k % 150) % 9973:04d}" for k in range(200)]  # three quarters are different
+    said = Table().fit(pd.DataFrame({"x": range(200), "code": [*codes[:195], *codes[:5]], "often": often})).describe()
+    assert said["code"] == "left out: it looks like an identifier: one word, different in nearly every row"
+    assert said["often"].startswith("text of")
 
 
 def test_no_row_is_dropped_and_every_used_column_has_about_one_unit_of_variance(people, fitted_table):

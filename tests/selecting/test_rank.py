@@ -31,7 +31,7 @@ def model(frame):
 
 def test_the_oddest_row_comes_first_and_its_reason_names_the_cell(frame, model):
     ranked = centrality.rank(frame, model=model)
-    assert list(ranked.columns) == [*frame.columns, "row", "centrality", "p_value", "reasons"]
+    assert list(ranked.columns) == ["row", "centrality", "p_value", "reasons", *frame.columns]
     assert len(ranked) == 300
     assert ranked.index[0] == "flat 299"
     assert ranked["reasons"].iloc[0].startswith("price")

@@ -46,9 +46,9 @@ def test_a_failed_formula_is_a_gap_and_empty_rows_are_none(tmp_path):
     assert tables.read(path).to_pydict() == {"a": [1, 2], "b": [None, 4]}
 
 
-def test_the_first_sheet_that_holds_something_is_read_and_the_others_are_named(tmp_path):
-    path = workbook(tmp_path / "t.xlsx", [], [["a"], [1]], [["b"], [2]])
-    with pytest.warns(DataNote, match="only the sheet 'Sheet 1' is read, not Sheet 2"):
+def test_the_longest_sheet_is_read_and_the_others_are_named(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", [["read me first"]], [], [["a"], [1]], [["b"], [2]])
+    with pytest.warns(DataNote, match=r"longest sheet, 'Sheet 2', is read\. For another \(Sheet 0, Sheet 3\)"):
         assert tables.read(path).equals(pa.table({"a": [1]}))
 
 

@@ -30,7 +30,7 @@ class ScoresResult(TypedDict):
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add MODEL and DATA to a command, and the options that say how this machine reads them."""
-    command.add_argument("model", type=Path, metavar="MODEL")
+    command.add_argument("model", type=Path, metavar="MODEL", help="a model file, from `centrality fit`")
     command.add_argument(
         "data",
         metavar="DATA",

@@ -14,7 +14,7 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
 
 
 def run(arguments: argparse.Namespace) -> Result:

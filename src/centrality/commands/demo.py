@@ -16,7 +16,14 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", type=Path, default=Path("centrality-demo"), metavar="FOLDER")
+    command.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("centrality-demo"),
+        metavar="FOLDER",
+        help="where the pictures and the page go (default: centrality-demo)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -21,8 +21,8 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("model", type=Path, metavar="MODEL")
-    command.add_argument("-o", "--output", type=Path, required=True, metavar="model.onnx")
+    command.add_argument("model", type=Path, metavar="MODEL", help="a model file")
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="model.onnx", help="an .onnx file")
     command.add_argument("--float32", action="store_true", help="the file takes rows of float32, not of float64")
 
 

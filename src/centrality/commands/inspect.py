@@ -15,7 +15,7 @@ Result: TypeAlias = dict[str, Any]  # the header of a model file, as `model/savi
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("model", type=Path, metavar="MODEL")
+    command.add_argument("model", type=Path, metavar="MODEL", help="a model file")
 
 
 def run(arguments: argparse.Namespace) -> Result:

@@ -32,7 +32,7 @@ class Result(TypedDict):
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("kind", choices=("contours", "map", "profile", "scores", "history"))
+    command.add_argument("kind", choices=("contours", "map", "profile", "scores", "history"), help="what to draw")
     model_and_data(command, needed=False)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FIGURE", help=".png, .svg or .pdf")
     command.add_argument(

@@ -18,7 +18,7 @@ TOKEN = "CENTRALITY_TOKEN"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("model", type=Path, metavar="MODEL")
+    command.add_argument("model", type=Path, metavar="MODEL", help="a model file")
     command.add_argument("--host", default="127.0.0.1", help="which address to listen on (default: 127.0.0.1)")
     command.add_argument("--port", type=port, default=8000, help="0 takes a free one (default: 8000)")
     command.add_argument(

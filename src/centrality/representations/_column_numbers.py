@@ -12,6 +12,7 @@ from centrality.network.scaling import LIMIT
 from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
 from centrality.scores.examine import wild_cells
 from centrality.scores.magnitudes import mean_and_deviation, without_rounding
+from centrality.scores.number_format import number
 from centrality.scores.report import about_wild_cells
 from centrality.tables.columns import TableError, is_text
 from centrality.tables.unreadable import NEW_GAP, NO_NUMBER
@@ -101,7 +102,7 @@ class Numbers:
         gaps = f"; {self.missing:.1%} missing: filled with the mean and marked" if self.missing else ""
         how = " of seconds since midnight" if self.clock else ""
         how = how if self.writing is None else f" written as {self.writing.example()}"
-        return f"number{how}, standardised (mean {self.mean:.4g}, deviation {self.deviation:.4g}){gaps}"
+        return f"number{how}, standardised (mean {number(self.mean)}, deviation {number(self.deviation)}){gaps}"
 
 
 def _floats(

@@ -25,6 +25,7 @@ from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_shar
 from centrality.tables.written_numbers import ENOUGH, learn_writing
 
 IDENTIFIER = "all different, and like an identifier: leave it out if it is one"
+NEARLY_ALL = 0.95  # share of different values in a column of identifiers, of which rows entered twice repeat some
 MARKED_DIGITS = r"^[^\p{L}]*[0-9][^\p{L}]*[^\p{L}0-9][^\p{L}]*$"  # digits and marks, no letter: 73:20, 5'11", 12 ± 3
 LIKE_NUMBERS = (
     "nearly all cells are digits and marks, yet read as text: if they are amounts, write them as plain numbers"
@@ -221,7 +222,9 @@ class Table(Representation):
             texts = values.cast(pa.string())
             few = pc.count_distinct(texts).as_py() <= self.cardinality
             return columns.Categories.fit(name, texts) if chosen_as_category and few else self._choose_for(name, texts)
-        raise TableError(f"Column {name!r} holds {kind}: numbers, dates, categories or text were wanted. Leave it out.")
+        vectors = " or save these vectors alone as a .npy file," if pa.types.is_list(kind) else ""
+        wanted = "numbers, dates, categories or text were wanted"
+        raise TableError(f"Column {name!r} holds {kind}: {wanted}. Leave it out,{vectors}".rstrip(",") + ".")
 
     def _choose_for(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
         """Return a fitted encoder for a column of text: of dates, of numbers, of categories or of words."""
@@ -242,7 +245,8 @@ class Table(Representation):
         if (pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0) >= ENOUGH:
             self._doubts.setdefault(name, LIKE_NUMBERS)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
-        if one_word and different == len(texts) >= FEW_ROWS:
-            self._doubts.setdefault(name, "it says something only if it is no identifier")
-            return LeftOut("an identifier: one word, different in every row")
+        if one_word and len(texts) >= FEW_ROWS and different >= NEARLY_ALL * len(texts):
+            self._doubts.setdefault(name, "if it is no identifier, what it says is lost")
+            rows = "every row" if different == len(texts) else "nearly every row"
+            return LeftOut(f"it looks like an identifier: one word, different in {rows}")
         return Words.fit(name, texts)

@@ -162,10 +162,10 @@ def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     beyond = int((scores < inliers.min()).sum())
     if level == 0 and beyond:
         enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
+        oddest = f"{beyond:,} oddest are outliers" if beyond > 1 else "oddest is an outlier"
         warnings.warn(
-            f"Nothing can be called an outlier at fdr={fdr:g}: {beyond:,} of {len(scores):,} rows may by chance "
-            f"be odder than all {len(inliers):,} calibration rows. Perhaps there are no outliers; about "
-            f"{rounded_up(enough):,} calibration rows would tell.",
+            f"Nothing can be called an outlier at fdr={fdr:g} yet: {len(inliers):,} calibration rows are too few for "
+            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do if the {oddest}; or raise fdr.",
             stacklevel=6,
         )
     return threshold_of_level(inliers, level)

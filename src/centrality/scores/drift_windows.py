@@ -129,7 +129,7 @@ def verdict(drift: Drift, *, changed: bool) -> str:
     if not changed:
         return f"no change that matters {numbers}"
     heads = [str(one) for one in drift.changes() if isinstance(one, HeadDrift)]
-    return f"changed: {_with_words(heads[0] if heads else 'rows are as central as before', drift)} {numbers}"
+    return f"changed: {_with_words(heads[0], drift) if heads else drift.in_words()} {numbers}"
 
 
 def _with_words(text: str, drift: Drift) -> str:

@@ -29,7 +29,7 @@ def rank(
     given: Sequence[str] | Sequence[int] | str | int | None = None,
     random_state: int | None = 0,
 ) -> Any:
-    """Return the rows as a frame, the oddest first, with the columns row, centrality, p_value and reasons at its end.
+    """Return the rows as a frame, the oddest first: row, centrality, p_value and reasons, then the columns of the rows.
 
     The frame is of the kind that came in: pandas (with its index), polars or Arrow; an array gives an Arrow table.
 
@@ -52,7 +52,7 @@ def rank(
     >>> odd = centrality.rank(houses(), top=3)  # among those that are odd on purpose
     >>> sorted(odd["row"].to_pylist())
     [1194, 1195, 1197]
-    >>> odd.column_names[-4:]
+    >>> odd.column_names[:4]
     ['row', 'centrality', 'p_value', 'reasons']
     """
     frame = as_frame(rows)
@@ -72,7 +72,8 @@ def rank(
     if reader_of(model).features() is not None:
         reasons = model.reasons(chosen, t)
         new["reasons"] = np.array(["; ".join(map(str, row)) for row in reasons], dtype=object)
-    return tables.with_columns(chosen, new)
+    with_scores = nw.from_native(tables.with_columns(chosen, new), eager_only=True)
+    return with_scores.select([*new, *(name for name in with_scores.columns if name not in new)]).to_native()
 
 
 def as_frame(rows: ModelRows) -> Any:

@@ -1,4 +1,4 @@
-"""Excel workbooks: the first sheet that holds something, below a row of names. Its cells are read as those of a CSV."""
+"""Excel workbooks: the sheet with the most rows, below a row of names. Its cells are read as those of a CSV."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ class ExcelSource(TextSource):
 
 
 def open_excel(path: Path) -> TextSource:
-    """Open the rows of a workbook's first sheet that holds something; a note names the others."""
+    """Open the rows of a workbook's longest sheet; a note names the others."""
     openpyxl = optional("openpyxl", "excel")
     try:
         with path.open("rb") as file, warnings.catch_warnings():
@@ -37,10 +37,14 @@ def open_excel(path: Path) -> TextSource:
         raise TableError(f"{path} cannot be read as .xlsx: {error}") from None
     if not sheets:
         raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
-    first, *others = sheets
+    longest = max(sheets, key=lambda title: sheets[title].count(b"\n"))
+    others = ", ".join(title for title in sheets if title != longest)
     if others:
-        warnings.warn(f"{path}: only the sheet {first!r} is read, not {', '.join(others)}.", DataNote, stacklevel=2)
-    content = sheets[first]
+        said = (
+            f"{path}: only its longest sheet, {longest!r}, is read. For another ({others}), save that as a .csv file."
+        )
+        warnings.warn(said, DataNote, stacklevel=2)
+    content = sheets[longest]
     dialect = partial(CsvDialect, kind=".xlsx")
     return ExcelSource(dialect(str(path)), io.BytesIO(content), size=len(content))
 
