@@ -116,7 +116,10 @@ CRAFTED_CONTEXTS = {
     "knots of scores that fall": (array("context.kinds.knots", lambda held: -held), "knots and shares that rise"),
     "knots at one place": (array("context.kinds.knots", filled(0)), "knots and shares that rise"),
     "a knot that is no number": (array("context.kinds.knots", filled(np.nan)), "knots must hold finite numbers"),
-    "knots for one head": (array("context.kinds.knots", lambda held: held[:1].copy()), "knots must hold finite numbers"),
+    "knots for one head": (
+        array("context.kinds.knots", lambda held: held[:1].copy()),
+        "knots must hold finite numbers",
+    ),
     "more rows than all": (array("context.kinds.shares", lambda held: 2 * held), "knots and shares that rise"),
     "shares without knots": (array("context.kinds.knots", None), "knots"),
     "an own share of -1": (array("context.kinds.own.0", filled(-1)), "own must hold shares from 0 to 1"),

@@ -173,9 +173,12 @@ class Context(Value):
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
         """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""
-        c = self.scaling.scaled(dense(X).astype(np.float64))[:, self.given]
+        rows = dense(X).astype(np.float64)
+        c = self.scaling.scaled(rows)[:, self.given]
         width = OUTSIDE * (self.seen[1] - self.seen[0])
         new = ((c < self.seen[0] - width) | (c > self.seen[1] + width)).any(1)
+        constant = self.given[~self.scaling.varying()[self.given]]  # what was one value, no scale tells apart
+        new |= ~np.isclose(rows[:, constant], self.scaling.center[constant], rtol=1e-6, atol=1e-12).all(1)
         for level in self.levels:
             new |= ~level.find(c)[1]
         return np.asarray(new & ~np.isnan(c).any(1))  # a row that has no vector is of no kind at all
