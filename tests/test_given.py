@@ -279,3 +279,21 @@ def test_a_point_between_two_branches_is_odd():
     model = FUSE(random_state=0, given=[1], max_steps=200).fit(np.column_stack([x, c]))
     on, between = np.column_stack([1 + c, c]), np.column_stack([0.25 * c, c])
     assert (model.centrality(between) < np.quantile(model.centrality(on), 0.1)).mean() > 0.95
+
+
+def test_texts_dates_and_categories_beside_it_do_not_hide_a_wild_number():
+    """A text or a date is many columns, a category one of zeros and ones: together they count as one thing each."""
+    rng, n = np.random.default_rng(2), 500
+    kind = rng.integers(2, size=n)
+    frame = pd.DataFrame(
+        {
+            "kind": np.array(["a", "b"])[kind],
+            "level": 10 + 3 * kind + rng.normal(size=n),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(300 * 24, size=n), unit="h"),
+            "where": rng.choice(["north", "south", "west"], size=n, p=[0.6, 0.3, 0.1]),
+            "code": [f"{first}/{second}" for first, second in rng.integers(60, 190, size=(n, 2))],
+        }
+    )
+    frame.loc[7, "level"] = 130.0  # more than a hundred deviations off in either kind
+    scores = Chain(Table(), FUSE(given="kind", random_state=0)).fit(frame).centrality(frame)
+    assert scores.argmin() == 7

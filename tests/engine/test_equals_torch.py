@@ -88,7 +88,7 @@ def by_name(layout: Layout, state: dict[str, Any], kind: int) -> dict[str, np.nd
             array = state[("values", "mean", "square")[kind]][:, start : start + each]
             start += each
         else:
-            array = state[(name, f"exp_avg.{place}", f"exp_avg_sq.{place}")[kind]]
+            array = state[(name, f"mean.{place}", f"square.{place}")[kind]]
         found[name] = array.reshape(shape).astype(np.float64)
     return found
 

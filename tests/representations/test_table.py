@@ -74,6 +74,17 @@ def test_categories_by_number_are_those_by_name(people):
     np.testing.assert_array_equal(found.transform(by_number), expected.transform(by_name))
 
 
+def test_a_level_that_hardly_occurs_lies_as_far_off_as_a_number_that_is_as_rare():
+    """Of a normal column, a value of density exp(-z²/2) = 1/1000 of the highest lies z = √(2 log 1000) off."""
+    levels = pa.array([*"abcd" * 250, "B"][1:])
+    table = Table().fit(pa.table({"level": levels, "x": np.arange(1000.0)}))
+    Z = table.transform(pa.table({"level": ["a", "B"], "x": [499.5, 499.5]}))
+    usual, slip = np.linalg.norm(Z, axis=1)
+    assert slip == pytest.approx(np.sqrt(2 * np.log(1000)), rel=1e-5)
+    assert usual < 1.1  # √(1 - ¼) over the deviation of four levels of a quarter each, √¾, is 1
+    assert table.columns_ == ["level", "x"]
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

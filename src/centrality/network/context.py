@@ -28,6 +28,7 @@ TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
 WIDEST = 3.0  # times the median of a level, that a row counts for its spread at most
 FARTHEST = 4.0  # times the median deviation of its kind, from where a row says nothing about the spread
+LUMPY = 0.25  # of the mean deviation, below which the median one is as good as nothing
 KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
 NARROWEST = 0.05  # of the overall spread, that of a kind
 NEW_ROW = 1.5  # over n: by how much more a new row is spread than n rows tell about their middle, by Student's t
@@ -108,7 +109,7 @@ class Context(Value):
         share = share_explained(rest, unseen)
         usual, reach = usual.times(share), np.stack([x.min(0), x.max(0)])
         rest = x - np.clip(x - rest + share * unseen, *reach)
-        size = _without_outliers(c, np.abs(rest), blocks, seed + 2)
+        size = _without_lumps(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest) / _weights(x)
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, on_line = _line_of_spread(c, size, narrowest)
         factor = np.maximum(on_line, narrowest)
@@ -192,6 +193,24 @@ def _without_outliers(c: Matrix, size: Matrix, blocks: list[Whole], seed: int) -
             median = np.maximum(median, medians(size, found[1], len(found[2]))[0][found[1]])
     least = NARROWEST * np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0))).mean(0)
     return np.asarray(np.minimum(size, FARTHEST * np.maximum(median, np.maximum(least, 1e-9))))
+
+
+def _without_lumps(size: Matrix, rest: Matrix) -> Matrix:
+    """Return sizes with one size for all rows of a column in which most rows deviate by nothing, as of a category.
+
+    Medians call such a column's other rows outliers and its spread nothing, so that it would count for more than all
+    others. It has one spread, whatever the kind; networks learn how kinds differ.
+    """
+    lumpy = np.median(np.abs(rest), axis=0) < LUMPY * np.abs(rest).mean(0)
+    return np.where(lumpy, np.sqrt(np.square(rest).mean(0)) / STRETCH, size)
+
+
+def _weights(x: Matrix) -> Matrix:  # (d,)
+    """Return how much behaviours count: those that a representation made small stay as small beside the others.
+
+    A text or a date is many columns, each made small, so that together they count as one thing.
+    """
+    return np.asarray(np.clip(x.std(0), 1e-9, 1.0))
 
 
 def share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)

@@ -34,6 +34,7 @@ CIRCLES = {"month": "year", "day": "month", "weekday": "week", "hour": "day"}
 SECONDS = "total_seconds"  # skrub's name for how long after 1970 a date is
 LONGEST_AGO_AND_AHEAD = (-9e9, 9e9)  # seconds: dates that pandas can hold
 RARE = 0.005  # categories below this share of the rows are taken together
+FEW = 0.05  # those taken together are odd themselves where they are no more of the rows than that
 OTHER, MISSING = "(other)", "(missing)"
 
 
@@ -67,8 +68,10 @@ class Categories:
         unseen &= ~mask_of(pc.is_in(texts, pa.array(self.rare, pa.string())))
         shares = np.array(self.shares)
         block = np.tile(-shares, (len(texts), 1))
-        block[np.arange(len(texts)), codes.fill_null(self._rarest()).to_numpy()] += 1
-        return Cells(block / self._deviation(), gaps, {NEW_GAP: unseen & gaps, NEW_VALUE: unseen & ~gaps})
+        level = codes.fill_null(self._rarest()).to_numpy()
+        block[np.arange(len(texts)), level] += 1
+        block *= (self._stretch() / self._deviation())[level, None]
+        return Cells(block, gaps, {NEW_GAP: unseen & gaps, NEW_VALUE: unseen & ~gaps})
 
     def far_off(self) -> NDArray[np.float64]:
         """Return what lies where the rarest category does, but further off."""
@@ -81,6 +84,17 @@ class Categories:
     def _deviation(self) -> float:
         shares = np.array(self.shares)
         return float(np.sqrt((shares * (1 - shares)).sum()))
+
+    def _stretch(self) -> NDArray[np.float64]:  # (levels,)
+        """Return by how much each level is put further off than its share alone would put it; 1 for most.
+
+        Among several levels, one that hardly occurs, a slip of the pen perhaps, is no further from the rest than they
+        are from each other. It is put as far off as a number that is as rare: by √(-2 log share) deviations.
+        """
+        shares = np.array(self.shares)
+        usual = np.linalg.norm(np.eye(len(shares)) - shares, axis=1) / self._deviation()
+        rare = shares < [FEW if level == OTHER else RARE for level in self.levels]
+        return np.where(rare, np.maximum(np.sqrt(-2 * np.log(shares)) / usual, 1.0), 1.0)
 
     def typical(self, z: NDArray[np.floating]) -> str:
         return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]

@@ -167,7 +167,7 @@ def _by_group(table: pa.Table, by: str | None) -> Iterator[tuple[str, pa.Table]]
     keys = table[by].combine_chunks().dictionary_encode("encode")
     codes = np.asarray(keys.indices)
     for code, value in enumerate(keys.dictionary.to_pylist()):
-        yield number(value) if value is not None else "(missing)", table.take(np.flatnonzero(codes == code))
+        yield _plain(value), table.take(np.flatnonzero(codes == code))
 
 
 def _require_groups(groups: Collection[str], by: str | None) -> None:
@@ -248,8 +248,8 @@ def excerpt(values: dict[str, object], only: list[str] | None) -> str:
 
 
 def _plain(value: object) -> str:
-    """Show one value, a number by its first digits."""
-    return number(value)
+    """Show one cell: a whole number as the file has it, which may be an id; any other number by its first digits."""
+    return number(value).replace(",", "") if isinstance(value, int | float) else number(value)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:

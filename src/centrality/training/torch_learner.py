@@ -1,4 +1,4 @@
-"""Train with torch: users' encoders anywhere, our own networks on a GPU. Autograd and torch's Adam do the work.
+"""Train with torch: users' encoders anywhere, our own networks on a GPU. Autograd does the work.
 
 Batches, noise and preferences are those that the engine would be given, drawn and found on the host.
 """
@@ -15,14 +15,13 @@ from torch import Tensor
 from centrality.network.network import Network
 from centrality.torch.losses import Noise, global_loss, local_loss
 from centrality.torch.networks import to_train, weights_of
+from centrality.torch.recording import Recorded
 from centrality.training.batches import Batch, BatchSizes, DrawnSteps
 from centrality.training.comparisons import preference
 from centrality.training.history import Losses
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State
+from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State, corrected
 from centrality.training.noise import RowScales
 from centrality.training.plan import Task
-
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what torch's Adam remembers of each parameter
 
 
 class TorchLearner:
@@ -34,12 +33,11 @@ class TorchLearner:
         self._parameters = [parameter for parameter in self._module.parameters() if parameter.requires_grad]
         for parameter in self._parameters:
             parameter.grad = torch.zeros_like(parameter)  # a batch for one head is a step of both, as in the engine
-        self._optimizer = torch.optim.Adam(
-            self._parameters,
-            betas=(MEAN_DECAY, SQUARE_DECAY),
-            weight_decay=task.plan.weight_decay,
-        )
-        self._taken = 0  # steps so far
+        self._means, self._squares = ([torch.zeros_like(each) for each in self._parameters] for _ in range(2))
+        self._taken, self._rate = 0, torch.zeros((), device=task.device)
+        on_gpu = task.device.startswith("cuda")
+        self._recorded = Recorded(self._step) if on_gpu and task.network.layout.standard else None
+        self._noise_of: tuple[RowScales, Noise] | None = None  # the scales that were used last, on the device
         self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
         self.renew()
 
@@ -75,28 +73,52 @@ class TorchLearner:
         return np.asarray(self._train(batch, rate).cpu().numpy())
 
     def _train(self, batch: Batch, rate: float) -> Tensor:  # -> (2,) the members' mean global and local loss
-        rows = self._rows[self._there(batch.positions)]  # (members, 2b + r, p)
-        compared, losses = 2 * batch.candidates, rows.new_zeros(2, len(rows))
-        self._optimizer.zero_grad(set_to_none=False)
-        if batch.preferred is not None:
-            losses[0] = global_loss(self._module, rows[:, :compared], self._there(batch.preferred))
-        if batch.noise is not None and batch.row_scales is not None:
-            learned = self._task.rows.learned
-            noise = self._noise(batch.row_scales, self._there(batch.noise * learned))
-            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * noise.drawn, noise)
-        (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
         self._taken += 1
-        # Torch adds ε to the corrected root of the squares, the engine to the root as it is.
-        smallest = SMALLEST_ROOT / (1 - SQUARE_DECAY**self._taken) ** 0.5
-        self._optimizer.param_groups[0] |= {"lr": float(rate), "eps": smallest}
-        self._optimizer.step()
+        self._rate.fill_(float(corrected(np.array([rate]), self._taken)[0]))
+        noise = None if batch.row_scales is None else self._noise(batch.row_scales)
+        drawn = None if batch.noise is None else self._there(batch.noise * self._task.rows.learned)
+        preferred = None if batch.preferred is None else self._there(batch.preferred)
+        rows = self._rows[self._there(batch.positions)]  # (members, 2b + r, p)
+        if self._recorded is not None and drawn is not None and preferred is not None:
+            return self._recorded(noise, rows, preferred, drawn)
+        return self._step(noise, rows, preferred, drawn)
+
+    def _step(self, noise: Noise | None, rows: Tensor, preferred: Tensor | None, drawn: Tensor | None) -> Tensor:
+        """Find the losses and their gradients, update the weights, and return the members' mean losses."""
+        compared, losses = 0 if preferred is None else 2 * preferred.shape[2], rows.new_zeros(2, len(rows))
+        for parameter in self._parameters:
+            parameter.grad.zero_()  # type: ignore[union-attr]
+        if preferred is not None:
+            losses[0] = global_loss(self._module, rows[:, :compared], preferred)
+        if noise is not None and drawn is not None:
+            noise = replace(noise, drawn=drawn)
+            losses[1] = local_loss(self._module, rows[:, compared:] + noise.eta * drawn, noise)
+        (self._balance * losses[0] + losses[1]).sum().backward()  # type: ignore[no-untyped-call]
+        self._update()
         return losses.detach().mean(1)
 
-    def _noise(self, row_scales: RowScales, drawn: Tensor) -> Noise:
-        eta, weight = (self._there(part)[:, None] for part in (row_scales.eta, row_scales.weight))
-        owner = np.eye(row_scales.potentials, dtype=np.float32)[np.arange(len(row_scales.eta)) % row_scales.potentials]
-        learned = self._task.rows.learned
-        return Noise(drawn, eta, weight, self._there(owner), None if learned.all() else self._there(learned))
+    @torch.no_grad()
+    def _update(self) -> None:
+        """Follow Adam as the engine does: torch's own adds ε to another root, and replays one rate for ever."""
+        decay = self._task.plan.weight_decay
+        for parameter, mean, square in zip(self._parameters, self._means, self._squares, strict=True):
+            assert parameter.grad is not None
+            gradient = parameter.grad + decay * parameter if decay else parameter.grad
+            mean.lerp_(gradient, 1 - MEAN_DECAY)
+            square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
+            parameter.sub_(self._rate * mean / (square.sqrt() + SMALLEST_ROOT))
+
+    def _noise(self, row_scales: RowScales) -> Noise:
+        """Return the scales on the device, without noise yet; one run of training has the same ones in every step."""
+        if self._noise_of is None or self._noise_of[0] is not row_scales:
+            eta, weight = (self._there(part)[:, None] for part in (row_scales.eta, row_scales.weight))
+            places = np.arange(len(row_scales.eta)) % row_scales.potentials
+            owner = self._there(np.eye(row_scales.potentials, dtype=np.float32)[places])
+            learned = self._task.rows.learned
+            none = torch.empty(0, device=self._task.device)
+            noise = Noise(none, eta, weight, owner, None if learned.all() else self._there(learned))
+            self._noise_of = row_scales, noise
+        return self._noise_of[1]
 
     def _there(self, array: NDArray[np.generic]) -> Tensor:
         """Bring an array to the device."""
@@ -108,21 +130,24 @@ class TorchLearner:
 
     def state(self) -> State:
         """Return a copy of everything that a step changes, by name."""
-        kept = dict(self._module.state_dict())
-        for place, moments in self._optimizer.state_dict()["state"].items():
-            kept |= {f"{name}.{place}": moments[name] for name in MOMENTS}
+        kept = dict(self._module.state_dict()) | self._moments()
         found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in kept.items()}
-        return found | {"generator": torch.random.get_rng_state().numpy().copy()}
+        generator = torch.random.get_rng_state().numpy().copy()
+        return found | {"generator": generator, "taken": np.array(self._taken)}
 
     def restore(self, state: State) -> None:
         """Go on from this state."""
         kept = {name: torch.from_numpy(array.copy()) for name, array in state.items()}
         torch.random.set_rng_state(kept.pop("generator"))
+        self._taken = int(kept.pop("taken"))
         self._module.load_state_dict({name: kept[name] for name in self._module.state_dict()})
-        places = range(len(self._parameters))
-        self._taken = int(kept["step.0"])
-        moments = {place: {name: kept[f"{name}.{place}"] for name in MOMENTS} for place in places}
-        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
+        for name, moment in self._moments().items():
+            moment.copy_(kept[name])
+
+    def _moments(self) -> dict[str, Tensor]:
+        """Return what Adam remembers of each parameter: the means of its gradient and of its square."""
+        by_kind = {"mean": self._means, "square": self._squares}
+        return {f"{kind}.{place}": moment for kind, each in by_kind.items() for place, moment in enumerate(each)}
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""
