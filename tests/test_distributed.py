@@ -15,13 +15,15 @@ from pyarrow import parquet
 from centrality import Chain, distributed, load, tables
 from centrality.cli import main
 from centrality.representations import Table
+from centrality.representations._base import as_arrow
 from centrality.scoring import chunks
 from centrality.scoring.job import Job
 from centrality.scoring.stream import score_chunk
-from centrality.tables.unreadable import NEW_VALUE
+from centrality.tables.unreadable import NEW_KIND, NEW_VALUE
 from tests import errands
 from tests.conftest import quick
-from tests.promise import assert_same_files, assert_same_unbounded
+from tests.promise import assert_same_files, assert_same_scores, assert_same_unbounded
+from tests.test_given import houses
 
 # Ray leaves sockets and files of its own to the garbage collector, and says so of parts of Python that it still uses.
 pytestmark = [
@@ -149,6 +151,28 @@ def test_cells_that_cannot_be_read_are_counted_over_all_tasks(cluster, tmp_path,
     said = capsys.readouterr()
     assert json.loads(said.out)["unreadable"] == {"fuel": {NEW_VALUE: 100}}
     assert "note: Column 'fuel': in 100 of 600 rows" in said.err
+
+
+def test_new_kinds_are_counted_over_all_tasks_and_scores_are_those_of_the_model(cluster, tmp_path, capsys):
+    rows = houses(300)
+    (tmp_path / "in").mkdir()
+    for name, size in (("a", rows["size"]), ("b", 900.0)):  # so large a house did not occur in fitting
+        tables.write(as_arrow(rows.assign(size=size)), tmp_path / "in" / f"{name}.parquet")
+    model = quick(given=["size", "city"]).fit(rows)
+    model.save(tmp_path / "m.safetensors")
+    command = ["score", str(tmp_path / "m.safetensors"), f"{tmp_path}/in", "-o", f"{tmp_path}/out/", "--json"]
+    assert main([*command, "--cluster", cluster.address]) == 0
+    assert json.loads(capsys.readouterr().out)["unreadable"] == {"size, city": {NEW_KIND: 300}}
+    found = tables.read(tmp_path / "out" / "a.parquet")["centrality"]
+    assert_same_scores(np.asarray(found), model.centrality(rows))
+
+
+def test_a_fit_on_the_cluster_knows_the_context(cluster, tmp_path):
+    rows = houses(600)
+    tables.write(as_arrow(rows), tmp_path / "rows.parquet")
+    model = distributed.fit(str(tmp_path / "rows.parquet"), quick(given=["size", "city"]))
+    assert model.fitted_.context is not None
+    np.testing.assert_array_equal(model.explain(rows[:5])[:, 2:], 0)
 
 
 def test_a_task_computes_with_one_thread(cluster):

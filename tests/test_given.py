@@ -81,6 +81,14 @@ def test_a_kind_that_was_never_seen_is_said(model, odd):
         model.centrality(odd.assign(size=[80.0, 80.0, 900.0]))
 
 
+def test_another_value_of_a_context_that_was_constant_is_a_new_kind(odd):
+    rows = houses(100).assign(city=1.0)
+    constant = FUSE(random_state=0, max_steps=5, given=["city"]).fit(rows)
+    assert not constant.fitted_.context.unseen(rows.to_numpy()).any()
+    with pytest.warns(DataNote, match="'city': in 1 of 3 rows"):
+        constant.centrality(odd)
+
+
 def test_without_a_context_nothing_of_it_takes_part(monkeypatch, odd):
     """Not one bit of a model without `given` comes from the code of contexts: where all of that raises, it is equal."""
     rows = houses(200).to_numpy()
@@ -135,6 +143,7 @@ def test_a_model_learns_on_given_its_context(odd):
     [
         ({"given": ["rooms"]}, "Missing column: 'rooms'. There are: "),
         ({"given": [9]}, "given must hold names, or positions from 0 to 3, got 9"),
+        ({"given": 1.0}, "given must hold names, or positions from 0 to 3, got 1.0"),
         ({"given": []}, "leave one to be judged"),
         ({"given": ["price", "year", "size", "city"]}, "leave one to be judged"),
         ({"given": ["size"], "metric": "cosine"}, "does not go with metric='cosine'"),

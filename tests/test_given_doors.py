@@ -13,7 +13,7 @@ from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.representations._base import as_arrow
 from centrality.scoring.adapter import Adapter
-from centrality.tables.unreadable import NEW_KIND
+from centrality.tables.unreadable import NEW_KIND, DataNote
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score
 from tests.test_given import houses
@@ -154,3 +154,6 @@ def test_a_table_with_a_context_says_new_kinds_beside_cells(rows):
     adapter.vectors(as_arrow(new))
     assert adapter.unreadable.cells[NAMES] == {NEW_KIND: 1}
     assert adapter.unreadable.rows == 30
+    with pytest.warns(DataNote) as said:
+        chain.centrality(new)
+    assert ["no such kind was seen" in str(each.message) for each in said] == [True]  # once, and nothing counts against

@@ -11,6 +11,7 @@ import pytest
 from centrality import spark
 from tests.conftest import quick
 from tests.promise import assert_same_scores
+from tests.test_given import houses
 
 # Spark's own: sockets and processes left to the garbage collector, and what it still calls in pandas and Python.
 pytestmark = [
@@ -57,6 +58,15 @@ def test_a_spark_frame_gets_columns_of_scores_beside_its_own(session, rows):
     assert_same_scores(np.column_stack([found["centrality_t0"], found["centrality_t100"]]), expected)
     again = spark.score(model, scored, t=1)  # scores of the same name are replaced
     assert again.columns == ["id", "a", "b", "centrality_t0", "centrality_t100"]
+
+
+def test_a_spark_frame_is_scored_given_its_context(session):
+    """Two rows of one price are told apart by their kind, as the model by itself tells them."""
+    rows = houses(300)
+    model = quick(given=["size", "city"]).fit(rows)
+    scored = spark.score(model, session.createDataFrame(rows).repartition(3)).toArrow().sort_by("year")
+    expected = model.centrality(rows)[np.argsort(rows["year"])]
+    assert_same_scores(np.asarray(scored["centrality"]), expected)
 
 
 def test_a_wrong_t_is_said_before_spark_starts_to_work(session, rows):

@@ -25,7 +25,7 @@ def test_relative_behaviours_have_the_middle_and_the_spread_of_their_kind(fitted
 
     A column's weight is its deviation among all scaled rows, at most 1: the scaling's word on how much it counts.
     """
-    context, made, _ = fitted
+    context, made = fitted
     new = rows(seed=1)
     weight = np.minimum(context.scaling.scaled(rows())[:, :2].std(0), 1.0)
     for found, group in ((made, rows()[:, 2]), (context.relative(new), new[:, 2])):
@@ -50,7 +50,7 @@ def test_an_outlier_does_not_hide_itself(fitted):
     """A training row with the behaviour of another group is as far off as a new one, within a half."""
     X = rows()
     X[7, :] = [30.0, 0.0, 0.0]  # 30 deviations of its kind from its middle
-    context, made, _ = Context.fit(X, Scaling.fit(X, "auto"), np.array([2]), np.array([0]), seed=0)
+    context, made = Context.fit(X, Scaling.fit(X, "auto"), np.array([2]), np.array([0]), seed=0)
     assert made[7, 0] > 5
     assert context.relative(X[7:8])[0, 0] > 5
 
@@ -60,7 +60,7 @@ def test_small_levels_are_drawn_toward_the_rest_and_large_ones_are_not():
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(9), [600, 600, 600, 3, 3, 3, 300, 300, 300])
     X = np.column_stack([rng.normal(size=len(group)) + 0.2 * (group == 1) + 3.0 * (group == 3), group]).astype(float)
-    context, _, _ = Context.fit(X, Scaling.fit(X, "none"), np.array([1]), np.array([0]), seed=0)
+    context, _ = Context.fit(X, Scaling.fit(X, "none"), np.array([1]), np.array([0]), seed=0)
     if context.levels:  # the effect of a level is at most what its rows differ by
         assert np.abs(context.levels[0].effects).max() < 3.0
     middle = context.absolute(np.array([[0.0, 3 * 0.125]]))[0, 0]
@@ -72,7 +72,7 @@ def test_no_kind_has_its_middle_beyond_all_that_was_seen():
     rng = np.random.default_rng(0)
     weight = rng.uniform(0.2, 3, 800)
     X = np.column_stack([1000 * weight**2 * np.exp(0.1 * rng.normal(size=800)), weight])
-    context, _, _ = Context.fit(X, Scaling.fit(X, "auto"), np.array([1]), np.array([0]), seed=0)
+    context, _ = Context.fit(X, Scaling.fit(X, "auto"), np.array([1]), np.array([0]), seed=0)
     asked = context.relative(np.column_stack([np.zeros(20), np.linspace(0.2, 3, 20)]))
     middle = asked.copy()
     middle[:, 0] = 0.0

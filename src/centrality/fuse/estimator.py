@@ -204,13 +204,14 @@ class FUSE(CentralityModel):
             seed = seed if checkpoint is None else checkpoint.seed
             rng = np.random.default_rng(seed)
             X, held, dissimilarity = split_off_holdout(self.holdout, X, dissimilarity, rng)
-            parted, context, fresh = settings.split(X, rng), None, None
+            parted, context, shown = settings.split(X, rng), None, X
             if self.given is not None:
                 require_possible(settings, dissimilarity, X)
-                context, X, fresh = self._context(X, parted, seed)
+                context, made = self._context(X, seed)
+                X, shown = made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(X, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
-            self.fitted_ = self._finish_fit(replace(trained, fresh=fresh), X, held, rng)
+            trained = self._trained(shown, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
+            self.fitted_ = self._finish_fit(trained, X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
         return self
@@ -256,15 +257,12 @@ class FUSE(CentralityModel):
         about = network, device, scaling, plan.noise_scales, history, seen, names, context, parted
         return Trained(*about, columns=columns)
 
-    def _context(
-        self, X: CheckedRows, parted: Split | None, seed: int
-    ) -> tuple[Context, NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the model of what is usual given the context, the rows relative to it, and which it has not seen."""
+    def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
+        """Return the model of what is usual given the context, and the rows relative to it as if they were new."""
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        judged = None if parted is None or parted.apart else parted.judged()
-        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed, judged=judged)
+        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether rows are made to compare with: comparisons must look at scaled rows.
@@ -289,13 +287,8 @@ class FUSE(CentralityModel):
         held: CheckedRows | None,
         rng: np.random.Generator,
     ) -> Fitted:
-        """Set all quantiles, by a sample of the rows where they are many, and examine the fit.
-
-        Given a context, only those rows tell that are as if its model had not seen them.
-        """
-        fresh = trained.fresh
+        """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
-        judged = judged if fresh is None or not fresh[judged].any() else judged[fresh[judged]]
         if len(judged) > CALIBRATION_ROWS:
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
         fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])

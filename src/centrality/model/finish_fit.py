@@ -48,7 +48,6 @@ class Trained:
     names: Sequence[str] | None  # of the columns
     context: Context | None = None  # the rows are relative to their kinds; None: as they are
     split: Split | None = None  # None: all members have learned from all rows
-    fresh: NDArray[np.bool_] | None = None  # rows that are as if the context's model had not seen them; None: all
     columns: Callable[[], TrainingColumns] | None = None  # waits for what is remembered of the columns; None: not begun
 
 
@@ -124,8 +123,7 @@ def _kinds(
     """
     rows = judged
     if trained.split is not None and not trained.split.apart:
-        known = np.arange(X.shape[0]) if trained.fresh is None else np.flatnonzero(trained.fresh)
-        others = evenly_spaced(np.setdiff1d(known, judged))
+        others = evenly_spaced(np.setdiff1d(np.arange(X.shape[0]), judged))
         rows, units = np.concatenate([judged, others]), np.concatenate([units, score(X[others])])
     context = trained.context
     assert context is not None

@@ -52,6 +52,7 @@ def kinds_from_parts(arrays: Arrays, context: Context) -> Kinds | None:
     _require(rising and shares.min() > 0 and shares.max() < 1, "kinds must hold knots and shares that rise")
     levels = _all_levels(own, "levels", q, 2 * k)
     counted = tuple(_numbers(own, f"own.{number}", (len(each.keys),)) for number, each in enumerate(levels))
+    _require(all(((each >= 0) & (each <= 1)).all() for each in counted), "kinds.own must hold shares from 0 to 1")
     return Kinds(context.given, knots, shares, levels, counted, _forest(own, "forest", q, 2 * k))
 
 

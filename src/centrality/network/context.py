@@ -21,6 +21,7 @@ CLEAN = 0.125  # how large contexts are before the network, in scaled units: sma
 # a power of two, so that they can be had back to the bit
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
 RIDGE_OF_SPREAD, ROUNDS = 10.0, 3  # of the line that tells the spread: its penalty, and how often rows are weighed
+SHARES = np.linspace(0, 1, 5)  # of it that are tried
 LEVEL = 15  # rows that a level has on average, at least, for a column to have levels
 TREES, LEAF = 40, 5  # of the forest that tells what is usual
 TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
@@ -29,7 +30,8 @@ WIDEST = 3.0  # times the median of a level, that a row counts for its spread at
 FARTHEST = 4.0  # times the median deviation of its kind, from where a row says nothing about the spread
 LUMPY = 0.25  # of the mean deviation, below which the median one is as good as nothing
 KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
-NARROWEST = 0.1  # of the overall spread, that of a kind
+NARROWEST = 0.05  # of the overall spread, that of a kind
+NEW_ROW = 1.5  # over n: by how much more a new row is spread than n rows tell about their middle, by Student's t
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
 SAME_LEVEL = 1e-6  # in scaled units, how near a level is the same by other libraries, whose last digits may differ
 OUTSIDE = 0.1  # of a column's range, how far beyond it a context may lie
@@ -89,13 +91,9 @@ class Context(Value):
         given: Whole,
         owner: Whole,
         seed: int,
-        *,
-        judged: NDArray[np.intp] | None = None,
-    ) -> "tuple[Context, Matrix, NDArray[np.bool_]]":
-        """Return the context model of these rows, what the rows become, and which of them as if it had not seen them.
+    ) -> "tuple[Context, Matrix]":
+        """Return the context model of these rows, and what they become as if it had not seen them.
 
-        One row in so many is as the model knows it, so that networks meet such rows too: where the context tells nearly
-        all, those lie closer to their kinds than new ones; none of those `judged`, which no network learns from.
         `owner` (q,) says which context columns stand for one thing, such as a category.
         """
         z = scaling.scaled(dense(X).astype(np.float64))
@@ -128,11 +126,17 @@ class Context(Value):
         made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
         parts = (line, line_of_spread, tuple(levels), tuple(widths), usual, spread)
-        model = cls(given, scaling, *parts, narrowest, ends, seen, reach)
-        fresh = np.random.default_rng(seed).random(len(z)) >= 1 / KNOWN
-        fresh[[] if judged is None else judged] = True
-        made[~fresh] = model.relative(X[~fresh])
-        return model, made, fresh
+        return cls(given, scaling, *parts, narrowest, ends, seen, reach), made
+
+    def shown(self, X: Any, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
+        """Return what networks are to learn from: the rows made of X as if new, and one in so many as it is known.
+
+        So they meet such rows too: where the context tells nearly all, those lie closer to their kinds than new ones.
+        """
+        known = np.flatnonzero(np.random.default_rng(seed).random(len(made)) < 1 / KNOWN)
+        shown = made.copy()
+        shown[known] = self.relative(X[known])
+        return shown
 
     def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
         """Return relative behaviours, and contexts made small, of rows in the user's units."""
@@ -170,9 +174,12 @@ class Context(Value):
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
         """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""
-        c = self.scaling.scaled(dense(X).astype(np.float64))[:, self.given]
+        rows = dense(X).astype(np.float64)
+        c = self.scaling.scaled(rows)[:, self.given]
         width = OUTSIDE * (self.seen[1] - self.seen[0])
         new = ((c < self.seen[0] - width) | (c > self.seen[1] + width)).any(1)
+        constant = self.given[~self.scaling.varying()[self.given]]  # what was one value, no scale tells apart
+        new |= ~np.isclose(rows[:, constant], self.scaling.center[constant], rtol=1e-6, atol=1e-12).all(1)
         for level in self.levels:
             new |= ~level.find(c)[1]
         return np.asarray(new & ~np.isnan(c).any(1))  # a row that has no vector is of no kind at all
@@ -240,7 +247,8 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
     """Return the ridge regression of sizes on c, (1 + q, d), and what the line of all others says of each row, (n, d).
 
     Where sizes are large they are also less certain: rows weigh by the inverse square of what is said of them, so that
-    the line holds for narrow kinds too. It is drawn toward the mean as far as it says nothing of rows left out.
+    the line holds for narrow kinds too. It is drawn toward the mean as far as that tells more of rows left out, by
+    the likelihood of sizes that are exponential: a line that says next to nothing of wide rows is worse than none.
     """
     rows, penalty = np.column_stack([np.ones(len(c)), c]), np.diag([1e-9] + [RIDGE_OF_SPREAD] * c.shape[1])
     line, without = np.zeros((rows.shape[1], size.shape[1])), np.empty_like(size)
@@ -254,8 +262,9 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
             said = rows @ line[:, column]
         own = np.minimum(weight * np.einsum("ij,ij->i", rows @ inverse, rows), 0.99)
         without[:, column] = said - own / (1 - own) * (wanted - said)
-    mean = size.mean(0)
-    share = share_explained(size / np.maximum(mean, 1e-12) - 1, without / np.maximum(mean, 1e-12) - 1)
+    mean = np.maximum(size.mean(0), 1e-12)
+    said = np.maximum(mean + np.multiply.outer(SHARES, without - mean), least)  # (shares, n, d)
+    share = SHARES[(size / said + np.log(said)).mean(1).argmin(0)]
     line *= share
     line[0] += (1 - share) * mean
     return line, mean + share * (without - mean)
@@ -304,12 +313,14 @@ def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] |
     means = np.maximum(sums / counts[:, None], least)
     within = np.square(ratio / means[level] - 1).sum(0) / max(len(c) - len(counts), 1)
     between = np.average(np.square(np.log(means)), axis=0, weights=counts) - within * _chance(counts)
-    draw = within / np.maximum(between, 1e-3 * within + 1e-12)  # (d,)
-    others = np.maximum(counts[level][:, None] - 1, 1)
-    without = np.maximum((sums[level] - ratio) / others, least)
-    effects = np.expm1(np.log(means) * (counts[:, None] / (counts[:, None] + draw)))
-    left = np.where(counts[level][:, None] > 1, np.expm1(np.log(without) * (others / (others + draw))), 0.0)
-    return Levels(columns, c[first][:, columns], effects), left
+    draw = np.maximum(within / np.maximum(between, 1e-3 * within + 1e-12), 1e-9)  # (d,)
+    others = counts[level][:, None] - 1
+    without = np.maximum((sums[level] - ratio) / np.maximum(others, 1), least)
+
+    def widened(means: Matrix, n: Whole) -> Matrix:
+        return np.asarray(np.exp(np.log(means) * (n / (n + draw))) * (1 + NEW_ROW / (n + 1 + draw)) - 1)
+
+    return Levels(columns, c[first][:, columns], widened(means, counts[:, None])), widened(without, others)
 
 
 def _chance(counts: Whole) -> float:

@@ -2,13 +2,15 @@
 
 Rows relative to their kinds still differ by kind in the shape of their distribution, and networks smooth over that. So
 at some values, the knots, it is learned which share of the rows of each kind scores below: that of all rows, and what
-is added to it by each level of the context, drawn in where its rows are few, and by what a forest finds. A score is
-then moved to where that share of all rows lies below it. So a kind of many rows is measured by its own rows (Mondrian
-calibration), one of few by those of all; and thresholds, p-values and regions that hold for all rows hold within kinds.
+is added to it by each level of the context, drawn in where its rows are few, and by what a forest finds. Shares at all
+knots are drawn in together, way by way in which they differ by chance: so a kind of 40 rows has a tail of its own where
+kinds differ in theirs, though few of the rows lie in it. A score is then moved to where that share of all rows lies
+below it. So a kind of many rows is measured by its own rows (Mondrian calibration), one of few by those of all; and
+thresholds, p-values and regions that hold for all rows hold within kinds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +50,12 @@ class Kinds(Value):
         below = np.concatenate([units[:, [head]] <= knots[head] for head in (0, 1)], axis=1).astype(np.float64)
         shares = np.clip(_rising(below.mean(0).reshape(2, -1), LEAST), LEAST, 1 - LEAST)
         rest, levels, own, said = below - below.mean(0), [], [], np.zeros_like(below)
+        ways = np.linalg.eigh(np.cov(below.T))[1]  # (2 k, 2 k) that shares differ in by chance, one apart from another
         for columns in things:
-            if (found := effects_of_levels(c, rest - said, columns, doubt=True)) is not None:
-                levels.append(found[0])
-                own.append(found[2][:, TENTH :: len(QUANTILES)].mean(1))
-                said = said + found[1]
+            if (found := effects_of_levels(c, (rest - said) @ ways, columns, doubt=True)) is not None:
+                levels.append(replace(found[0], effects=found[0].effects @ ways.T))
+                own.append((found[2] @ np.square(ways).T)[:, TENTH :: len(QUANTILES)].mean(1))
+                said = said + found[1] @ ways.T
         leaf = max(FEWEST, round(len(c) ** 0.5))
         forest, more = Forest.fit(c, rest - said, trees=TREES, leaf=leaf, seed=seed, means=True)
         share = share_explained(rest - said, more)

@@ -1,5 +1,6 @@
 """Read rows for a Chain: by its representation."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from centrality.model.fitted import Fitted
 from centrality.model.reader import RowReader
 from centrality.model.reading import Features, FeatureValues, Reading
 from centrality.representations._base import Representation
-from centrality.tables.unreadable import MOST, Unreadable, checked_share
+from centrality.tables.unreadable import MOST, NEW_GAP, NEW_VALUE, DataNote, Unreadable, checked_share
 
 
 class RepresentationReader(RowReader):
@@ -24,13 +25,32 @@ class RepresentationReader(RowReader):
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
         """Return the rows as the networks see them; all NaN where a row could not be represented."""
-        return np.asarray(self.relative(np.asarray(self._representation.transform(X))))
+        if self.fitted.context is None:
+            return np.asarray(self._representation.transform(X))
+        vectors, unreadable = self.examined(X)
+        unreadable.require_few(self.reading().unreadable)
+        for note in unreadable.notes():
+            warnings.warn(note, DataNote, stacklevel=2)
+        return vectors
 
     def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
         """Return the rows as the networks see them, and which of their cells the representation could not read."""
         vectors, unreadable = self._representation.examined(X)
         new = replace(self.new_kinds(vectors), rows=0)  # of the rows that are counted already
-        return np.asarray(self.fitted.relative(np.asarray(vectors))), unreadable + new
+        said = self._without_new_contexts(unreadable, new.count())
+        return np.asarray(self.fitted.relative(np.asarray(vectors))), said + new
+
+    def _without_new_contexts(self, unreadable: Unreadable, new: int) -> Unreadable:
+        """Leave out values of context columns that were never seen, where the rows of new kinds tell of them all.
+
+        They do not count against the row: it is measured by what all kinds have in common.
+        """
+        cells = {}
+        for name, faults in unreadable.cells.items():
+            told = name in self.given() and sum(faults.get(fault, 0) for fault in (NEW_VALUE, NEW_GAP)) <= new
+            kept = {fault: count for fault, count in faults.items() if not (told and fault in (NEW_VALUE, NEW_GAP))}
+            cells |= {name: kept} if kept else {}
+        return Unreadable(unreadable.rows, cells)
 
     def reading(self) -> Reading:
         """Say how the model reads a table: as its representation does."""

@@ -1,6 +1,6 @@
 """Read which columns are the context, and refuse what cannot be learned given one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -34,7 +34,7 @@ def places_of(
     `owner` says which feature each column stands for; a column that stands for itself is its own.
     """
     count = int(owner.max()) + 1
-    chosen = [given] if isinstance(given, str | Integral) else list(given)
+    chosen = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     features = sorted({_place(each, names, count) for each in chosen})
     if not 0 < len(features) < count:
         raise InputError(
