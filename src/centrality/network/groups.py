@@ -58,6 +58,6 @@ def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDAr
 @cache
 def _threads_of_sklearn() -> Any:
     """Return what limits the threads of the libraries that are loaded; to look for them takes milliseconds."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -45,7 +45,7 @@ class RepresentationReader(RowReader):
 
         They do not count against the row: it is measured by what all kinds have in common.
         """
-        cells = {}
+        cells: dict[str, dict[str, int]] = {}
         for name, faults in unreadable.cells.items():
             told = name in self.given() and sum(faults.get(fault, 0) for fault in (NEW_VALUE, NEW_GAP)) <= new
             kept = {fault: count for fault, count in faults.items() if not (told and fault in (NEW_VALUE, NEW_GAP))}
