@@ -154,7 +154,7 @@ def meaning(path: Path) -> str:
                 node
             ):
                 node.body = node.body[1:]
-        return ast.dump(tree)
+        return _spelled(tree)
     if path.suffix in (".h", ".cpp", ".ts"):
         return " ".join(_CODE.sub(_without_comment, text).split())
     return text
@@ -162,6 +162,14 @@ def meaning(path: Path) -> str:
 
 def _documented(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return ast.get_docstring(node, clean=False) is not None
+
+
+def _spelled(node: object) -> str:
+    """Return a syntax tree as text, the same by every Python: without empty fields, of which newer ones have more."""
+    if isinstance(node, ast.AST):
+        fields_of = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(f'{name}={_spelled(value)}' for name, value in fields_of)})"
+    return f"[{', '.join(map(_spelled, node))}]" if isinstance(node, list) else repr(node)
 
 
 # A string, which may hold what looks like a comment; or a comment of one line, or of several.
