@@ -268,15 +268,13 @@ class PackedNetwork final : public Scorer {
         }
 
         void add_shapes(const float* start, const float* step, const float* at, double* out, Size apart) {
-            place(start, step, at);
             for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.shapes_[member].add(points, z.data(), row, out + Size(member) * apart + 1, net.outputs_);
+                net.shapes_[member].add_on_line(points, start, step, at, out + Size(member) * apart + 1, net.outputs_);
         }
 
         void pull_shapes(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
-            place(start, step, at);
             for (std::size_t member = 0; member < net.members_.size(); ++member)
-                net.shapes_[member].pull(points, z.data(), row, by_outputs + Size(member) * apart + 1, net.outputs_, total.data());
+                net.shapes_[member].pull_on_line(points, start, step, at, by_outputs + Size(member) * apart + 1, net.outputs_, total.data());
         }
 
         void find_distances(const float* start, const float* step, const float* at) {

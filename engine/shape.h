@@ -32,19 +32,31 @@ class ShapedPotential {
         }
     }
 
-    // Add to the gradient, (width,), for derivatives by the potentials of these rows.
-    void pull(Size rows, const float* z, Size z_row, const float* by, Size apart, float* out) const {
-        Buffer<double> off(width_), along(columns_), root(1);
-        for (Size i = 0; i < rows; ++i) {
-            roots(1, z + i * z_row, z_row, off.data(), along.data(), root.data());
+    // The same for the points start + at * step. On a line the map of a point is linear in `at`: it is taken twice, not
+    // once for each point.
+    void add_on_line(Size points, const float* start, const float* step, const float* at, double* out, Size apart) const {
+        const OnLine line(*this, start, step);
+        for (Size i = 0; i < points; ++i) {
+            const double root = line.root(double(at[i]));
+            for (std::size_t s = 0; s < weight_.size(); ++s) out[i * apart + Size(s)] -= weight_[s] * root;
+        }
+    }
+
+    // Add to the gradient, (width,), for derivatives by the potentials of these points. It is linear in the points and their
+    // maps: those are summed up first, so that the map back is taken once.
+    void pull_on_line(Size points, const float* start, const float* step, const float* at, const float* by, Size apart, float* out) const {
+        OnLine line(*this, start, step);
+        double all_points = 0, times_at = 0;
+        for (Size i = 0; i < points; ++i) {
             double strength = 0;
             for (std::size_t s = 0; s < weight_.size(); ++s) strength -= weight_[s] * double(by[i * apart + Size(s)]);
-            strength /= root.data()[0];
-            for (Size k = 0; k < width_; ++k) {
-                double across = 0;
-                for (Size d = 0; d < directions_; ++d) across += across_.data()[k * columns_ + d] * along.data()[d];
-                out[k] += float(strength * (rest_ > 0 ? rest_ * off.data()[k] - across : across));
-            }
+            strength /= line.root(double(at[i]));
+            all_points += strength, times_at += strength * double(at[i]);
+        }
+        line.combine(all_points, times_at);
+        for (Size k = 0; k < width_; ++k) {
+            const double across = dot(across_.data() + k * columns_, line.along.data(), columns_);
+            out[k] += float(rest_ > 0 ? rest_ * line.off.data()[k] - across : across);
         }
     }
 
@@ -68,6 +80,56 @@ class ShapedPotential {
             found[i] = std::sqrt(1.0 + std::max(rest_ > 0 ? rest_ * length - square : square, 0.0));
         }
     }
+
+    // A sum of products of doubles, as many as fill their lanes.
+    static double dot(const double* a, const double* b, Size count) {
+        Doubles sums = all(0.0);
+        for (Size d = 0; d < count; d += HALF) sums = fma(load(a + d), load(b + d), sums);
+        return total(sums);
+    }
+
+    static double total(Doubles sums) {
+        double each[HALF], found = 0;
+        store(each, sums);
+        for (double one : each) found += one;
+        return found;
+    }
+
+    // A line as this potential sees it: (z - mean) and the map of it at its start, and what a step adds to both.
+    struct OnLine {
+        OnLine(const ShapedPotential& of, const float* start, const float* step)
+            : shape(of), places((of.width_ + HALF - 1) / HALF * HALF), off(places), along(of.columns_), off_step(places), along_step(of.columns_) {
+            for (Size k = 0; k < of.width_; ++k)
+                off.data()[k] = double(start[k]) - of.mean_[std::size_t(k)], off_step.data()[k] = double(step[k]);
+            for (Size d = 0; d < of.columns_; d += HALF) of.map<1>(d, off.data(), along.data()), of.map<1>(d, off_step.data(), along_step.data());
+        }
+
+        // sqrt(1 + d²) at one point.
+        double root(double at) const {
+            const double square = length(off.data(), off_step.data(), at, shape.rest_ > 0 ? places : 0);
+            const double across = length(along.data(), along_step.data(), at, shape.columns_);
+            return std::sqrt(1.0 + std::max(shape.rest_ > 0 ? shape.rest_ * square - across : across, 0.0));
+        }
+
+        // Put a sum of points, so much of the start and so much of the step, in place of the start.
+        void combine(double starts, double steps) {
+            for (Size k = 0; k < places; ++k) off.data()[k] = starts * off.data()[k] + steps * off_step.data()[k];
+            for (Size d = 0; d < shape.columns_; ++d) along.data()[d] = starts * along.data()[d] + steps * along_step.data()[d];
+        }
+
+        static double length(const double* start, const double* step, double at, Size count) {
+            Doubles sums = all(0.0);
+            for (Size d = 0; d < count; d += HALF) {
+                const Doubles here = fma(all(at), load(step + d), load(start + d));
+                sums = fma(here, here, sums);
+            }
+            return total(sums);
+        }
+
+        const ShapedPotential& shape;
+        const Size places;  // columns, as many as fill the lanes
+        Buffer<double> off, along, off_step, along_step;
+    };
 
     template <int ROWS>
     void map(Size d, const double* off, double* along) const {
