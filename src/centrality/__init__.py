@@ -43,7 +43,6 @@ _ROOMS = (
     "regions",
     "representations",
     "spark",
-    "tables",
 )
 
 __all__ = ["FUSE", "Chain", "PaperFUSE", "__version__", "blend", "copies", "load", "rank", "select", "wrong_labels"]
