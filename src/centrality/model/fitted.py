@@ -273,7 +273,7 @@ class Fitted(Value):
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 
     def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
-        """Return how far each row lies from its origin, in units, within its kind, divided by how far among all rows."""
+        """Return how far a row lies from its origin, in units, within its kind, divided by how far among all rows."""
         before = [self._units_among_all(each) for each in (rows, origins)]
         after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
         far = before[0] - before[1]
