@@ -29,7 +29,7 @@ Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
 
 @dataclass(frozen=True)
 class Source:
-    """Hold functions that return one row as the model reads it, and the vector and values of such a row."""
+    """Hold a function from a row's number to the row as the model reads it, and one from such rows to vectors."""
 
     take: Callable[[int], pa.Table]  # a row of the view
     vectors: Callable[[pa.Table], CheckedRows]
