@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
-    """Return what was typed after `centrality`; nothing at all asks for help."""
+    """Return the arguments after `centrality`, or --help if there are none."""
     return (sys.argv[1:] if argv is None else argv) or ["--help"]
 
 
@@ -82,7 +82,7 @@ def _folder_is_gone() -> bool:
 
 
 def _print(text: str, file: TextIO) -> None:
-    """Print at once; where stdout takes no more, nothing is left in it to fail again when the program ends."""
+    """Print and flush; if stdout is closed, redirect it, so that it does not fail again when the program ends."""
     try:
         print(text, file=file, flush=True)
     except OSError:
@@ -100,7 +100,7 @@ def _failed(status: int, message: str, *, with_traceback: bool) -> int:
 
 
 def _printing_each_once() -> Callable[..., None]:
-    """Return what prints a warning as a note, without its line of code: once, though a file is often read twice."""
+    """Return a function that prints each warning once, as a note without its line of code."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
