@@ -28,7 +28,7 @@ class Settings(dict[str, Any]):
 
     @property
     def max_values(self) -> int:
-        """Return how many values training holds at once; None for the paper's schedule, which uses all rows."""
+        """Return how many values training holds at once; without limit in the paper's schedule, which uses all rows."""
         return 1 << 62 if self.by_paper else HELD_VALUES
 
     def share_of_outliers(self) -> float:
