@@ -41,7 +41,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
             with here.open("rb") as source, target.open("wb") as sink:
                 shutil.copyfileobj(source, sink)
         return
-    handle, temporary = _claimed(target)
+    handle, temporary = _open_temporary(target)
     is_there = True
     try:
         older = target.stat() if target.exists() else None
@@ -51,7 +51,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         if older is not None:
-            _give_to_the_same(temporary, older)
+            _copy_mode_and_owner(temporary, older)
         temporary.replace(target)
         is_there = False  # another process may take the name now
     except OSError as error:
@@ -82,7 +82,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
             raise PermissionError(f"Cannot write {path}: it is not yours to write to.")
         return
     try:
-        handle, temporary = _claimed(target)
+        handle, temporary = _open_temporary(target)
     except OSError as error:
         raise OSError(error.errno, f"Cannot write {path}: its folder cannot be written ({error.strerror})") from None
     try:
@@ -109,10 +109,10 @@ def remove_leftovers(targets: Iterable[Path]) -> None:
         for file in folder.glob(".*") if folder.is_dir() else ():
             leftover = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
             if leftover and leftover[1] + (leftover[2] or "") in wanted:
-                _remove_if_nobodys(file)
+                _remove_if_unlocked(file)
 
 
-def _claimed(target: Path) -> tuple[int, Path]:
+def _open_temporary(target: Path) -> tuple[int, Path]:
     """Return an open, locked and empty file beside the target, and its path; reuse one that a killed process left."""
     for number in range(0 if fcntl is None else MOST):
         temporary = _name(target, f"{number:08x}")
@@ -135,14 +135,14 @@ def _locked(temporary: Path, left_over: Iterable[Path]) -> int | None:
         if handle is not None and ours:
             os.ftruncate(handle, 0)
             for other in left_over:
-                _remove_if_nobodys(other)
+                _remove_if_unlocked(other)
             return handle
     except BaseException:
         if ours:
             temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
-        _remove_if_nobodys(temporary)
+        _remove_if_unlocked(temporary)
         raise
     if handle is not None:
         os.close(handle)
@@ -175,7 +175,7 @@ def _is_ours(handle: int, file: Path) -> bool:
         return False
 
 
-def _remove_if_nobodys(file: Path) -> None:
+def _remove_if_unlocked(file: Path) -> None:
     """Remove a file that no process is writing."""
     try:
         handle = None if fcntl is None else _opened(file)
@@ -187,7 +187,7 @@ def _remove_if_nobodys(file: Path) -> None:
         os.close(handle)
 
 
-def _give_to_the_same(temporary: Path, older: os.stat_result) -> None:
+def _copy_mode_and_owner(temporary: Path, older: os.stat_result) -> None:
     """Set a file's mode to that of an older one, and its owner where that is allowed."""
     with suppress(OSError):
         os.chown(temporary, older.st_uid, older.st_gid)

@@ -26,7 +26,7 @@ def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":
     if arguments.save is not None:
         model.save(arguments.save)
     if not getattr(arguments, "quiet", False):
-        print(harmless(_said(arguments, model)), file=sys.stderr, flush=True)
+        print(harmless(_how_it_was_read(arguments, model)), file=sys.stderr, flush=True)
     return model
 
 
@@ -54,7 +54,7 @@ def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
     return settings
 
 
-def _said(arguments: argparse.Namespace, model: "CentralityModel") -> str:
+def _how_it_was_read(arguments: argparse.Namespace, model: "CentralityModel") -> str:
     """Say how the data was read, and in a second line how to keep the model and open the page."""
     from centrality.selecting.suited import how_read
 

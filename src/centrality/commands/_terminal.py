@@ -20,7 +20,7 @@ def harmless(text: str) -> str:
     return COMMANDING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def open_what_is_closed() -> bool:
+def open_closed_streams() -> bool:
     """Open /dev/null for standard streams that the caller has closed; return whether stdout was one of them.
 
     Else the next file that is opened would take their number, and whatever a library prints would go into it.
@@ -34,13 +34,13 @@ def open_what_is_closed() -> bool:
     return was_closed
 
 
-def be_lenient() -> None:
+def escape_unencodable() -> None:
     """Make stdout and stderr spell out characters that they cannot encode, such as ▁ in ASCII."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def let_go_of_stdout() -> None:
+def discard_stdout() -> None:
     """Redirect a broken stdout to /dev/null: else Python would print an error when it flushes it at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

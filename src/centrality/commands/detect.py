@@ -152,7 +152,7 @@ def _in_words(found: dict[str, Any]) -> str:
     return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
 
 
-def _yardstick(result: Result) -> str:
+def _reference(result: Result) -> str:
     """Say which rows the data was compared with, and what it means if these are the same rows."""
     if not result["by_themselves"]:
         return f"{result['calibration_rows']:,} calibration rows"
@@ -177,7 +177,7 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {_yardstick(result)}. --false-positives N calls "
+            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. --false-positives N calls "
             "the oddest rows in any case."
         )
     return "\n".join([*lines, *the_rest(result, result["outliers"], len(few), "Outliers")])
