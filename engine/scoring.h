@@ -9,7 +9,7 @@
 
 namespace TARGET {
 
-constexpr Size TOGETHER = 48;  // rows that pass the layers together: activations stay in the first-level cache
+constexpr Size TOGETHER = 48;  // rows that pass the layers together: activations stay in the nearest cache
 
 struct PackedLayer {
     Size in, out;                         // out is padded

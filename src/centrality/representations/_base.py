@@ -132,7 +132,7 @@ def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
 
 
 def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:
-    """Return the items of X, and their column's name: the named or only column of a table; else X itself."""
+    """Return the column's name and the items of X: the named or only column of a table; else None and X itself."""
     if not is_frame(X):
         if isinstance(X, str | bytes):
             raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")

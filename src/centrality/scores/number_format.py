@@ -41,7 +41,7 @@ def rounded_up(count: int) -> int:
 
 
 def share(value: float) -> str:
-    """Write a number between 0 and 1 with three decimals; a smaller one is written as "<0.001".
+    """Write a number between 0 and 1 with three decimals, or as "<0.001" if it is smaller than that but not 0.
 
     >>> share(0.5), share(0.00004), share(0.0)
     ('0.500', '<0.001', '0.000')
