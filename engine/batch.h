@@ -1,4 +1,4 @@
-// The rows of one step of training: candidates to compare, then rows with noise added; and who is preferred.
+// The rows of one step of training: candidates to compare, then rows with noise added; and the preferences.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class Batch {
             }
     }
 
-    // How far each candidate is from each anchor; 0 beyond the last anchor, where nobody is nearer.
+    // The distance of each candidate to each anchor; 0 in the padding after the last anchor, where all candidates tie.
     void find_distances(const std::int64_t* candidates, const std::int64_t* before) {
         const Size count = 2 * job_.candidates;
         for (Size i = 0; i < count; ++i) std::memcpy(compared_.data() + i * row, row_at(job_.vectors, candidates[i]), width_ * sizeof(float));

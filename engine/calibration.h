@@ -1,4 +1,4 @@
-// The networks' outputs to one pair of raw scores, and derivatives back. In double throughout.
+// Combines the networks' outputs into one pair of raw scores, and passes derivatives back. In double throughout.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace TARGET {
 
-// One member's view of one row: its logit and its local score, in its own units, and how the latter came about.
+// One member's scores of one row: its logit and its local score, in its own units, and the potentials of the latter.
 //
-// Of three or more rescaled potentials the lowest and the highest are left out: beyond the training rows each falls at a
-// pace of its own, and the steepest would outvote all others. And none may exceed the most central training rows by
+// Of three or more rescaled potentials the lowest and the highest are left out: beyond the training rows each falls at
+// its own rate, and the steepest would decide the mean. And none may exceed the most central training rows by
 // much: between distant groups of rows a potential learned with little noise may be far too high.
 class MemberScore {
   public:
@@ -32,7 +32,7 @@ class MemberScore {
         pair[1] = (local / double(last() - first()) - by_.center[2 * member + 1]) * by_.per_spread[2 * member + 1];
     }
 
-    // Derivatives by the outputs of what was found last, from those by the pair.
+    // Derivatives by the outputs of the last call of `find`, from derivatives by its pair.
     void back(const double* by_pair, double* out) const {
         const Size k = by_.potentials;
         out[0] = by_pair[0] * by_.per_spread[2 * member_];
@@ -58,8 +58,8 @@ class MemberScore {
     std::vector<Size> order_;
 };
 
-// The members' mean, weighted by e^(-doubt * score): a member that finds a row odd counts more than one that does not.
-// For a training row those are the members that have not seen it.
+// The members' mean, weighted by e^(-doubt * score): a member that scores a row lower counts more.
+// For a training row those are the members that were not trained on it.
 class Members {
   public:
     explicit Members(const Calibration& by) : by_(by), each_(by.members, MemberScore(by)), pairs_(2 * by.members), weight_(by.members) {}
@@ -79,7 +79,7 @@ class Members {
         found_[0] = pair[0], found_[1] = pair[1];
     }
 
-    // Derivatives by the outputs of the row found last; a weight changes by -doubt * weight times its score's lead.
+    // Derivatives by the outputs of the last row of `find`; a weight changes by -doubt * weight times its score's lead.
     void back(Size row, Size n, const double* by_pair, double* out) const {
         for (Size m = 0; m < by_.members; ++m) {
             const double lead = by_pair[0] * (pairs_[2 * m] - found_[0]) + by_pair[1] * (pairs_[2 * m + 1] - found_[1]);

@@ -1,4 +1,4 @@
-// The density of rows, blurred by round noise, at other rows: how levels and shapes are judged, see network/levels.py.
+// The density of rows, blurred by round noise, at other rows; network/levels.py and network/shape.py use it.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace TARGET {
 
-// For each row and scale, log Σ exp(-½ d² / η²) over the distances d to the seen rows. The nearest one's share is taken out of
-// the sum first, which so is 1 at least.
+// For each row and scale, log Σ exp(-½ d² / η²) over the distances d to the seen rows. The largest term is factored
+// out of the sum, which is then at least 1.
 static void log_density(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out) {
     constexpr Size AT_ONCE = 6;  // rows, as many as a tile has
     const Size columns = (m + 2 * WIDTH - 1) / (2 * WIDTH) * 2 * WIDTH;
@@ -20,7 +20,7 @@ static void log_density(Size width, Size n, const float* rows, Size m, const flo
         gaps<true>(count, columns, width, {rows + first * width, width, 1}, across.data(), columns, squares.data(), columns);
         for (Size i = 0; i < count; ++i) {
             float* square = squares.data() + i * columns;
-            std::fill(square + m, square + columns, std::numeric_limits<float>::infinity());  // nobody is there
+            std::fill(square + m, square + columns, std::numeric_limits<float>::infinity());  // padding: no row
             Floats lowest = load(square);
             for (Size c = WIDTH; c < columns; c += WIDTH) lowest = min(lowest, load(square + c));
             const float nearest = -highest(all(0.0f) - lowest);

@@ -1,5 +1,5 @@
-// Prints what the kernels compute from fixed numbers, as one hash: equal on all instruction sets, or there is a mistake.
-// Without Python, so that another architecture can be emulated: see `make test-arm`.
+// Prints a hash of the kernels' results for fixed numbers; it must be equal on all instruction sets.
+// It does without Python, so that another architecture can be emulated: see `make test-arm`.
 #include <cstdio>
 
 #include "calibration.h"

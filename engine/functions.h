@@ -1,4 +1,4 @@
-// Exponentials, the GELU and logarithms from exactly rounded operations: no library decides their last bits.
+// Exponentials, the GELU and logarithms from exactly rounded operations, so that their bits do not depend on a library.
 #pragma once
 
 #include "lanes.h"
@@ -25,7 +25,7 @@ INLINE Floats exponential(Floats x) {
 struct Normal { Floats below, density; };  // the standard normal distribution function and its density
 
 // The tail is ½ erfc(|h|/√2) = e^(-h²/2) t P(t) with t = 1 / (1 + 0.4 |h|/√2); P is a fit of degree 9 for |h| < 31, off
-// by less than 2e-8 of the tail. What is left is rounding: 1.8e-7.
+// by less than 2e-8 of the tail. The rest of the error is rounding: 1.8e-7.
 INLINE Normal normal(Floats h) {
     const Floats density = exponential(h * h * all(-0.5f));
     const Floats t = all(1.0f) / fma(abs(h), all(0.28284271247461901f), all(1.0f));
@@ -84,7 +84,7 @@ INLINE double exponential_of_double(double x) {
     return std::ldexp(p, int(n));
 }
 
-INLINE double log_1_plus_exp(double x) {  // softplus; only losses that people look at use it
+INLINE double log_1_plus_exp(double x) {  // softplus; used only for losses that are reported
     const double e = std::exp(-std::fabs(x));
     return (x > 0 ? x : 0.0) + log_1_plus(e);
 }

@@ -1,4 +1,4 @@
-// What the bindings (module.cpp) ask of the kernels (kernels.cpp), which exist once for each instruction set.
+// The interface between the bindings (module.cpp) and the kernels (kernels.cpp), compiled for each instruction set.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ struct Linear {
     const float *weight, *bias;
 };
 
-// Round Gaussians, the potentials of clean rows to begin with.
+// A mixture of round Gaussians: the initial potentials for clean rows.
 struct Mixture {
     Size count = 0;  // of centres; 0 means that there is no mixture
     const float *mean = nullptr, *centres = nullptr;     // (p,), (count, p)
     const float *precision = nullptr, *level = nullptr;  // (k, count)
-    float lowest = 0;                                    // no Gaussian's logarithm is lower
+    float lowest = 0;                                    // bound below of each Gaussian's logarithm
 };
 
 // A potential that falls with the rows' Mahalanobis distance: -sqrt(1 + d²), d² = |map (z - mean)|², or with a rest
@@ -37,7 +37,7 @@ struct Scaling {
     const std::int64_t* heavy;      // (heavy_count,)
     const double *shift, *gain;     // (heavy_count,)
     const double* shrink;           // (p,) or null
-    const double *seen, *beyond;    // (2, p) or null: ends of the columns, how much steeper they go on outside
+    const double *seen, *beyond;    // (2, p) or null: ends of the columns, how much steeper the scale is outside
     double knee, limit;
 };
 
@@ -80,11 +80,11 @@ struct Training {
     int trunks;
     float *values, *mean, *square;  // all parameters one after another, and Adam's moments; changed in place
     const float* rows;              // (n, p) scaled
-    const float* vectors;           // (n, p) that comparisons look at
+    const float* vectors;           // (n, p) that are compared
     Size row_count;
     Metric metric;
     float tie;
-    Size steps, candidates, opponents, noised, anchors;  // 2 * candidates rows are compared
+    Size steps, candidates, opponents, noised, anchors;  // of each step; 2 * candidates rows are compared
     const std::int64_t* positions;                        // (steps, stride): candidates, rows to be noised, ...
     Size position_stride, anchors_at;                     // ... and from there on, anchors
     const float* noise;  // (steps, stride)
@@ -92,27 +92,27 @@ struct Training {
     const float* preferred;  // (steps, stride) of (opponents, candidates), for Metric::given
     Size preferred_stride;
     const float *eta, *weight;  // (noised,): row i is noised at eta[i], for potential i mod k
-    const float* learned;  // (width,) 1 for a column whose slope is learned, 0 for one that is given: neither noised nor taught
+    const float* learned;  // (width,) 1 for a learned column, 0 for one of the context, which is not noised
     float balance, weight_decay;
     double mean_decay, square_decay, smallest_root;  // Adam's β₁, β₂ and ε
     const float* rates;  // (steps,) Adam's, corrected
     float* losses;       // (steps, stride) of two
     Size loss_stride;
     Mixture prior;
-    // Whose trunk and head are taught. A head with a trunk of its own shares nothing with the other one: they can be taught
-    // one after the other, or at the same time, by other threads.
+    // Which heads are trained, with their trunks. Heads with a trunk each share nothing: they can be trained
+    // one after the other, or at the same time by different threads.
     Heads heads = Heads::both;
     bool teaches(int head) const { return heads == Heads::both || heads == (head ? Heads::local : Heads::global); }
 };
 
-// How outputs become a pair of raw scores; scores/calibration.py says what the numbers are.
+// The constants that turn outputs into a pair of raw scores; scores/calibration.py explains them.
 struct Calibration {
     Size members, potentials;
     const double *low, *per_unit;        // (members, k) of each potential
     const double *center, *per_spread;   // (members, 2) of each member's logit and local score
     double bend;                         // where the top of a rescaled potential is bent; 0: nowhere
-    double doubt;                        // by how much doubtful members count more; 0: all count alike
-    double share;                        // of the local score in what says who is doubtful
+    double doubt;                        // how much more members count that score lower; 0: all count alike
+    double share;                        // weight of the local score in the mixture that decides how much members count
 };
 
 struct Kernels {
@@ -124,7 +124,7 @@ struct Kernels {
     void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
-    // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which doubtful ones count more.
+    // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which lower ones count more.
     void (*raw)(const Calibration&, Size n, const double* outputs, double* out);
     // From derivatives by the raw scores, (n, 2), to derivatives by the outputs, (members, n, 1 + k).
     void (*raw_back)(const Calibration&, Size n, const double* outputs, const double* by, double* out);

@@ -1,4 +1,4 @@
-// Everything that computes, compiled once for each instruction set.
+// The kernels: all computations, compiled once for each instruction set.
 #include "calibration.h"
 #include "density.h"
 #include "scoring.h"

@@ -1,6 +1,6 @@
-// Sixteen floats, or eight doubles, as one value: the only file that knows instruction sets.
+// Sixteen floats, or eight doubles, as one value: the only file that depends on the instruction set.
 //
-// Whatever the width of the machine's registers, a value here has as many lanes, and each operation is exactly rounded
+// The number of lanes does not depend on the width of the machine's registers, and each operation is exactly rounded
 // (fma included). So code written with these types gives the same bits everywhere. The build compiles it once for each
 // instruction set, in a namespace of its own (TARGET).
 #pragma once
@@ -163,7 +163,7 @@ INLINE Floats sqrt(Floats a) { OVER_PARTS(part_sqrt(a.p[i])); }
 INLINE Floats abs(Floats a) { OVER_PARTS(part_abs(a.p[i])); }
 INLINE Floats rounded(Floats a) { OVER_PARTS(part_rounded(a.p[i])); }
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
-INLINE Floats min(Floats a, Floats b) { return if_less(a, b, a, b); }  // as x86 does it: the second where one is no number
+INLINE Floats min(Floats a, Floats b) { return if_less(a, b, a, b); }  // as on x86: the second where one is NaN
 INLINE Floats max(Floats a, Floats b) { return if_less(b, a, a, b); }
 INLINE Floats power_of_two(Floats n) { OVER_PARTS(part_power(n.p[i])); }
 INLINE bool any_less(Floats a, Floats b) {
@@ -206,7 +206,7 @@ INLINE float sum(Floats a) {
 }
 #endif
 
-// Sixteen rows of sixteen floats, the first of which `row(0)` points to, as columns of `to`.
+// Transposes sixteen rows of sixteen floats, the first of which `row(0)` points to, into columns of `to`.
 template <class RowAt>
 INLINE void transpose_tile(RowAt row, float* to, std::ptrdiff_t to_row) {
 #if defined(ENGINE_AVX512)
@@ -233,7 +233,7 @@ INLINE void transpose_tile(RowAt row, float* to, std::ptrdiff_t to_row) {
 #endif
 }
 
-// So many rows of so many floats, `row(i)` pointing to each, as columns of `to`.
+// Transposes any number of rows of any length, `row(i)` pointing to each, into columns of `to`.
 template <class RowAt>
 INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, float* to, std::ptrdiff_t to_row) {
     const std::ptrdiff_t whole = columns / WIDTH * WIDTH;

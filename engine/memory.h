@@ -1,4 +1,4 @@
-// Memory for matrices: zeros at first, aligned for the widest registers, let go by itself.
+// Memory for matrices: filled with zeros, aligned for the widest registers, freed by its destructor.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class Buffer {
   public:
     Buffer() = default;
     explicit Buffer(std::ptrdiff_t count) : size_(count) {
-#if defined(ENGINE_EXACT_BUFFERS)  // so that a sanitizer sees the first byte read or written too far
+#if defined(ENGINE_EXACT_BUFFERS)  // so that a sanitizer catches the first byte out of bounds
         const std::size_t bytes = count * sizeof(Number);
 #else
         const std::size_t bytes = (count * sizeof(Number) + 127) / 64 * 64;

@@ -1,4 +1,4 @@
-// The mixture of round Gaussians that potentials of clean rows start from.
+// The mixture of round Gaussians that potentials start from for clean rows.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace TARGET {
 
-constexpr float NEGLIGIBLE = -20.0f;  // a Gaussian whose logarithm is so far below the highest adds less than rounding
-constexpr float CANCELLING = 4.0f;    // times p: beyond, float32 loses more than 5e-7 of what a potential changes by among the rows
+constexpr float NEGLIGIBLE = -20.0f;  // a Gaussian whose logarithm is this far below the highest is lost to rounding
+constexpr float CANCELLING = 4.0f;    // times p: beyond, float32 loses over 5e-7 of a potential's range over the rows
 
-// A tile of sums over k of (a - b)² or |a - b|: nothing cancels, as it does in |a|² + |b|² - 2ab. Where a is rounded, it
-// is a + rest that is meant: a rest, for FINE, is laid out as a is.
+// A tile of sums over k of (a - b)² or |a - b|, without the cancellation of |a|² + |b|² - 2ab. With FINE, a is rounded
+// and its exact value is a + rest; rest has the same layout as a.
 template <bool SQUARED, bool FINE, int ROWS>
 INLINE void gaps_tile(Size depth, View a, const float* rest, const float* b, Size b_row, float* c, Size c_row) {
     Floats sums[ROWS][2];
@@ -74,7 +74,7 @@ class Gaussians {
     explicit operator bool() const { return count_ > 0; }
     Size columns() const { return columns_; }
 
-    // The same in half the time, where squares may cancel: nearer than rounding is as good as at the centre.
+    // Squared distances in half the time, but with cancellation: a row within rounding of a centre counts as at it.
     void rough_distances(Size rows, const float* z, Size z_row, float* off, float* found) const {
         find_offsets(rows, z, z_row, off);
         product(rows, columns_, width_, {off, padded_, 1}, across_.data(), columns_, found, columns_);
@@ -88,7 +88,7 @@ class Gaussians {
     }
 
     // Offsets of the rows from the mean, and squared distances to every centre. `off` is rounded: where Gaussians are
-    // narrow for how far they lie from the mean, what it was rounded by counts too, and there must be `rest` to hold it.
+    // narrow compared with their distance from the mean, its rounding error matters too, and is kept in `rest`.
     void fine_distances(Size rows, const float* z, Size z_row, float* off, float* rest, float* found) const {
         if (!fine_) return distances(rows, z, z_row, off, found);
         for (Size i = 0; i < rows; ++i)
@@ -105,7 +105,7 @@ class Gaussians {
         gaps<true>(rows, columns_, width_, {off, padded_, 1}, across_.data(), columns_, found, columns_);
     }
 
-    // The potential at every noise scale of a row with these distances, each `apart` from the next, added to what is there.
+    // Adds to `out` the potentials of a row with these distances, one for each noise scale, `apart` from one another.
     void add_potentials(const float* distances, double* out, Size apart, float* space) const {
         for (Size s = 0; s < scales_; ++s) {
             const float top = exponents(distances, s, space);
@@ -118,7 +118,7 @@ class Gaussians {
         }
     }
 
-    // How strongly each centre pulls a row with these distances at this noise scale: `by` in all, added to `shares`.
+    // Adds to `shares` each centre's part in the gradient of a row with these distances at this scale, times `by`.
     void add_shares(const float* distances, Size scale, float by, float* shares, float* space) const {
         const float top = exponents(distances, scale, space);
         Floats total = all(0.0f);
@@ -132,7 +132,7 @@ class Gaussians {
             store(shares + c, fma(load(space + c) * share, load(precision_.data() + scale * columns_ + c), load(shares + c)));
     }
 
-    // The gradient: the sum of all centres' pulls.
+    // The gradient of the potential: the sum over all centres, weighted by `shares`.
     void pull(Size rows, const float* shares, const float* off, float* out) const {
         product(rows, padded_, columns_, {shares, columns_, 1}, centres_.data(), padded_, out, padded_);
         for (Size i = 0; i < rows; ++i) {

@@ -1,4 +1,4 @@
-// The engine as a Python module: checks what comes in, lets go of the interpreter's lock, calls the kernels.
+// The engine as a Python module: checks its arguments, releases the interpreter's lock, calls the kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -225,7 +225,7 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
                   const std::optional<MixtureArrays>& prior, const std::string& heads) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
-    // Bounds that a number must keep anyway, so that nothing below overflows.
+    // Generous bounds of the sizes, so that nothing below overflows.
     const Size most = Size(values.shape(0)), places = Size(positions.shape(1));
     require(potentials <= most && candidates <= places, "more heads than parameters, or more candidates than positions");
     require(job.width > 0 && potentials > 0 && !hidden.empty() && (trunks == 1 || trunks == 2), "a network must have columns, layers and heads");
@@ -300,7 +300,7 @@ static bool runs_here() {
 #define MODULE_(name, variable) NB_MODULE(name, variable)
 MODULE_(TARGET, m) {
     using namespace TARGET;
-    // A thread that never ends keeps its model to the end of the program: nothing is lost by that, so nothing is said of it.
+    // A thread that never ends keeps its model until the program ends: this is no leak, so warnings are off.
     nb::set_leak_warnings(false);
     if (!TARGET::runs_here()) throw nb::import_error("this CPU lacks the instructions of this build of the engine");
     nb::class_<MixtureArrays>(m, "Mixture")
@@ -309,7 +309,7 @@ MODULE_(TARGET, m) {
         .def(nb::init<In<double, 1>, In<double, 1>, In<std::int64_t, 1>, In<double, 1>, In<double, 1>, std::optional<In<double, 1>>,
                       std::optional<In<double, 2>>, std::optional<In<double, 2>>, double, double>(),
              "center"_a, "weight"_a, "heavy"_a, "shift"_a, "gain"_a, "shrink"_a.none(), "seen"_a.none(), "beyond"_a.none(), "knee"_a, "limit"_a);
-    // No conversions: what comes in is meant to be read, and changed, where it lies.
+    // No conversions: arrays are read, and changed, in place.
     nb::class_<Model>(m, "Model")
         .def(nb::init<const std::vector<std::vector<TrunkArrays>>&, const std::optional<MixtureArrays>&, const std::vector<ShapeArrays>&>(),
              "members"_a.noconvert(), "prior"_a.none(), "shapes"_a = std::vector<ShapeArrays>{})

@@ -10,10 +10,10 @@
 
 namespace TARGET {
 
-// One linear layer inside the flat memory of the parameters that are taught.
+// The position of one linear layer in the flat memory of the parameters that are trained.
 struct LayerAt {
     Size in, out, row, weight, bias;  // row: in, padded; weight, bias: where they begin
-    bool taught;                      // else it has no place there
+    bool taught;                      // whether it is trained; else it has no position there
 };
 
 class Parameters {
@@ -35,10 +35,10 @@ class Parameters {
         copy(true);
     }
 
-    // Write what was learned to where the caller wants it.
+    // Copy the trained parameters back to the caller's memory.
     void save() { copy(false); }
 
-    // Begin a step: no gradient yet, and the weights of now, transposed, for the way up through the hidden layers.
+    // Begin a step: clear the gradient, and transpose the current weights for the pass up through the hidden layers.
     void begin_step() {
         gradient.clear();
         for (std::size_t i = 0; i < trunks.size() * trunks[0].size(); ++i) {
@@ -82,7 +82,7 @@ class Parameters {
         return layer;
     }
 
-    // Between the layout of a model file, one parameter after another, and the padded one.
+    // Copy between the layout of a model file, one parameter after another, and the padded one.
     void copy(bool in) {
         const std::pair<float*, Buffer<float>*> pairs[] = {{job_.values, &values}, {job_.mean, &means_}, {job_.square, &squares_}};
         for (auto [file, own] : pairs)

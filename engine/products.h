@@ -47,7 +47,7 @@ static void panel(Size rows, Size depth, View a, const float* b, Size b_row, flo
     for (; i + TILE_ROWS <= rows; i += TILE_ROWS)
         tile<TILE_ROWS, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
                                  start ? start + i * start_row : nullptr, start_row);
-    for (; i + 2 <= rows; i += 2)  // one row alone would leave the multipliers waiting for its sums
+    for (; i + 2 <= rows; i += 2)  // with a single row, the multipliers would wait for its sums
         tile<2, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
                          start ? start + i * start_row : nullptr, start_row);
     for (; i < rows; ++i)
@@ -55,8 +55,8 @@ static void panel(Size rows, Size depth, View a, const float* b, Size b_row, flo
                          start ? start + i * start_row : nullptr, start_row);
 }
 
-// c = start + a b for `rows` x `columns` results; columns is a multiple of WIDTH. `start` null means zero; a row of 0
-// repeats it (a bias); c itself may be it.
+// c = start + a b for `rows` x `columns` results; columns is a multiple of WIDTH. A null `start` means zero; a row
+// stride of 0 repeats one row (a bias); `start` may be c itself.
 static void product(Size rows, Size columns, Size depth, View a, const float* b, Size b_row, float* c, Size c_row,
                     const float* start = nullptr, Size start_row = 0) {
     Size j = 0;

@@ -1,4 +1,4 @@
-// Rows to the networks' outputs, a few rows at a time: scale, climb the layers, read the heads. And slopes along lines.
+// From rows to the networks' outputs, a few rows at a time: scaling, layers, heads. And derivatives along lines.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace TARGET {
 
-constexpr Size TOGETHER = 48;  // rows that climb together: what lies between layers stays in the nearest cache
+constexpr Size TOGETHER = 48;  // rows that pass the layers together: activations stay in the nearest cache
 
 struct PackedLayer {
     Size in, out;                         // out is padded
-    Buffer<float> across, bias, downward; // (in, out), (out,), (out, in padded): for the way up, and for the way down
+    Buffer<float> across, bias, downward; // (in, out), (out,), (out, in padded): forward, and backward
     explicit PackedLayer(const Linear& given)
         : in(given.in), out(padded(given.out)), across(given.in * out), bias(out), downward(out * padded(given.in)) {
         for (Size o = 0; o < given.out; ++o) {
@@ -123,7 +123,7 @@ class PackedNetwork final : public Scorer {
 
     void back(Size lines, Size points, const float* start, const float* step, const float* at, const float* by, float* out) const override {
         Line line(*this, points);
-        const Size apart = lines * points * outputs_;  // from a member's derivatives to the next one's
+        const Size apart = lines * points * outputs_;  // distance between the derivatives of two members
         for (Size i = 0; i < lines; ++i) {
             line.total.clear();
             for (std::size_t member = 0; member < members_.size(); ++member)
@@ -152,7 +152,7 @@ class PackedNetwork final : public Scorer {
         for (Size k = 0; k < width_; ++k) z[k] = float(fine[k]);
     }
 
-    // The outputs of one member for rows that are scaled: the sum of what its trunks' heads say.
+    // The outputs of one member for scaled rows: the sum over the heads of its trunks.
     void climb(const std::vector<PackedTrunk>& trunks, Size rows, View z, float* space, double* tops, double* out) const {
         std::fill(out, out + rows * outputs_, 0.0);
         for (const PackedTrunk& trunk : trunks) {
@@ -168,7 +168,7 @@ class PackedNetwork final : public Scorer {
         }
     }
 
-    // Add what a trunk's head says of the features below it. In double: large terms cancel here.
+    // Add the outputs of a trunk's head for the features below it. In double: large terms cancel here.
     static void read(const PackedTrunk& trunk, Size rows, View below, double* tops, double* out, Size wanted) {
         for (Size i = 0; i < rows; ++i)
             for (Size q = 0; q < trunk.top; ++q) tops[i * trunk.top + q] = double(below.at[i * below.row + q]);
@@ -194,7 +194,7 @@ class PackedNetwork final : public Scorer {
         }
     }
 
-    // Points on one straight line: the first layer is linear, so it is needed for the line, not for every point.
+    // Points on one straight line: the first layer is linear, so it is computed once for the line, not for every point.
     struct Line {
         const PackedNetwork& net;
         Size points, row;

@@ -61,9 +61,9 @@ class ShapedPotential {
     }
 
   private:
-    static constexpr int TILE = 6;  // rows that share what is loaded of the map
+    static constexpr int TILE = 6;  // rows that use each loaded part of the map together
 
-    // sqrt(1 + d²) of at most TILE rows; on the way, (z - mean) and the map of it.
+    // sqrt(1 + d²) of at most TILE rows; it also stores (z - mean) and the map applied to it.
     void roots(Size rows, const float* z, Size z_row, double* off, double* along, double* found) const {
         for (Size i = 0; i < rows; ++i)
             for (Size k = 0; k < width_; ++k) off[i * width_ + k] = double(z[i * z_row + k]) - mean_[std::size_t(k)];

@@ -1,4 +1,4 @@
-// Steps of training with gradients written out. The losses are those of torch/losses.py, where autograd finds the same.
+// Steps of training with explicit gradients. The losses are those of torch/losses.py, where autograd gives the same.
 //
 // With h the inputs and a = φ(h) the outputs of each layer, and u the head folded through the linear projection:
 //     score       m_L = u φ'(h_L),  m_i = (m_{i+1} W_{i+1}) φ'(h_i),  score = m_1 W_1   (a chain down)
@@ -50,7 +50,7 @@ class Learner {
     }
 
   private:
-    // Which rows of the batch go through which trunk: candidates, then noised rows.
+    // The rows of the batch that pass through one trunk: candidates, then noised rows.
     struct Share {
         int trunk;
         Size from, compared, noised;
@@ -62,7 +62,7 @@ class Learner {
     const float* input(const Share& of) const { return batch.rows.data() + of.from * row; }
     const float* weights(const LayerAt& layer) const { return parameters.values.data() + layer.weight; }
 
-    // Forward, the losses and their derivatives at the top, then back.
+    // The forward pass, the losses and their derivatives at the top, then the backward pass.
     void pass(const Share& of, double* loss) {
         forward(of);
         if (of.compared) compare_by_logit(layers(of).back(), loss);
@@ -72,7 +72,7 @@ class Learner {
         backward(of);
     }
 
-    // Values, slopes and curves of every layer.
+    // Values, first and second derivatives of the activations of every layer.
     void forward(const Share& of) {
         for (Size l = 0; l < depth(of); ++l) {
             const LayerAt& layer = layers(of)[l];
@@ -117,7 +117,7 @@ class Learner {
         product(1, top, 2 * b, {by, 0, 1}, tops, top, pulls.data(), top);
     }
 
-    // Denoising score matching: its loss, what it teaches weights directly, and (in `outward`) its derivative by each φ'.
+    // Denoising score matching: its loss, its direct gradient by weights, and (in `outward`) its derivative by each φ'.
     void match_score(const Share& of, double* loss) {
         score_of_rows(of);
         if (job.prior.count) add_prior_score(input(of) + of.compared * row, of.noised);
@@ -151,7 +151,7 @@ class Learner {
         for (Size i = 0; i < noised * row; i += WIDTH) store(residual.data() + i, load(residual.data() + i) + load(there.data() + i));
     }
 
-    // The loss, and in place of each residual, score + noise / η, the loss's derivative by it.
+    // Returns the loss, and replaces each residual, score + noise / η, by the loss's derivative by it.
     double loss_of_residuals(Size noised) {
         double total = 0;
         const double each = 1.0 / (double(noised) * double(batch.learned_columns));
@@ -169,7 +169,7 @@ class Learner {
         return 0.5 * total * each;
     }
 
-    // Up the chain again: what the weights on it are taught, and in `outward` the derivative by each φ'.
+    // Up the chain again: the gradient by its weights, and in `outward` the derivative by each φ'.
     void score_backward(const Share& of) {
         float *back = here.data(), *above = there.data(), *by_head = pulls.data() + top;
         std::memcpy(back, residual.data(), of.noised * row * sizeof(float));
@@ -191,7 +191,7 @@ class Learner {
         for (Size i = 0; i < of.noised; ++i) add_scaled(by_head + (i % job.potentials) * top, 1.0f, back + i * top, top);
     }
 
-    // What both heads, and the projection below them, are taught by the pulls on the folded heads.
+    // The gradients of both heads, and of the projection below, from the derivatives by the folded heads (`pulls`).
     void teach_heads(const LayerAt& projection, const Share& of) {
         float* gradient = parameters.gradient.data();
         auto teach = [&](const LayerAt& head, const float* pull) {

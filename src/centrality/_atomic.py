@@ -1,8 +1,8 @@
-"""Write files completely or not at all, never over what is being read, and leave nothing behind that stays.
+"""Write files completely or not at all, and leave no temporary files behind for long.
 
 A file is written beside its place, under a name that follows from it, and renamed when it is whole. While a process
 writes, it holds a lock on that file: the lock ends with the process, however that ends. So whoever writes to the same
-place next takes over what a killed process left, and leaves alone what a living one is writing.
+place next reuses what a killed process left, and does not touch what a running one is writing.
 """
 
 import errno
@@ -41,7 +41,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
             with here.open("rb") as source, target.open("wb") as sink:
                 shutil.copyfileobj(source, sink)
         return
-    handle, temporary = _claimed(target)
+    handle, temporary = _open_temporary(target)
     is_there = True
     try:
         older = target.stat() if target.exists() else None
@@ -51,7 +51,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         if older is not None:
-            _give_to_the_same(temporary, older)
+            _copy_mode_and_owner(temporary, older)
         temporary.replace(target)
         is_there = False  # another process may take the name now
     except OSError as error:
@@ -65,7 +65,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def require_place(path: str | os.PathLike[str]) -> Path:
-    """Return where a file of this path really lies, all links followed; raise if there can be none."""
+    """Return the real path of a file, all links followed; raise if no file can be there."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {Path(path).parent} does not exist.")
@@ -75,14 +75,14 @@ def require_place(path: str | os.PathLike[str]) -> Path:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Raise if a file cannot be written there: before the work, not after it."""
+    """Raise if a file cannot be written there. It is called before the work begins."""
     target = require_place(path)
     if is_special(target):
         if not os.access(target, os.W_OK):
             raise PermissionError(f"Cannot write {path}: it is not yours to write to.")
         return
     try:
-        handle, temporary = _claimed(target)
+        handle, temporary = _open_temporary(target)
     except OSError as error:
         raise OSError(error.errno, f"Cannot write {path}: its folder cannot be written ({error.strerror})") from None
     try:
@@ -96,12 +96,12 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 
 def is_special(target: Path) -> bool:
-    """Say whether there is something that is no file: a device, a pipe, a socket."""
+    """Say whether the path is not a regular file but a device, a pipe or a socket."""
     return target.exists() and not target.is_file()
 
 
 def remove_leftovers(targets: Iterable[Path]) -> None:
-    """Remove the temporary files that killed processes left beside these; those of living ones stay."""
+    """Remove the temporary files that killed processes left beside these; keep those of running ones."""
     names: dict[Path, set[str]] = {}
     for target in targets:
         names.setdefault(target.parent, set()).add(target.name)
@@ -109,11 +109,11 @@ def remove_leftovers(targets: Iterable[Path]) -> None:
         for file in folder.glob(".*") if folder.is_dir() else ():
             leftover = re.fullmatch(r"\.(.+)\.[0-9a-f]{8}(\.[^.]+)?", file.name)
             if leftover and leftover[1] + (leftover[2] or "") in wanted:
-                _remove_if_nobodys(file)
+                _remove_if_unlocked(file)
 
 
-def _claimed(target: Path) -> tuple[int, Path]:
-    """Return an open, locked and empty file beside the target, and its path; what the dead left there is gone."""
+def _open_temporary(target: Path) -> tuple[int, Path]:
+    """Return an open, locked and empty file beside the target, and its path; reuse one that a killed process left."""
     for number in range(0 if fcntl is None else MOST):
         temporary = _name(target, f"{number:08x}")
         handle = _locked(temporary, [_name(target, f"{other:08x}") for other in range(number + 1, FEW)])
@@ -124,9 +124,9 @@ def _claimed(target: Path) -> tuple[int, Path]:
 
 
 def _locked(temporary: Path, left_over: Iterable[Path]) -> int | None:
-    """Return the file, open, locked and empty; None if it is another's. Whatever interrupts it, no file is left.
+    """Return the file, open, locked and empty; None if another process has it. An interrupt leaves no file behind.
 
-    Of other names beside the target, what the dead left there is removed.
+    Files of killed processes under other names beside the target are removed.
     """
     handle, ours = None, False
     try:
@@ -135,14 +135,14 @@ def _locked(temporary: Path, left_over: Iterable[Path]) -> int | None:
         if handle is not None and ours:
             os.ftruncate(handle, 0)
             for other in left_over:
-                _remove_if_nobodys(other)
+                _remove_if_unlocked(other)
             return handle
     except BaseException:
         if ours:
             temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
-        _remove_if_nobodys(temporary)
+        _remove_if_unlocked(temporary)
         raise
     if handle is not None:
         os.close(handle)
@@ -154,7 +154,7 @@ def _name(target: Path, mark: str) -> Path:
 
 
 def _opened(file: Path, create: int = 0) -> int | None:
-    """Open the file; None if it is a link, or another's."""
+    """Open the file; return None if it is a link, or belongs to another user."""
     try:
         return os.open(file, os.O_RDWR | create | HARMLESS, 0o666)
     except OSError as error:
@@ -164,7 +164,7 @@ def _opened(file: Path, create: int = 0) -> int | None:
 
 
 def _is_ours(handle: int, file: Path) -> bool:
-    """Lock the open file; say whether nobody else has, it still is the one at its path, and nobody's trap."""
+    """Lock the open file; say whether that worked, it is still the file at its path, and it is safe to write to."""
     there = os.fstat(handle)
     if not stat.S_ISREG(there.st_mode) or there.st_nlink != 1 or there.st_uid != os.geteuid():
         return False
@@ -175,8 +175,8 @@ def _is_ours(handle: int, file: Path) -> bool:
         return False
 
 
-def _remove_if_nobodys(file: Path) -> None:
-    """Remove a file that nobody is writing."""
+def _remove_if_unlocked(file: Path) -> None:
+    """Remove a file that no process is writing."""
     try:
         handle = None if fcntl is None else _opened(file)
     except OSError:
@@ -187,8 +187,8 @@ def _remove_if_nobodys(file: Path) -> None:
         os.close(handle)
 
 
-def _give_to_the_same(temporary: Path, older: os.stat_result) -> None:
-    """Give a file the mode of an older one, and its owner where that is allowed."""
+def _copy_mode_and_owner(temporary: Path, older: os.stat_result) -> None:
+    """Set a file's mode to that of an older one, and its owner where that is allowed."""
     with suppress(OSError):
         os.chown(temporary, older.st_uid, older.st_gid)
     temporary.chmod(stat.S_IMODE(older.st_mode))

@@ -1,4 +1,4 @@
-"""Checks of what users give: each error says what was wanted and what came."""
+"""Check what users give: each error says what was wanted and what came."""
 
 import sys
 import warnings
@@ -34,7 +34,7 @@ class InputTypeError(InputError, TypeError):
 
 
 def whole_number(name: str, value: object, at_least: int = 1, at_most: int | None = None) -> int:
-    """Return `value` as an int; raise if it is no whole number, below `at_least`, or above `at_most`."""
+    """Return `value` as an int; raise if it is not a whole number from `at_least` to `at_most`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < at_least:
         raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     if at_most is not None and int(value) > at_most:
@@ -51,7 +51,7 @@ def positive(name: str, value: object, *, or_zero: bool = False) -> float:
 
 
 def widths(hidden: object) -> tuple[int, ...]:
-    """Return the widths of the encoder's layers; raise if they are none."""
+    """Return the widths of the encoder's layers; raise if they are not whole numbers above 0."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str) or len(hidden) == 0:
         raise InputError(f"hidden must be the widths of one or more layers, such as (128, 128), got {hidden!r}.")
     if len(hidden) > MOST_LAYERS:
@@ -60,7 +60,7 @@ def widths(hidden: object) -> tuple[int, ...]:
 
 
 def generator(random_state: object) -> "np.random.Generator":
-    """Return numpy's generator for this seed; raise if it is no seed."""
+    """Return numpy's generator for this seed; raise if it is not a seed."""
     import numpy as np  # here: help on the command line needs none of it
 
     try:
@@ -70,7 +70,7 @@ def generator(random_state: object) -> "np.random.Generator":
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object's names and values; raise if a name comes twice: nobody could say which value is meant."""
+    """Return a JSON object's names and values; raise if a name occurs twice, as it is unclear which value is meant."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values:

@@ -1,4 +1,4 @@
-"""Hold what every estimator shares: how rows come in, and scikit-learn's method names and signs for outliers."""
+"""Define what every estimator shares: checks of rows, and scikit-learn's method names and signs for outliers."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from centrality._checks import InputError, InputTypeError, tell
 
 FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
-FEW_LABELS = 20  # fewer say nothing about what is rare
+FEW_LABELS = 20  # with fewer rows, nothing can be said about what is rare
 RARE = 0.3  # a label on at most so many rows may mean outlier
 CHECK_ROWS = 65_536  # rows checked together: bounds the memory that takes
 
@@ -33,7 +33,7 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 
 
 class SparseRows(Protocol):
-    """Describes what is used of scipy's CSR matrices, which carry no types."""
+    """Declare the methods of scipy's CSR matrices that are used here, since scipy has no types."""
 
     shape: tuple[int, int]
     data: NDArray[np.generic]
@@ -56,9 +56,9 @@ CheckedRows: TypeAlias = NDArray[Any] | SparseRows
 
 
 class ColumnBlocks:
-    """Yield columns next to each other as dense numbers: all at once, or as many as stay small in memory.
+    """Yield blocks of adjacent columns as dense numbers: all at once, or as many as fit a small amount of memory.
 
-    What is to be known of each column of wide rows, sparse ones above all, is found so without a copy of all of them.
+    Statistics of each column of wide rows, above all sparse ones, are computed this way without a dense copy.
     """
 
     def __init__(self, rows: Any, values: int) -> None:
@@ -76,7 +76,7 @@ class ColumnBlocks:
 class CentralityEstimator(OutlierMixin, BaseEstimator):
     """Gives each row one number, larger meaning more central.
 
-    A subclass brings `contamination`, `fit` and `score_samples`; `fit` ends by setting `offset_`.
+    A subclass defines `contamination`, `fit` and `score_samples`; `fit` ends by setting `offset_`.
     """
 
     contamination: float | str
@@ -97,9 +97,9 @@ class CentralityEstimator(OutlierMixin, BaseEstimator):
 
 
 def random_numbers(random_state: RandomState) -> np.random.RandomState:
-    """Return scikit-learn's source of random numbers for this seed; raise if it is no seed.
+    """Return scikit-learn's source of random numbers for this seed; raise if it is not a seed.
 
-    A Generator, which scikit-learn does not take, draws the seed, and so goes on with every call.
+    A Generator, which scikit-learn does not take, draws a seed, a new one with every call.
     """
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(int(random_state.integers(2**32)))
@@ -136,7 +136,7 @@ def share_of_outliers(contamination: float | str, *, clean: bool = False) -> flo
 
 @contextmanager
 def unchanged_on_failure(estimator: object) -> Iterator[None]:
-    """Put the estimator back exactly as it was before if an error or Ctrl-C ends the block."""
+    """Restore the estimator exactly as it was before if an error or Ctrl-C ends the block."""
     before = dict(vars(estimator))
     try:
         yield
@@ -180,7 +180,7 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRo
 
 
 def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
-    """Return the rows as scikit-learn takes them; what it refuses is an error that the user can correct."""
+    """Return the rows as scikit-learn takes them; raise an InputError for those that it refuses."""
     try:
         with warnings.catch_warnings():
             if not reset and _takes_positions(estimator):
@@ -225,12 +225,12 @@ def _in_a_sentence(X: RowsLike) -> str | None:
 
 
 def _is_plain(X: RowsLike) -> TypeGuard[NDArray[Any]]:
-    """Say whether X is a matrix of numbers that is not empty: then only its values are left to check."""
+    """Say whether X is a non-empty matrix of numbers, so that only its values are left to check."""
     return type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
 
 
 def _takes_positions(estimator: BaseEstimator) -> bool:
-    """Say whether columns without names can be told apart: by their place, or because x0, x1, ... are their places."""
+    """Say whether columns may be given by position: the model has no names, or only x0, x1, ..."""
     names = vars(estimator).get("feature_names_in_")
     return names is None or all(name == f"x{j}" for j, name in enumerate(names))
 
@@ -249,7 +249,7 @@ def _by_name(frame: IntoDataFrame, names: Sequence[str] | None) -> IntoDataFrame
 
 
 def in_memory(X: Any) -> Any:
-    """Return rows that lie elsewhere as an array or a frame here, and anything else as it came.
+    """Return rows of a tensor or a query as an array or a frame in memory, and anything else as it came.
 
     That is a torch tensor (torch is not imported for it), a masked array, or a query: a polars LazyFrame, a relation of
     DuckDB, or another one that narwhals can run.
@@ -270,7 +270,7 @@ def in_memory(X: Any) -> Any:
 
 
 def without_mask(X: Any) -> Any:
-    """Return a masked array as a plain one, in which what was masked is NaN, and anything else as it came."""
+    """Return a masked array as a plain one with NaN for masked values, and anything else as it came."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if not np.ma.is_masked(X):

@@ -1,4 +1,4 @@
-"""Let a dataclass be a value: its arrays cannot be changed in place, and it equals another by content."""
+"""Define immutable dataclasses of arrays: the arrays cannot be changed in place, and equality is by content."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -14,22 +14,22 @@ class Value:
     __hash__ = None  # type: ignore[assignment]  # what equals by content of arrays is no key
 
     def __post_init__(self) -> None:
-        """Lock the arrays."""
+        """Make the arrays read-only."""
         for name, value in vars(self).items():
             object.__setattr__(self, name, locked(value))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, and nothing that was made of them; a pickle takes no mapping that is locked."""
+        """Return the fields without cached values, and plain dicts for read-only mappings, which cannot be pickled."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return {name: dict(it) if isinstance(it, MappingProxyType) else it for name, it in values.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lock the arrays again: a pickle does not keep the locks."""
+        """Make the arrays read-only again, which a pickle does not keep."""
         for name, value in state.items():
             object.__setattr__(self, name, locked(value))
 
     def __eq__(self, other: object) -> bool:
-        """Say whether all fields hold the same, number by number; fields that are not compared may differ."""
+        """Say whether all fields are equal, number by number; fields with compare=False may differ."""
         if type(self) is not type(other):
             return NotImplemented
         names = [each.name for each in fields(self) if each.compare]  # type: ignore[arg-type]

@@ -203,7 +203,7 @@ def _from_parts(
     representation: Representation | None,
     device: str,
 ) -> Chain:
-    """Put together the chain that `save` took apart; a ValueError if the parts do not fit."""
+    """Return the chain made of the parts that `save` wrote; raise a ValueError if they do not fit."""
     saved = header["representation"]
     kind = getattr(import_module(f"centrality.representations.{HOMES[saved['kind']]}"), saved["kind"])
     if representation is None:

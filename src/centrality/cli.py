@@ -17,7 +17,7 @@ from centrality._optional import MissingExtraError
 from centrality.commands._display import coloured, shows_colour
 from centrality.commands._parser import parser
 from centrality.commands._signals import ending_in_order
-from centrality.commands._terminal import be_lenient, harmless, let_go_of_stdout, open_what_is_closed
+from centrality.commands._terminal import discard_stdout, escape_unencodable, harmless, open_closed_streams
 
 # What the process exits with; the last one is what shells report when nobody reads the output.
 BUG, WRONG, UNREAD = 1, 2, 141
@@ -29,9 +29,9 @@ log = logging.getLogger("centrality")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 on success, 2 on wrong usage or input, 1 if it hits a bug of ours."""
-    if open_what_is_closed():
+    if open_closed_streams():
         return _failed(WRONG, "centrality: stdout is closed: there is no place for results.", with_traceback=False)
-    be_lenient()
+    escape_unencodable()
     arguments = None
     with ending_in_order() as interrupted:
         try:
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
-    """Return what was typed after `centrality`; nothing at all asks for help."""
+    """Return the arguments after `centrality`, or --help if there are none."""
     return (sys.argv[1:] if argv is None else argv) or ["--help"]
 
 
@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
         text = json.dumps(result, indent=2, default=str) if arguments.json else harmless(arguments.show(result))
         _print(coloured(text, colour=shows_colour(file)), file=file)
     except BrokenPipeError:
-        let_go_of_stdout()
+        discard_stdout()
         return UNREAD
     except USERS_ERRORS as error:
         is_gone = isinstance(error, OSError) and _folder_is_gone()
@@ -82,12 +82,12 @@ def _folder_is_gone() -> bool:
 
 
 def _print(text: str, file: TextIO) -> None:
-    """Print at once; where stdout takes no more, nothing is left in it to fail again when the program ends."""
+    """Print and flush; if stdout is closed, redirect it, so that it does not fail again when the program ends."""
     try:
         print(text, file=file, flush=True)
     except OSError:
         if file is sys.stdout:
-            let_go_of_stdout()
+            discard_stdout()
         raise
 
 
@@ -100,7 +100,7 @@ def _failed(status: int, message: str, *, with_traceback: bool) -> int:
 
 
 def _printing_each_once() -> Callable[..., None]:
-    """Return what prints a warning as a note, without its line of code: once, though a file is often read twice."""
+    """Return a function that prints each warning once, as a note without its line of code."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:

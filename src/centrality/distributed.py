@@ -79,7 +79,7 @@ def score(
     """
     ts = [float(at) for at in np.atleast_1d(checked_t(model.t if t is None else t))]
     if p_values:
-        model.fitted_.calibration_rows()  # if there are none, say so before the work
+        model.fitted_.calibration_rows()  # raises before the work if there are none
     job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
     scored = do_job(job, chunks.plan(data, output, split), address, progress=progress)
     for note in scored.unreadable.notes():
@@ -88,7 +88,7 @@ def score(
 
 
 def do_job(job: Job, plan: Sequence[chunks.Chunk], address: str | None, *, progress: bool) -> chunks.Scored:
-    """Do these units of a job, and return how many rows there were, and which cells could not be read."""
+    """Do these chunks of a job; return the number of rows, and which cells could not be read."""
     job = replace(job, model=_on_cpu(job.model))
     with _connected(address):
         return chunks.Scored.all_of(chunks.do_all(partial(score_chunk, job), plan, tasks, progress=progress))
@@ -138,14 +138,14 @@ def fit(
 
 
 def tasks(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
-    """Yield each item and what `work` makes of it, as Ray gets them done, a core for each: an engine for units."""
+    """Yield each item with the result of `work` when Ray has done it, on one core each: a runner of chunks."""
     yield from _remotely(work, items)
 
 
 def _remotely(
     work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int = 0
 ) -> Generator[tuple[Item, Result]]:
-    """Yield each item and what `work` makes of it, in tasks that take a core and so many GPUs."""
+    """Yield each item with the result of `work`, in tasks that take a core and so many GPUs."""
     ray = optional("ray", "cluster")
     task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=num_gpus)(outcome)
     shared_work, to_come = ray.put(work), iter(items)
@@ -184,13 +184,13 @@ def _fit(model: CentralityModel, rows: pa.Table) -> CentralityModel:
 
 
 def _on_cpu(model: CentralityModel) -> CentralityModel:
-    """Return the same model for any node: a GPU of this one may not be there."""
+    """Return the same model on the CPU, since another node may lack this node's GPU."""
     return with_fitted(model, model.fitted_.on("cpu"))
 
 
 @contextmanager
 def _connected(address: str | None) -> Iterator[ModuleType]:
-    """Yield Ray, joined to a cluster: if not by the caller, then for as long as the block lasts."""
+    """Yield Ray connected to a cluster: the caller's, or one that is started for the block."""
     ray = optional("ray", "cluster")
     if ray.is_initialized():
         yield ray

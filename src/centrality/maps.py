@@ -19,7 +19,7 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 
 class _HasCentrality(Protocol):
-    """Gives each row its centrality at several t, as every model and every fitted value does."""
+    """Describe what has `centrality(rows, t)`: every model and every fitted value."""
 
     def centrality(self, X: Matrix, /, t: list[float]) -> Matrix:  # (n, len(t))
         """Return how central each row is, at each t."""
@@ -96,7 +96,7 @@ def _umap(Z: Matrix, random_state: int | None, *, progress: bool) -> Matrix:  # 
     # With a seed, UMAP is repeatable on one thread only, and warns unless it is told so.
     threads = -1 if random_state is None else 1
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which nobody here asked for
+        warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, which is not used here
         umap = optional("umap", "maps").UMAP
     bar = {"disable": not progress, "desc": "Mapping", "leave": False, "bar_format": BAR}
     mapping = umap(n_components=2, random_state=random_state, n_jobs=threads, tqdm_kwds=bar)

@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
 
 
 def _sealed_header(path: Path, content: bytes) -> dict[str, Any]:
-    """Return the header beside its checksum, as the file's metadata hold them; nothing is verified yet."""
+    """Return the header and its checksum from the file's metadata, not yet verified."""
     length = struct.unpack("<Q", content[:8])[0] if len(content) >= 8 else 0
     if not 2 <= length <= MAX_HEADER or content[8:9] != b"{":
         raise ModelFileError(f"{path} is not a model file: a safetensors file written by centrality was wanted.")
@@ -119,7 +119,7 @@ def _checksum(header: Header, arrays: Arrays) -> str:
 
 
 def as_json(value: object) -> JSON:
-    """Return a parameter as JSON can hold it: a function, a module or a generator only by its name."""
+    """Return a parameter as a value that JSON can hold: a function, a module or a generator by its name."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic):

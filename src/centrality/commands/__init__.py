@@ -1,4 +1,4 @@
-"""Define the commands, one a file: its HELP, its `arguments`, what it runs, and how it shows the result.
+"""Define the commands, one in each file: its HELP, its `arguments`, how it runs, and how it shows the result.
 
 `run` returns a `Result`: plain values, which `--json` prints as they are and `show` puts into words.
 """

@@ -1,4 +1,4 @@
-"""Answer a command that was given data and no model: fit one as `centrality fit` would, and say how it was read."""
+"""Fit a model for a command that was given data alone, as `centrality fit` would, and say how the data was read."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ SHARED = ("quiet", "represent", "window", "given", "random_state", "encoder", "c
 
 
 def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":
-    """Return a model fitted on the data by default settings; keep it where --save says."""
+    """Return a model fitted on the data with default settings; write it to the path of --save, if given."""
     from centrality.commands import fit
 
     _require_data(arguments)
@@ -26,12 +26,12 @@ def model_of_data(arguments: argparse.Namespace) -> "CentralityModel":
     if arguments.save is not None:
         model.save(arguments.save)
     if not getattr(arguments, "quiet", False):
-        print(harmless(_said(arguments, model)), file=sys.stderr, flush=True)
+        print(harmless(_how_it_was_read(arguments, model)), file=sys.stderr, flush=True)
     return model
 
 
 def _require_data(arguments: argparse.Namespace) -> None:
-    """Raise if what was given cannot be both learned from and answered about."""
+    """Raise if DATA cannot be used without a MODEL: stdin can be read only once, and a model file is no data."""
     if arguments.data == "-":
         raise InputError("stdin can be read once only: save it to a file, or give a MODEL before the -.")
     if arguments.data.endswith(".safetensors"):
@@ -41,7 +41,7 @@ def _require_data(arguments: argparse.Namespace) -> None:
 
 
 def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments of `centrality fit` for this data: its defaults, and what was given here."""
+    """Return the arguments of `centrality fit` for this data: its defaults, and the options given to this command."""
     from centrality.commands import fit
 
     parser = argparse.ArgumentParser()
@@ -54,8 +54,8 @@ def _as_for_fit(arguments: argparse.Namespace) -> argparse.Namespace:
     return settings
 
 
-def _said(arguments: argparse.Namespace, model: "CentralityModel") -> str:
-    """Say how the data was read, and in a second line where the model or the page can be had."""
+def _how_it_was_read(arguments: argparse.Namespace, model: "CentralityModel") -> str:
+    """Say how the data was read, and in a second line how to keep the model and open the page."""
     from centrality.selecting.suited import how_read
 
     keep = "--save MODEL keeps the model" if arguments.save is None else f"Model: {arguments.save}"

@@ -19,7 +19,7 @@ GIVEN = "the columns that are the context: rows are judged among rows of their k
 
 
 class ScoresResult(TypedDict):
-    """Says where scores went: how many rows there are, and which columns were added to them."""
+    """Hold where scores were written, how many rows there are, and which columns were added to them."""
 
     scores: str
     rows: int
@@ -41,7 +41,7 @@ def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> 
 
 
 def _how_to_read(command: argparse.ArgumentParser) -> None:
-    """Add to a command the options that say how this machine reads what a model wants."""
+    """Add to a command the options for how this machine reads rows: encoder, cache, bad cells, device."""
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--cache", metavar="FOLDER", help="keep the vectors of images there")
     command.add_argument("--corrupt", metavar="HOW", help="images that cannot be read: refuse or skip")
@@ -61,7 +61,7 @@ def unreadable_share(command: argparse.ArgumentParser) -> None:
 
 
 def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: bool = True) -> None:
-    """Add MODEL, which may be left out, and DATA; without a model, one is fitted on the data, by these options."""
+    """Add an optional MODEL, and DATA; without a model, one is fitted on the data with these options."""
     command.add_argument("model", type=Path, nargs="?", metavar="MODEL", help="left out: one is fitted on DATA")
     command.add_argument("data", metavar="DATA", help=f"{DATA}; with a MODEL also - for stdin")
     command.set_defaults(model_may_be_left_out=True)
@@ -79,9 +79,9 @@ def data_with_or_without_model(command: argparse.ArgumentParser, *, columns: boo
 
 
 def load_model(arguments: argparse.Namespace) -> "CentralityModel":
-    """Load the model that the arguments name, and tell it where this machine keeps what it needs.
+    """Load the model that the arguments name, and set its options of this machine (caches, devices).
 
-    Where none was named, it is fitted on the data.
+    If they name none, fit one on the data.
     """
     if arguments.model is None:
         from centrality.commands._alone import model_of_data
@@ -100,7 +100,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
 
 def _require_no_fit(arguments: argparse.Namespace) -> None:
-    """Raise if a model was named and yet something is asked of a fit."""
+    """Raise if a model was named together with options of a fit."""
     for option in ("save", "represent", "window", "given", "learned"):
         if getattr(arguments, option, None) is not None:
             name = "columns" if option == "learned" else option
@@ -113,7 +113,7 @@ def show_scores(result: ScoresResult) -> str:
 
 
 def require_output(output: Path, *inputs: str | Path | None) -> None:
-    """Raise if the output cannot be written, or would destroy one of the inputs: before the work, not after it."""
+    """Raise if the output cannot be written, or would overwrite an input. It is called before the work begins."""
     from centrality._atomic import require_writable
 
     for read in (Path(given) for given in inputs if given is not None):
@@ -135,7 +135,7 @@ def numbers(text: str) -> list[float]:
 
 
 def one_number(text: str) -> float:
-    """Read one number; several, as `score --t` takes them, are refused with a sentence."""
+    """Read one number; raise an error that says so for several, as `score --t` takes them."""
     try:
         return float(text)
     except ValueError:

@@ -25,7 +25,7 @@ SHOWN = 10  # digits of each kind
 
 
 def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Callable[[str], None] = print) -> None:
-    """Fit both models, `say` what they found and leave the pictures and the page in `folder`."""
+    """Fit both models, `say` what they found, and write the pictures and the page into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
     points = four_clusters().sample(3000, random_state=random_state)
@@ -59,7 +59,7 @@ def run(folder: Path, *, random_state: int = 0, progress: bool = False, say: Cal
 
 
 def _map_of_digits() -> NDArray[np.float64]:  # (1797, 2)
-    """Return where UMAP puts the digits: it comes with the package, as umap-learn may not be installed."""
+    """Return UMAP's positions of the digits; they come with the package, as umap-learn may not be installed."""
     with as_file(files("centrality.explorer") / "static" / "digits_umap.npy") as path:
         return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
-# How styles are marked in a text until it is printed: by characters that have no picture and that no terminal obeys.
+# How styles are marked in a text until it is printed: by characters that are invisible and do nothing in a terminal.
 MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}
 END = chr(0xE000)
 
@@ -26,12 +26,12 @@ def shows_colour(stream: TextIO | None = None) -> bool:
 
 
 def paint(text: str, style: str) -> str:
-    """Return the text with marks of this style around it, which `coloured` turns into colours or takes out."""
+    """Return the text with marks of this style around it, which `coloured` replaces by colours or removes."""
     return f"{MARKS[style]}{text}{END}"
 
 
 def coloured(text: str, *, colour: bool) -> str:
-    """Return the text as a terminal shows its marks, or without them for a pipe or a file.
+    """Replace the marks in a text by a terminal's colour codes, or remove them for a pipe or a file.
 
     >>> coloured(paint("Done", "good"), colour=True), coloured(paint("Done", "good"), colour=False)
     ('\\x1b[32mDone\\x1b[0m', 'Done')
@@ -42,7 +42,7 @@ def coloured(text: str, *, colour: bool) -> str:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
-    """Return the lines of a table: columns to the right, those numbered in `left` to the left."""
+    """Return the lines of a table: columns are aligned right, except those whose numbers are in `left`."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = [
         "  ".join(

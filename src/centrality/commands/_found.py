@@ -1,4 +1,4 @@
-"""Show the rows that a command has found: in the terminal the first ones, in a file all of them."""
+"""Show the rows that a command has found: the first ones in the terminal, all of them in a file."""
 
 import argparse
 import warnings
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
-    """Add to a command the file that takes all rows found."""
+    """Add to a command the option for a file of all rows found."""
     command.add_argument("-o", "--output", type=Path, metavar="ROWS", help=f"write {what} there")
 
 
 def require_rows_output(arguments: argparse.Namespace, *inputs: str | Path | None) -> None:
-    """Raise if the file asked for, if any, cannot be written: before the work, not after it."""
+    """Raise if the file of rows, if one is wanted, cannot be written. It is called before the work begins."""
     from centrality import tables
 
     if arguments.output is not None:
@@ -37,7 +37,7 @@ def the_rest(result: Mapping[str, Any], found: int, shown: int, name: str) -> li
 
 @contextmanager
 def said_already() -> Iterator[None]:
-    """Say nothing of the data again: some of its rows are read a second time."""
+    """Silence warnings about the data in the block, where rows are read a second time."""
     from centrality.tables.unreadable import DataNote
 
     with warnings.catch_warnings():
@@ -46,7 +46,7 @@ def said_already() -> Iterator[None]:
 
 
 def columns_to_print(model: "CentralityModel") -> list[str] | None:
-    """Return the one column that says what a row is, where that is a text or an image; else None."""
+    """Return the column of texts or images, if the model reads one, else None: all columns are printed."""
     from centrality.model.reader import reader_of
 
     reading = reader_of(model).reading()

@@ -1,4 +1,4 @@
-"""Parse the command line: options that all commands share, an example in every help, and a guess at what was meant."""
+"""Parse the command line: options that all commands share, examples in every help, suggestions for wrong words."""
 
 import argparse
 import re
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
     commands: "dict[str, Parser]"  # of the root alone: the parser of each command
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Return the arguments; an error names the command that was meant, and the option nearest to a wrong one."""
+        """Return the arguments; for a wrong option, exit with the command's usage and suggest the nearest option."""
         found, unknown = self.parse_known_args(args, namespace)
         command: argparse.ArgumentParser = found.__dict__.pop("parser", self)  # workers get the rest, pickled
         lacks_model = found.__dict__.pop("model_may_be_left_out", False) and found.model is None
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2, adding to a wrong command the one that was probably meant."""
+        """Exit with status 2; for a wrong command, suggest the nearest one."""
         wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
         if wrong:
             message = f"there is no command {wrong[1]!r}{nearest(wrong[1], ALL)} (centrality --help lists them)"
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def nearest(wrong: str, known: Sequence[str] | dict[str, Any]) -> str:
-    """Return "; did you mean X?" with the nearest known word, or nothing where none is near."""
+    """Return "; did you mean X?" with the nearest known word, or an empty string if none is near."""
     close = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -6,7 +6,7 @@ from centrality.commands._display import aligned, paint
 
 
 def reading_lines(reads: Mapping[str, str], doubts: Mapping[str, str]) -> list[str]:
-    """Return the lines of a table: a column's name and how it was read, and below it what is doubtful about that."""
+    """Return the lines of a table: each column's name and how it was read, with any doubt on the line below."""
     rows, doubtful = [], []
     for name in sorted(reads, key=lambda name: name not in doubts):  # otherwise in the order of the file
         rows.append((name, reads[name]))

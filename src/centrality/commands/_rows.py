@@ -1,4 +1,4 @@
-"""Read which rows of a table are meant: by their number, counted from 0, or by a name that stands in one of them."""
+"""Find rows of a table by their number, counted from 0, or by a text that one of their cells holds."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ def row_names(text: str) -> list[str]:
 
 
 def rows_called(names: list[str], table: "pa.Table") -> list[int]:
-    """Return the numbers of the rows that are meant; raise if there is no such row, or more than one."""
+    """Return the numbers of the rows with these numbers or names; raise if a name fits no row, or more than one."""
     return [_row_called(name, table) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""End in order when asked to end: by Ctrl-C, by SIGTERM, or by a terminal that closes."""
+"""End the program cleanly on Ctrl-C, on SIGTERM, or when its terminal closes."""
 
 import signal
 import threading
@@ -11,25 +11,25 @@ ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if h
 
 
 class Interrupted:
-    """Holds by which signal the program was asked to end; None as long as it was not."""
+    """Hold the signal that asked the program to end; None as long as there was none."""
 
     def __init__(self) -> None:
         self.by: int | None = None
 
     @property
     def status(self) -> int:
-        """Return what shells report of a program that a signal has ended."""
+        """Return the exit status that shells report for a program ended by this signal."""
         return 128 + (self.by or signal.SIGINT)
 
 
 @contextmanager
 def ending_in_order() -> Iterator[Interrupted]:
-    """Raise KeyboardInterrupt in the block when the program is asked to end, so that nothing half done is left behind.
+    """Raise KeyboardInterrupt in the block when the program is asked to end, so that half-written files are removed.
 
     An interrupt may come where Python ignores exceptions, as in a destructor or a callback: then it is raised again.
     """
     interrupted = Interrupted()
-    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield interrupted
         return
 
@@ -42,7 +42,7 @@ def ending_in_order() -> Iterator[Interrupted]:
     watched = [*ENDING, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else [])]
     before = {number: signal.getsignal(number) for number in watched}
     for number in watched:
-        if before[number] is not signal.SIG_IGN or number not in ENDING:  # `nohup` stays in force
+        if before[number] is not signal.SIG_IGN or number not in ENDING:  # so that `nohup` still works
             signal.signal(number, end)
     try:
         yield interrupted

@@ -7,7 +7,7 @@ HELP = "print a script that completes commands and options in bash, zsh or fish"
 
 
 class Result(TypedDict):
-    """Holds the script, and the shell that runs it."""
+    """Hold the script, and the shell that runs it."""
 
     shell: str
     script: str
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> Result:
     for command in root.commands.values():
         for action in command._actions:  # noqa: SLF001  (argparse has no public way to list them)
             if action.nargs != 0 and not action.choices:
-                vars(action)["complete"] = shtab.FILE  # most are files; no word is known for the others
+                vars(action)["complete"] = shtab.FILE  # most are files; other values cannot be completed
     return {"shell": arguments.shell, "script": shtab.complete(root, arguments.shell)}
 
 

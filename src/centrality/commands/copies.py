@@ -17,7 +17,7 @@ HELP = "find copies: exact ones, near ones, and rows that are the same but for o
 
 
 class Result(TypedDict):
-    """Holds the groups of copies: their kind, the numbers of their rows, and the cells that differ."""
+    """Hold the groups of copies: their kind, the numbers of their rows, and the cells that differ."""
 
     rows: int
     summary: str
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _in_groups(table: "pa.Table", found: "Copies") -> "pa.Table":
-    """Return the rows of all groups, with the number and the kind of their group and their own number."""
+    """Return the rows of all groups with new columns: the group's number and kind, and the row's number."""
     import numpy as np
 
     from centrality import tables

@@ -12,7 +12,7 @@ HELP = "list the data sets known by name, or write one to a file"
 
 
 class Result(TypedDict):
-    """Holds the data sets with what they are, or where one was written and how many rows it has."""
+    """Hold the names and descriptions of data sets, or the file and number of rows of one that was written."""
 
     bundled: NotRequired[dict[str, str]]
     published: NotRequired[dict[str, str]]

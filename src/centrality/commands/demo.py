@@ -10,7 +10,7 @@ HELP = "fit, rank, draw and make an explorer page, on data that comes with sciki
 
 
 class Result(TypedDict):
-    """Says where the pictures, the page and the model are."""
+    """Hold the paths of the pictures, the page and the model."""
 
     folder: str
 
@@ -41,4 +41,4 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    return ""  # all was said while it ran
+    return ""  # everything was printed while it ran

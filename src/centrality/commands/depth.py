@@ -12,7 +12,7 @@ HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 
 
 class DepthNames(TypedDict):
-    """Names the depths, each with a sentence."""
+    """Hold the names of the depths, each with a sentence."""
 
     depths: dict[str, str]
 

@@ -22,7 +22,7 @@ SHOWN = 20  # outliers printed; all of them go to -o
 
 
 class Result(TypedDict):
-    """Holds the outliers, the oddest first, and the centrality below which rows were called so."""
+    """Hold the outliers, the oddest first, and the centrality below which rows were called outliers."""
 
     rows: int
     outliers: int
@@ -31,7 +31,7 @@ class Result(TypedDict):
     threshold: float
     calibration_rows: int  # 0: the rule needs none
     smallest_p_value: float | None
-    by_themselves: bool  # the model was fitted on these very rows
+    by_themselves: bool  # the model was fitted on the same rows
     found: list[dict[str, Any]]
     file: NotRequired[str]
     unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _rule(arguments: argparse.Namespace) -> "Rule":
-    """Return the rule that was asked for; raise if its outliers could not be written."""
+    """Return the rule that the arguments choose; raise if the output file could not be written."""
     from centrality.scores.conformal import Rule
 
     require_rows_output(arguments, arguments.model, arguments.data)
@@ -100,13 +100,13 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
 
 
 def _outlier(row: "np.intp", score: float, p_value: float) -> dict[str, Any]:
-    """Return what is said of one outlier; without calibration rows it has no p-value."""
+    """Return the facts about one outlier; without calibration rows it has no p-value."""
     about = {"row": int(row), "centrality": float(score)}
     return about if p_value != p_value else about | {"p_value": float(p_value)}
 
 
 def _add_reasons(found: list[dict[str, Any]], data: str, model: "CentralityModel", t: float) -> None:
-    """Add to these outliers what lowers their centrality, where the model can say and the rows can be read again."""
+    """Add to these outliers the reasons for them, if features have names and the rows can be read again."""
     from centrality import tables
     from centrality.model.reader import reader_of
     from centrality.scoring.adapter import Adapter
@@ -132,7 +132,7 @@ def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64
 
 
 def _write(arguments: argparse.Namespace, found: list[dict[str, Any]], name: str) -> None:
-    """Write the outliers with what they hold, their row number and score, and p-values and reasons if they have any."""
+    """Write the outliers' rows with their number, score, and p-values and reasons if they have any."""
     import numpy as np
 
     from centrality import tables
@@ -152,8 +152,8 @@ def _in_words(found: dict[str, Any]) -> str:
     return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
 
 
-def _yardstick(result: Result) -> str:
-    """Say what the rows were compared with, and what follows where that is themselves."""
+def _reference(result: Result) -> str:
+    """Say which rows the data was compared with, and what it means if these are the same rows."""
     if not result["by_themselves"]:
         return f"{result['calibration_rows']:,} calibration rows"
     return (
@@ -177,7 +177,7 @@ def show(result: Result) -> str:
     elif result["calibration_rows"]:
         smallest = share(result["smallest_p_value"] or 0.0)
         lines.append(
-            f"The oddest row has the p-value {smallest}, compared with {_yardstick(result)}. --false-positives N calls "
+            f"The oddest row has the p-value {smallest}, compared with {_reference(result)}. --false-positives N calls "
             "the oddest rows in any case."
         )
     return "\n".join([*lines, *the_rest(result, result["outliers"], len(few), "Outliers")])

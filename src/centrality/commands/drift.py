@@ -33,7 +33,7 @@ WINDOWS = 20  # about so many, if the user does not say how long they are
 
 
 class Result(TypedDict):
-    """Holds what was compared, the effect and p-value of all rows together, and those of each window."""
+    """Hold what was compared, the effect and p-value of all rows together, and those of each window."""
 
     changed: bool
     compared_with: str
@@ -115,7 +115,7 @@ def _compared(arguments: argparse.Namespace) -> tuple["DriftReport", "Unreadable
 
 
 def _against_model(arguments: argparse.Namespace) -> "Compared":
-    """Return what the model remembers of its training rows, the new rows and their heads, and what is not readable."""
+    """Return the model's summary of its training rows, the new rows and their heads, and the unreadable cells."""
     from centrality import tables
     from centrality.scoring.bulk import units_and_rows
 
@@ -127,9 +127,9 @@ def _against_model(arguments: argparse.Namespace) -> "Compared":
 
 
 def _against_data(arguments: argparse.Namespace) -> "Compared":
-    """Fit a model to one half of the old rows, and return the scores of the other half and the heads of the new rows.
+    """Fit a model to one half of the old rows; return the scores of the other half, and the heads of the new rows.
 
-    Only rows that the model has not seen are compared: new rows that are copies of the first half have no score.
+    Only rows that the model was not trained on are compared: new rows that are copies of the first half have no score.
     """
     import numpy as np
 
@@ -151,7 +151,7 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     given = None if arguments.given is None else column_names(arguments.given)
     settings = {"device": arguments.device, "progress": shows_progress(arguments), "given": given}
     fuse = FUSE(random_state=arguments.random_state, **settings)
-    # Cells that cannot be read may be the very change that is asked for: they count, and do not stop the comparison.
+    # Cells that cannot be read may be the change in question: they are counted, and do not stop the comparison.
     most = 1.0 if arguments.unreadable is None else arguments.unreadable
     model = fuse if _only_numbers(old) else Chain(Table(unreadable=most), fuse)
     model.fit(old.take(np.sort(order[:half])))

@@ -21,7 +21,7 @@ HELP = "say why rows are odd: which columns lower their centrality, and by how m
 
 
 class Result(TypedDict):
-    """Holds each row's centrality at t, that of the typical point next to it, and the columns between them."""
+    """Hold each row's centrality at t, that of the nearest typical point, and the columns' parts in the difference."""
 
     t: float
     rows: list[dict[str, Any]]
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _oddest(adapter: "Adapter", table: "pa.Table", t: float) -> list[int]:
-    """Return the numbers of the five least central rows, and report what of the table could not be read."""
+    """Return the numbers of the five least central rows, and report the cells that could not be read."""
     scores = adapter.model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
     adapter.report()
     return [int(row) for row in scores.argsort(kind="stable")[:5]]

@@ -18,7 +18,7 @@ HELP = "open the explorer page in a browser, or write it to one file"
 
 
 class Result(TypedDict):
-    """Says how many rows were shown on which map, and where: in a file, or at an address."""
+    """Hold how many rows were shown on which map, and the page's file or address."""
 
     rows: int
     map: str
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> Result:
     from centrality.explorer.again import explored
     from centrality.explorer.marks import MarksFile
 
-    MarksFile(_marks_file(arguments))  # what is wrong with it is said before the work
+    MarksFile(_marks_file(arguments))  # its errors come before the work
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
         view = explored(
@@ -96,12 +96,12 @@ def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
 
 
 def _marks_file(arguments: argparse.Namespace) -> Path:
-    """Return where marks are kept: where the user says, or beside the model; without one, beside the data."""
+    """Return the path of the file of marks: the user's, or one beside the model; without a model, beside the data."""
     return Path(arguments.marks or _beside(arguments, "marks.csv"))
 
 
 def _beside(arguments: argparse.Namespace, ending: str) -> Path:
-    """Return a name beside the model that also tells the data; without a model, beside the data."""
+    """Return a path beside the model whose name includes the data's; without a model, a path beside the data."""
     model: Path | None = arguments.model
     if model is None:
         return Path(arguments.data).with_suffix(f".{ending}")
@@ -109,7 +109,7 @@ def _beside(arguments: argparse.Namespace, ending: str) -> Path:
 
 
 def _serve(arguments: argparse.Namespace, view: "View") -> str:
-    """Serve the page until Ctrl-C, and return the address that it had."""
+    """Serve the page until Ctrl-C, and return its address."""
     import webbrowser
 
     from centrality.explorer.server import Explorer

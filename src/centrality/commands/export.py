@@ -11,7 +11,7 @@ HELP = "write a model as ONNX, to be scored by other programs and languages"
 
 
 class Result(TypedDict):
-    """Describes the ONNX file; `without` names the representation that is not in it, if the model has one."""
+    """Describe the ONNX file; `without` names the model's representation, which is not in the file, if it has one."""
 
     onnx: str
     bytes: int

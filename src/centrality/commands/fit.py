@@ -32,14 +32,14 @@ log = logging.getLogger("centrality")
 SAMPLE_BEYOND = 5  # times as many rows as a fit needs: then a sample is read, not everything
 
 TEXT_TOO = "Choose them with --columns; or take text, dates and gaps as they are: --represent table"
-NUMBERS = "numbers"  # what --represent says for rows as they are
+NUMBERS = "numbers"  # the value of --represent for rows that are numbers already
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
 
 
 class Result(TypedDict):
-    """Describes the model, how many rows it learned from, and how its losses fell, from the first to the last."""
+    """Describe the model, the number of rows it learned from, and its first and last losses."""
 
     model: str
     rows: int
@@ -49,7 +49,7 @@ class Result(TypedDict):
     global_loss: list[float]
     local_loss: list[float]
     learned: dict[str, bool]  # of each head, whether training has taught it something
-    representation: NotRequired[dict[str, str]]  # what became of each column
+    representation: NotRequired[dict[str, str]]  # how each column was read
     doubts: NotRequired[dict[str, str]]  # where that may not be what was meant, and why
 
 
@@ -112,14 +112,14 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table", int]:
-    """Return the model that the arguments describe, fitted, the rows it learned from, and how many rows there are."""
+    """Return the fitted model that the arguments describe, the rows it learned from, and the number of all rows."""
     from centrality import tables
 
-    representation = _representation(arguments)  # a wrong name is said before the data is read
+    representation = _representation(arguments)  # an error about a wrong name comes before the data is read
     rows, total = _rows(arguments)
-    representation = representation or _representation(arguments)  # of a folder of images, when nobody named any
+    representation = representation or _representation(arguments)  # for a folder of images, if none was named
     if arguments.represent == NUMBERS:
-        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # says at once if a column is not made of numbers
+        tables.numbers(rows.slice(0, 1), TEXT_TOO)  # raises at once if a column does not hold numbers
     elif arguments.represent == "images" and "path" not in rows.column_names:
         raise tables.TableError("Say which column holds the images: --represent images:COLUMN")
     return _new_model(arguments, representation, rows).fit(rows), rows, total
@@ -128,7 +128,7 @@ def learn(arguments: argparse.Namespace) -> tuple["CentralityModel", "pa.Table",
 def _new_model(
     arguments: argparse.Namespace, representation: "Representation | None", rows: "pa.Table"
 ) -> "CentralityModel":
-    """Return the model that the arguments describe, to be fitted; it suits the rows, if no way to read is named."""
+    """Return the unfitted model that the arguments describe; without --represent, it is chosen by the rows."""
     from centrality.chain import Chain
     from centrality.fuse import FUSE
     from centrality.selecting.suited import suited_model
@@ -154,7 +154,7 @@ def _new_model(
 
 
 def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
-    """Return the rows to learn from, and how many there are: a uniform sample stands for very many."""
+    """Return the rows to learn from, a uniform sample if there are very many, and the number of all rows."""
     from centrality import tables
     from centrality.scoring import sampling
 
@@ -174,7 +174,7 @@ def _rows(arguments: argparse.Namespace) -> tuple["pa.Table", int]:
 
 
 def _columns(arguments: argparse.Namespace, names: list[str]) -> list[str] | None:
-    """Return the columns to learn from: those asked for, or all but the one to leave out; None for all there are."""
+    """Return the columns to learn from: those asked for, or all but the one to leave out; None means all."""
     if arguments.columns is not None:
         return column_names(arguments.columns)
     left_out = getattr(arguments, "leave_out", None)
@@ -182,7 +182,7 @@ def _columns(arguments: argparse.Namespace, names: list[str]) -> list[str] | Non
 
 
 def _require_second_pass(arguments: argparse.Namespace) -> None:
-    """Raise if something would stop the second pass: before the fit, not after it."""
+    """Raise if the second pass would fail. It is called before the fit begins."""
     from centrality.scoring import sketches
 
     sketches.require_possible(arguments.holdout)
@@ -199,7 +199,7 @@ def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> "Cen
 
 
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
-    """Return the transformer that --represent names, or None where it names none."""
+    """Return the representation that --represent names, or None if it names none."""
     if arguments.represent in (None, NUMBERS):
         return None
     from centrality import representations
@@ -229,14 +229,14 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
 
 
 def _log_training(result: Result) -> None:
-    """Tell who asked with --verbose how training went, in numbers."""
+    """Print the numbers of training, for --verbose."""
     log.info("Noise scales: %s.", ", ".join(f"{eta:.3g}" for eta in result["noise_scale"]))
     for head, losses in (("global", result["global_loss"]), ("local", result["local_loss"])):
         log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)
 
 
 def _how_read(result: Result) -> list[str]:
-    """Return the table of how the columns were read; nothing for numbers as they are."""
+    """Return the table of how the columns were read; it is empty if all are plain numbers."""
     return reading_lines(result["representation"], result.get("doubts", {})) if "representation" in result else []
 
 

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
-    """Return the facts of a model's header, and how large it is."""
+    """Return the facts of a model file's header, and the file's size."""
     weights = sum(array.size for name, array in arrays.items() if name.startswith("network."))
     facts = {"weights": int(weights), "bytes": size}
     if header["model"] != "Chain":
@@ -45,7 +45,7 @@ def _described(header: "Header", arrays: "Arrays", size: int) -> Result:
 def show(result: Result) -> str:
     from centrality.scores.report import Report
 
-    read = result.get("representation", {}).get("columns")  # a table has its own; their numbers have no names
+    read = result.get("representation", {}).get("columns")  # only a table's numbers have names
     names = list(read or result["feature_names"] or [f"{result['features']} columns without names"])
     steps, losses = result["history"]["step"], (result["history"]["global"], result["history"]["local"])
     lines = {

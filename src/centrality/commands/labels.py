@@ -12,7 +12,7 @@ HELP = "find labels that are likely wrong: rows that rather belong to another cl
 
 
 class Result(TypedDict):
-    """Holds the rows whose label is in doubt, the most doubtful first."""
+    """Hold the rows whose label is in doubt, the most doubtful first."""
 
     rows: int
     by: str

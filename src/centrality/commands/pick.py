@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HELP = "pick rows: the most typical, the oddest, a diverse few, or those to label; it needs no model"
 SHOWN = 20  # rows printed; all of them go to -o
-# What each option picks, in the words of `centrality.select`.
+# What each option picks, as an argument of `centrality.select`.
 KINDS = {
     "typical": ("typical", "the most typical rows"),
     "diverse": ("diverse", "rows that cover all others, odd ones too"),
@@ -24,7 +24,7 @@ KINDS = {
 
 
 class Result(TypedDict):
-    """Holds the picked rows, the best first."""
+    """Hold the picked rows, the best first."""
 
     rows: int
     what: str
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _asked(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Return what is to be picked, in the words of `select`, and how many."""
+    """Return what to pick, as an argument of `select`, and how many rows."""
     return next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
 
 
@@ -99,7 +99,7 @@ def show(result: Result) -> str:
 
 
 def _holds(row: dict[str, Any], result: Result, excerpt: Any) -> str:
-    """Show what a row holds, its group first."""
+    """Write an excerpt of a row, its group first."""
     group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
     text: str = excerpt(group | row["holds"], result["shows"])
     return text

@@ -1,4 +1,4 @@
-"""centrality plot: draw what a model says of some rows, or how its training went, into a picture file."""
+"""centrality plot: draw a model's scores of some rows, or the losses of its training, into a picture file."""
 
 import argparse
 from functools import partial
@@ -25,7 +25,7 @@ DRAWN_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t: a panel each
 
 
 class Result(TypedDict):
-    """Says where the figure is, and how many rows it shows, if it shows rows."""
+    """Hold the figure's file, and how many rows it shows, if it shows rows."""
 
     figure: str
     rows: NotRequired[int]
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _require_picture_ending(path: Path) -> None:
-    """Raise if the file's ending names no kind of picture: before the work, not after it."""
+    """Raise if the file's ending names no kind of picture. It is called before the work begins."""
     from centrality._optional import optional
 
     known = optional("matplotlib.backend_bases", "plots").FigureCanvasBase.get_supported_filetypes()
@@ -83,7 +83,7 @@ def _history(model: "CentralityModel") -> "Figure":
 
 
 def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> tuple["Figure", int]:
-    """Return the figure that was asked for, and how many rows it shows."""
+    """Draw the figure that the arguments choose; return it, and how many rows it shows."""
     import numpy as np
 
     from centrality import plots, tables
@@ -118,7 +118,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
 def _heads_to_draw(
     adapter: "Adapter", vectors: "CheckedRows", rows: int, numbers: list[int]
 ) -> "NDArray[np.float64]":  # (n, 2)
-    """Return the heads of all rows; raise if one of these numbers has none."""
+    """Return the heads of all rows; raise if a row of these numbers has none."""
     import numpy as np
 
     heads = adapter.fitted.mixing.squeeze(adapter.units(vectors, rows))

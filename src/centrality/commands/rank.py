@@ -14,7 +14,7 @@ HELP = "show the most central and most peripheral rows, and why; it needs no mod
 
 
 class Group(TypedDict):
-    """Holds both ends of the ranking of those rows that have this value in the column asked for."""
+    """Hold the most central and most peripheral rows of one group: those with this value in the column `--by`."""
 
     group: str
     rows: int
@@ -23,7 +23,7 @@ class Group(TypedDict):
 
 
 class Result(TypedDict):
-    """Holds the rows at both ends of the ranking at t; `shows` names the columns to print, None for all."""
+    """Hold the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
 
     rows: int
     t: float
@@ -72,7 +72,7 @@ def show(result: Result) -> str:
 
 
 def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
-    """Return the lines of both ends: of all rows, or of one group of them."""
+    """Return the lines for both ends of the ranking, of all rows or of one group."""
     from centrality.scoring import ranking
 
     lines = []

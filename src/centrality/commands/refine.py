@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 HELP = "learn from rows marked outlier or fine: the rest is ranked anew, and what is likely left is said"
-FEW = 5  # outliers, below which what was learned is a guess
-COLUMNS = 3  # named among those that count otherwise now
+FEW = 5  # with fewer marked outliers, what was learned is a guess
+COLUMNS = 3  # columns named, of those that change scores now
 
 
 class Learned(TypedDict):
-    """Says of a column which of its values make rows odder than before, and which more typical."""
+    """Hold which values of a column now make rows odder than before, and which make them more typical."""
 
     column: str
     odder: object
@@ -29,7 +29,7 @@ class Learned(TypedDict):
 
 
 class Result(TypedDict):
-    """Holds what was learned, how many outliers are likely left, and the rows to look at next."""
+    """Hold what was learned, how many outliers are likely left, and the rows to look at next."""
 
     model: str
     rows: int
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> Result:
     review, wiser = model.review(table, marks), model.learn_marks(table, marks)
     wiser.save(arguments.output)
     left, chance = review.left, review.chance
-    assert left is not None  # something is marked
+    assert left is not None  # `_marks` raises if nothing is marked
     assert chance is not None
     first = review.order[: arguments.top]
     return {
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str | None], int]:
-    """Return what was said of each row, and how many marks are of rows that are not there."""
+    """Return the mark of each row, and the number of marks for rows that are not in the data."""
     from centrality.explorer.marks import read, rows_marked
     from centrality.explorer.row_keys import row_keys
     from centrality.model.teaching import MARKS
@@ -123,7 +123,7 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
 
 
 def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[Learned]:
-    """Return the columns that count otherwise now, those first that move rows the most."""
+    """Return the columns that change scores now, those that change them the most first."""
     import numpy as np
 
     from centrality.model.reader import reader_of
@@ -145,7 +145,7 @@ def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[Learned]:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON takes it."""
+    """Return a value as one that JSON can hold."""
     value = value.item() if hasattr(value, "item") else value
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 

@@ -1,4 +1,4 @@
-"""centrality reproduce: measure the paper's tables and figures again, ours beside theirs.
+"""centrality reproduce: measure the paper's tables and figures again, and show them beside the paper's numbers.
 
 The scripts live in the repository, in the folder paper/, and not in the installed package.
 """
@@ -24,7 +24,7 @@ NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, sche
 
 
 class Result(TypedDict):
-    """Says how many cells were measured, and which pages show them."""
+    """Hold how many cells were measured, and the pages that show them."""
 
     measured: int
     pages: list[str]
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def checkout() -> Path:
-    """Find the repository: the one this package is installed from, else the folder we are in."""
+    """Return the repository's folder: the one this package is installed from, else the current folder."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         if (root / "paper" / "lab.py").is_file():
             return root

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from centrality.scoring.chunks import Chunk, Runner, Scored
     from centrality.scoring.job import Job
 
-WORTH_WORKERS = 1_000_000  # rows: fewer are scored before workers have started
+WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
 
 HELP = "add the column centrality to rows, or one for each t: centrality_t25 at t = .25"
 show = show_scores
@@ -107,7 +107,7 @@ def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
 
 @dataclass(frozen=True)
 class ScoreChunk:
-    """Scores units with the model that the arguments name; each process loads it for itself, once."""
+    """Scores chunks with the model that the arguments name; each process loads it once."""
 
     arguments: argparse.Namespace
 
@@ -122,7 +122,7 @@ class ScoreChunk:
 
 
 def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
-    """Write one file of scores for each chunk of work. Where worker processes do it, this one does not load torch."""
+    """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
     if arguments.cluster:
@@ -136,7 +136,7 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
 
 def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
-    """Choose who scores the units: this process, or several if the rows are many."""
+    """Return the runner that scores the chunks: in this process, or in several if rows are many."""
     from centrality.scoring import chunks, workers
 
     if arguments.watch_drift:
@@ -160,7 +160,7 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
 
 def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
-    """Say what was done, and which cells could not be read: on stderr, and in the result."""
+    """Return the result; name the cells that could not be read, in it and on stderr."""
     result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
     for note in scored.unreadable.notes():
         _warn(f"note: {note}")
@@ -170,7 +170,7 @@ def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
 
 
 def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
-    """Add what the watch has found, if there was one."""
+    """Return the result with the drift that the watch has found, if there was a watch."""
     if job.watch is not None:
         result["drift"] = [_as_plain(drift) for drift in job.watch.drifts]
     return result

@@ -79,7 +79,7 @@ def show(result: dict[str, int]) -> str:
 
 
 def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
-    """Load the model from this file; the process for large requests does so, too, from a copy."""
+    """Load the model from this file; the process for large requests loads it too, from a copy."""
     return _quiet(load_model(argparse.Namespace(**vars(arguments) | {"model": path})))
 
 

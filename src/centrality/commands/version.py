@@ -1,4 +1,4 @@
-"""centrality version: say which versions are at work."""
+"""centrality version: print the versions of centrality and of the packages it uses."""
 
 import argparse
 import platform
@@ -15,7 +15,7 @@ Result: TypeAlias = dict[str, str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    """Take no arguments of its own."""
+    """Add no arguments: the command has none of its own."""
 
 
 def run(arguments: argparse.Namespace) -> Result:

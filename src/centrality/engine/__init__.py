@@ -23,7 +23,7 @@ Doubles = NDArray[np.float64]
 
 
 class EngineModel(Protocol):
-    """A network packed for scoring."""
+    """Describe a network packed for scoring."""
 
     def outputs(self, rows: NDArray[Any], scaling: object | None) -> Doubles:
         """Return (members, n, 1 + k) outputs."""
@@ -36,7 +36,7 @@ class EngineModel(Protocol):
 
 
 class EngineCalibration(Protocol):
-    """Says how outputs become a pair of raw scores."""
+    """Describe the engine's function from outputs to a pair of raw scores."""
 
     def of_members(self, outputs: Doubles) -> Doubles:
         """Return each member's global and local score."""  # (members, n, 2)
@@ -49,7 +49,7 @@ class EngineCalibration(Protocol):
 
 
 class Engine(Protocol):
-    """One build of the engine; engine/module.cpp says what its functions take."""
+    """Describe one build of the engine; engine/module.cpp documents the arguments of its functions."""
 
     def Model(self, members: object, prior: object | None, shapes: object = ()) -> EngineModel:  # noqa: N802
         """Pack a network."""
@@ -97,5 +97,5 @@ def engine() -> Engine:
 
 
 def engine_name() -> str:
-    """Return which build computes."""
+    """Return the name of the build that is used."""
     return str(getattr(engine(), "__name__", "")).rpartition(".")[2]

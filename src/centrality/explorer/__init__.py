@@ -1,5 +1,5 @@
-"""Show a model's scores as a page that turns the dial over your own map: compute, plain data, page.
+"""Show a model's scores on a page with a map of the rows and a dial for t.
 
-`view` asks a model and makes a `View`, arrays and plain values only; `payload` packs it into bytes; `page`, `server`
+`view` computes a `View` from a model, arrays and plain values only; `payload` packs it into bytes; `page`, `server`
 and `widget` show these bytes in one file, on this machine, and in a notebook. The front end is built from `web/`.
 """

@@ -1,4 +1,4 @@
-"""Let a reader ask for the same rows given other columns: a model is fitted anew, and shows each row among its kind."""
+"""Fit the model again with other columns as context, when a reader asks, and show the same rows by it."""
 
 from dataclasses import replace
 from typing import Any, Unpack, cast
@@ -17,7 +17,7 @@ READABLE = ("numbers", "table")  # kinds of rows whose columns can be a context
 
 
 def explored(model: CentralityModel, X: ModelInput, *, progress: bool = False, **options: Unpack[ViewOptions]) -> View:
-    """Return the view of these rows that `view_of` makes, with what fits the model again where that can be done."""
+    """Return the view of these rows by `view_of`, with a function that fits the model again where that is possible."""
     view = view_of(model, X, progress=progress, **options)
     if not is_frame(X) or reader_of(model).reading().kind not in READABLE or view.live is None:
         return view
@@ -26,7 +26,7 @@ def explored(model: CentralityModel, X: ModelInput, *, progress: bool = False, *
     def again(given: object) -> View:
         names = _checked(given, able)
         fresh = _fitted(model, table.select(Adapter(model, table.column_names).columns), names)
-        # The kept map is that of the model which was asked for first.
+        # The file of the map holds that of the first model.
         changed: ViewOptions = {**options, "soon": True, "kept_map": None}
         return explored(fresh, X, **changed)
 
@@ -34,7 +34,7 @@ def explored(model: CentralityModel, X: ModelInput, *, progress: bool = False, *
 
 
 def _checked(given: object, able: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns that are to be given; raise if they are none that can be."""
+    """Return the names of the context columns in a request; raise if they cannot be a context."""
     if not isinstance(given, list) or not all(name in able for name in given):
         raise InputError(
             f"Names of columns that the model reads and the page shows were wanted, got {str(given)[:80]!r}."
@@ -45,7 +45,7 @@ def _checked(given: object, able: tuple[str, ...]) -> list[str]:
 
 
 def _fitted(model: CentralityModel, table: pa.Table, given: list[str]) -> CentralityModel:
-    """Return such a model fitted to these rows, given these columns."""
+    """Return a model of the same settings, fitted to these rows with these columns as context."""
     fresh: Any = clone(cast("Any", model))
     parameter = "given" if "given" in fresh.get_params(deep=False) else "model__given"
     fresh.set_params(**{parameter: given or None})

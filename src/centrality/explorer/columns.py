@@ -21,7 +21,7 @@ ArrowArray: TypeAlias = pa.Array | pa.ChunkedArray
 
 @dataclass(frozen=True)
 class Column:
-    """Holds one column: `kind` is number, date (milliseconds since 1970), category or text."""
+    """Hold one column: `kind` is number, date (milliseconds since 1970), category or text."""
 
     name: str
     kind: Literal["number", "date", "category", "text"]
@@ -36,7 +36,7 @@ def columns_of(table: pa.Table, most: int) -> list[Column]:
 
 
 def column_of(name: str, values: ArrowArray) -> Column:
-    """Return an Arrow array as a column of the kind that says most about it."""
+    """Return an Arrow array as a column of the most specific kind that fits."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     kind = values.type
@@ -51,7 +51,7 @@ def column_of(name: str, values: ArrowArray) -> Column:
 
 
 def _numbers(values: pa.Array) -> Values:
-    """Return the numbers as they are: float32 has room for short whole numbers, and for what came as float32."""
+    """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
     plain = _with_gaps(values)
     known = plain[~np.isnan(plain)]
     whole = bool((np.abs(known) <= EXACT_IN_FLOAT32).all()) and bool((known == np.floor(known)).all())
@@ -60,12 +60,12 @@ def _numbers(values: pa.Array) -> Values:
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:
-    """Return the values as floats, NaN where there is a gap."""
+    """Return the values as floats, NaN where one is missing."""
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _category_or_text(name: str, values: pa.Array) -> Column:
-    """Return the values as a category if few of them differ, else as texts."""
+    """Return the values as a category if they have few distinct values, else as texts."""
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
         values = pa.array([None if v is None else str(v) for v in values.to_pylist()], pa.string())
     coded = pc.dictionary_encode(values)
@@ -83,7 +83,7 @@ def _category_or_text(name: str, values: pa.Array) -> Column:
 
 
 def _in_order(levels: list[str], codes: pa.Array) -> NDArray[np.intp]:
-    """Sort the levels by the alphabet, or by how common they are if there are more of them than colours."""
+    """Sort the levels alphabetically, or by frequency if there are more of them than colours."""
     if len(levels) > LEVEL_COLOURS:
         counts = np.bincount(codes.drop_null().to_numpy(), minlength=len(levels))
         return np.asarray(np.lexsort([np.array(levels, dtype=object), -counts]))

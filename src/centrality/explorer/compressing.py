@@ -1,4 +1,4 @@
-"""Compress much at once, for a reader who waits: parts on all cores, and only those that become smaller by it."""
+"""Compress large data quickly: in parts on all cores, and only those parts that get smaller."""
 
 import os
 import zlib
@@ -27,7 +27,7 @@ def gzipped_soon(data: bytes) -> bytes:
 
 
 def _deflated(part: memoryview) -> bytes:
-    """Return blocks of a deflated stream that need none before them; what is like noise is stored as it is."""
+    """Return blocks of a deflate stream that do not depend on earlier ones; incompressible data is stored as it is."""
     shrinks = len(zlib.compress(part[:PROBE], 1)) < WORTH_IT * len(part[:PROBE])
     packer = zlib.compressobj(1 if shrinks else 0, zlib.DEFLATED, RAW)
     return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)

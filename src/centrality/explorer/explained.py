@@ -1,4 +1,4 @@
-"""Ask a model why rows score as they do: contributions to both units, against the typical point next to each row."""
+"""Explain rows by a model: contributions to both units, compared with the typical point nearest to each row."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ TOLD = 6  # features of a row that the page names at one t
 
 @dataclass(frozen=True)
 class Explained:
-    """Holds what each feature contributes to the global and the local units of k rows."""
+    """Hold what each feature contributes to the global and the local units of k rows."""
 
     parts: NDArray[np.float64]  # (k, 2, features)
     units: NDArray[np.float64]  # (k, 2) of the rows
@@ -30,9 +30,9 @@ class Explained:
         return mixing.contributions(self.parts, self.units, self.typical, t)
 
     def strongest(self, mixing: Mixing) -> NDArray[np.intp]:  # (k, top)
-        """Return the features of each row by the best place that they have at some t.
+        """Return the features of each row, ordered by their best rank over all t.
 
-        There are as many as it takes to have, for every row, the first TOLD of each t.
+        They are enough to include, for every row, the first TOLD at each t.
         """
         places = [_places(-np.abs(self.at(mixing, t))) for t in RANKED_AT]
         best = np.min(places, axis=0)  # (k, features)
@@ -41,7 +41,7 @@ class Explained:
 
 
 def _places(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the place that each value has in its line, the lowest at 0."""
+    """Return the rank of each value in its row, 0 for the lowest."""
     return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1)
 
 

@@ -9,7 +9,7 @@ Element = Literal["uint8", "uint16", "uint32", "float32", "float64"]
 
 
 class StoredArray(TypedDict):
-    """Says where an array lies among the bytes after the header."""
+    """Describe where an array lies among the bytes after the header."""
 
     at: int
     length: int
@@ -17,7 +17,7 @@ class StoredArray(TypedDict):
 
 
 class Axes(TypedDict):
-    """Says what the map shows: the names of its axes, its middle, and half its width and height.
+    """Describe the map: the names of its axes, its middle, and half its width and height.
 
     `reach` is how many halves away from the middle the farthest rows lie: 1, unless a few lie far from all others.
     """
@@ -29,7 +29,7 @@ class Axes(TypedDict):
 
 
 class Texts(TypedDict):
-    """Says where texts lie, one after the other as one text, and where each ends."""
+    """Describe where texts lie, joined into one text, and where each ends."""
 
     ends: StoredArray
     text: StoredArray
@@ -62,7 +62,7 @@ class NumberColumn(TypedDict):
 
 
 class EmbeddedPictures(TypedDict):
-    """Says which rows have thumbnails in the payload, and where the file of each ends."""
+    """Describe which rows have thumbnails in the payload, and where the file of each ends."""
 
     rows: StoredArray
     ends: StoredArray
@@ -97,10 +97,10 @@ class PictureItems(TypedDict):
 
 
 class EmbeddedReasons(TypedDict):
-    """Says which rows have contributions in the payload: of which features, in units, global and local.
+    """Describe which rows have contributions in the payload: of which features, in units, global and local.
 
-    `typical` holds the units of the typical point that each row is compared with, `usual` the texts of what is usual
-    in its kind.
+    `typical` holds the units of the typical point that each row is compared with, `usual` the texts of the usual values
+    of its kind.
     """
 
     rows: StoredArray
@@ -111,14 +111,14 @@ class EmbeddedReasons(TypedDict):
 
 
 class EmbeddedNeighbours(TypedDict):
-    """Says which rows have neighbours in the payload: for each the nearest typical row, then the nearest ones."""
+    """Describe which rows have neighbours in the payload: the nearest typical row of each, then the nearest rows."""
 
     rows: StoredArray
     near: StoredArray
 
 
 class EmbeddedHeat(TypedDict):
-    """Says which rows have what each pixel or moment contributes, in units: globally, then locally.
+    """Describe which rows have contributions of each pixel or moment, in units: global, then local.
 
     Each is a feature: these rows have no other reasons in the payload.
     """
@@ -131,7 +131,7 @@ class EmbeddedHeat(TypedDict):
 
 
 class Mixing(TypedDict):
-    """Says how the page mixes both units: linearly, and nothing is squeezed, if there is no weight.
+    """Describe how the page mixes both units: linearly, without squeezing, if there is no weight.
 
     `room` is by how many units the local one may exceed the global one at t = 0; None if by any number, at every t.
     """
@@ -141,14 +141,14 @@ class Mixing(TypedDict):
 
 
 class Inliers(TypedDict):
-    """Holds the units of calibration rows, all global ones first, and which share of them is not to be trusted."""
+    """Hold the units of calibration rows, all global ones first, and the share of them to leave out as outliers."""
 
     units: StoredArray
     contamination: float
 
 
 class Against(TypedDict):
-    """Holds what another model says of the same rows."""
+    """Hold another model's scores of the same rows."""
 
     name: str
     mixing: Mixing
@@ -194,7 +194,7 @@ Reason = TypedDict("Reason", {"name": str, "global": float, "local": float, "usu
 
 
 class Heat(TypedDict):
-    """Holds what each pixel or moment of a row contributes, in units: globally, then locally."""
+    """Hold what each pixel or moment of a row contributes, in units: global, then local."""
 
     width: int
     height: int
@@ -202,7 +202,7 @@ class Heat(TypedDict):
 
 
 class Why(TypedDict):
-    """Answers why a row scores as it does, and what lies near it; `near` begins with the nearest typical row.
+    """Hold the reasons for a row's score, and the rows near it; `near` begins with the nearest typical row.
 
     `typical` holds the units of the typical point that reasons compare the row with.
     """
@@ -214,7 +214,7 @@ class Why(TypedDict):
 
 
 class WhatIf(TypedDict):
-    """Holds the units that a row would have, global and local, if it held something else, and why."""
+    """Hold the units that a row would have with other values, global and local, and the reasons for them."""
 
     units: tuple[float, float]
     reasons: list[Reason]
@@ -233,7 +233,7 @@ class Words(TypedDict):
 
 
 class Mark(TypedDict):
-    """Holds what a reader has said of a row, by its key; `row` is its number in the data when it was last seen."""
+    """Hold a reader's mark, tags and note of a row, by its key; `row` is its number in the data when last seen."""
 
     key: str  # "" where rows are known by their number alone
     row: int
@@ -246,7 +246,7 @@ class Mark(TypedDict):
 
 
 class Change(TypedDict):
-    """Says what a reader now says of a row: only what is new, so that two readers do not undo each other."""
+    """Hold a change of a reader's marks of a row: only what is new, so that two readers do not undo each other."""
 
     key: str
     row: int
@@ -258,7 +258,7 @@ class Change(TypedDict):
 
 
 class KeptMarks(TypedDict):
-    """Holds all marks that are kept, and where; `trouble` says why new ones cannot be."""
+    """Hold all marks that are kept, and where; `trouble` says why new ones cannot be kept."""
 
     marks: list[Mark]
     where: str
@@ -266,7 +266,7 @@ class KeptMarks(TypedDict):
 
 
 class BetterMap(TypedDict):
-    """Says which share of a better map is made; with its axes and, in base64, its points once it is there."""
+    """Hold the progress of a better map; with its axes and, in base64, its points once it is ready."""
 
     share: float
     trouble: str  # why there will be none
@@ -281,14 +281,14 @@ class Renewed(TypedDict):
 
 
 class Learned(TypedDict):
-    """Says which rows to look at next, by what the marks teach, and in words how many outliers are likely left."""
+    """Hold which rows to look at next, as learned from the marks, and in words how many outliers are likely left."""
 
     order: list[int]
     said: str
 
 
 class CopiesOfRow(TypedDict):
-    """Holds rows that are copies of each other, and in words how they differ."""
+    """Hold rows that are copies of each other, and in words how they differ."""
 
     kind: str  # in words
     rows: list[int]

@@ -1,4 +1,4 @@
-"""Say what a row looks like: a picture, a text, or a curve. A picture is made when the page asks for its row."""
+"""Prepare what is shown of a row: a picture, a text, or a curve. A picture is made when the page asks for it."""
 
 import io
 from collections.abc import Callable, Collection, Sequence
@@ -25,7 +25,7 @@ ITEM_KINDS = "images (paths, PIL images or arrays), texts, series (one array a r
 
 @dataclass(frozen=True)
 class Items:
-    """Holds what each row is shown as: `kind` is picture, text, series, or "" where the columns are all there is."""
+    """Hold what each row is shown as: `kind` is picture, text, series, or "" where a row has only columns."""
 
     kind: str = ""
     texts: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Items:
 
 
 def items_of(given: Collection[object], n: int) -> Items:
-    """Tell what `given` holds for the n rows: pictures, texts or series."""
+    """Return the items of the n rows in `given`: pictures, texts or series."""
     if len(given) != n:
         raise InputError(f"items must hold one thing for each of the {n:,} rows, got {len(given):,}.")
     if isinstance(given, pa.Array | pa.ChunkedArray):
@@ -93,7 +93,7 @@ def _items_of_array(given: NDArray[Any]) -> Items:
 
 
 def _thumbnail_between(pictures: NDArray[Any], low: float, high: float, side: int, row: int) -> bytes:
-    """Return a picture of one of these, whose darkest and lightest are these."""
+    """Return a picture of one of these items, with this darkest and lightest value."""
     return thumbnail(_grey_levels(pictures[row], low, high), side)
 
 
@@ -121,7 +121,7 @@ def thumbnail(item: object, side: int = THUMBNAIL_SIDE) -> bytes:
 
 
 def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | None = None) -> NDArray[np.uint8]:
-    """Return bytes as they are, and other numbers stretched from their lowest to their highest over 0 to 255."""
+    """Return bytes as they are; rescale other numbers so that their lowest is 0 and their highest 255."""
     if values.dtype == np.uint8:
         return values
     low = float(np.nanmin(values)) if low is None else low
@@ -130,7 +130,7 @@ def _grey_levels(values: NDArray[Any], low: float | None = None, high: float | N
 
 
 def curve(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Return a series as CURVE_POINTS heights from 0 to 255; gaps are bridged."""
+    """Return a series as CURVE_POINTS heights from 0 to 255; gaps are interpolated."""
     known = np.isfinite(values)
     if not known.any():
         return np.full(CURVE_POINTS, 128, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Do a reader's jobs on many rows: order those left to review by the marks, find copies of a row, pick a few."""
+"""Do a reader's tasks on many rows: order the rows to review by the marks, find copies of a row, pick rows."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +24,7 @@ MOST_TO_REVIEW = 20_000  # rows of a queue
 
 @dataclass(frozen=True)
 class Jobs:
-    """Holds the model and all rows of the data; questions and answers speak of the rows of a view, by their place."""
+    """Hold the model and all rows of the data; questions and answers name rows by their position in the view."""
 
     model: CentralityModel
     vectors: CheckedRows  # (m, p) of all rows
@@ -35,7 +35,7 @@ class Jobs:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def review(self, wanted: Any) -> Learned:
-        """Return what to look at next, by the marks of {"outlier": [rows], "fine": [rows], "t": ...}."""
+        """Return the rows to look at next, learned from the marks {"outlier": [rows], "fine": [rows], "t": ...}."""
         marks: list[str | None] = [None] * self.vectors.shape[0]
         for mark in MARKS:
             for row in self.known[self._rows(wanted, mark)]:
@@ -59,7 +59,7 @@ class Jobs:
         return [place[row] for row in picker.pick_by(groups, self.known[rows], k).tolist()]
 
     def copies_of(self, row: int) -> list[CopiesOfRow]:
-        """Return the groups of copies that a row is in; the first question takes the time to compare all rows."""
+        """Return the groups of copies that a row is in; the first call takes longer, as it compares all rows."""
         with self._lock:
             found = self._copies
         place = {there: here for here, there in enumerate(self.known.tolist())}
@@ -78,7 +78,7 @@ class Jobs:
         return copies(self.compared())
 
     def _rows(self, wanted: Any, name: str) -> NDArray[np.intp]:
-        """Return the rows that a page sent under this name; raise if they are none."""
+        """Return the rows that a page sent under this name; raise if they are not row numbers."""
         rows = wanted.get(name) if isinstance(wanted, dict) else None
         if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(self.known) for row in rows):
             raise InputError(f"Numbers of rows were wanted as {name!r}, got {str(rows)[:50]!r}.")

@@ -1,6 +1,6 @@
-"""Say where rows lie on the page: at once, and better a while later.
+"""Choose positions for rows on the map: PCA at once, UMAP a while later.
 
-UMAP takes from seconds to minutes, most of it to compile itself. Who would wait for it gets PCA first; the better map
+UMAP takes from seconds to minutes, most of it to compile itself. A reader gets PCA first; the better map
 is made in another process meanwhile, and kept in a file, so that it is there at once the next time.
 """
 
@@ -49,7 +49,7 @@ Points = NDArray[np.float64]  # (n, 2)
 
 
 class Later:
-    """Makes the map of UMAP in another process; `points` are there when it is done, `share` says how far it is."""
+    """Makes the map of UMAP in another process; `points` is set when it is done, `share` is its progress."""
 
     axes = ("UMAP 1", "UMAP 2")
 
@@ -63,7 +63,7 @@ class Later:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin, unless it has begun; it goes on while the page is open."""
+        """Start the process, unless it has started; it runs while the page is open."""
         with self._lock:
             if self._begun:
                 return
@@ -71,7 +71,7 @@ class Later:
         threading.Thread(target=self._make, name="better map", daemon=True).start()
 
     def end(self) -> None:
-        """Stop what is not done yet."""
+        """Stop the process if it is not done."""
         self._ended = True
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
@@ -93,7 +93,7 @@ class Later:
         self.points, self.share = points, 1.0
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        """Take the share that is done from UMAP's own bar."""
+        """Read the progress from UMAP's own progress bar."""
         assert process.stderr is not None
         while said := process.stderr.read1(4096):  # type: ignore[attr-defined]
             if found := re.findall(rb"(\d+)%", said):
@@ -102,7 +102,7 @@ class Later:
 
 @dataclass(frozen=True)
 class Layout:
-    """Says where rows lie, what the axes are called, and whether each has a unit of its own."""
+    """Hold the positions of the rows, the names of the axes, and whether each axis has a unit of its own."""
 
     points: Points
     axes: tuple[str, str]
@@ -120,7 +120,7 @@ def laid_out(
     soon: bool = False,
     kept: Path | None = None,
 ) -> Layout:
-    """Lay the rows out on a map of one's own, on two columns, or by a method; `soon` does not wait for UMAP."""
+    """Return the layout of the rows: the user's map, two columns, or a method; with `soon`, do not wait for UMAP."""
     if isinstance(on, np.ndarray):
         return Layout(_own_map(on, len(vectors)), ("1", "2"))
     names = on.split(",") if isinstance(on, str) and "," in on else on
@@ -142,7 +142,7 @@ def laid_out(
 
 
 def vectors_to_map(model: CentralityModel, vectors: Any) -> Vectors:
-    """Return the vectors as the network sees them; of sparse ones, their main components."""
+    """Return the scaled vectors that the network takes; for sparse ones, their main components."""
     if sparse.issparse(vectors):
         from sklearn.decomposition import TruncatedSVD
 
@@ -152,7 +152,7 @@ def vectors_to_map(model: CentralityModel, vectors: Any) -> Vectors:
 
 
 def _own_map(given: NDArray[Any], n: int) -> Points:
-    """Return a map that was given; raise if it is none."""
+    """Return the user's map; raise if it is not one position per row."""
     if given.shape != (n, 2) or not np.issubdtype(given.dtype, np.number) or not np.isfinite(given).all():
         raise InputError(
             f"A map of your own must have two finite numbers for each of the {n:,} rows, got {given.shape}."
@@ -173,7 +173,7 @@ def _on_columns(table: pa.Table, names: Sequence[str], n: int) -> Layout:
 
 
 def _gaps_apart(values: NDArray[np.float64], name: str, end: str) -> tuple[NDArray[np.float64], str]:
-    """Return the values with gaps put apart from all others, below the least, and the name of an axis that says so."""
+    """Put missing values below the least one, and return the values with an axis name that says so."""
     gaps = np.isnan(values)
     if not gaps.any() or gaps.all():
         return np.nan_to_num(values), name
@@ -183,7 +183,7 @@ def _gaps_apart(values: NDArray[np.float64], name: str, end: str) -> tuple[NDArr
 
 
 def _on_all_columns(vectors: Vectors, table: pa.Table) -> Layout:
-    """Lay rows of one or two numbers out as they are: in the data's own units, where its columns are these numbers."""
+    """Use the numbers of rows with one or two numbers as positions; in the data's own units if they are its columns."""
     names = table.column_names
     if vectors.shape[1] == 2 == len(names):
         columns = [column_of(name, table[name]) for name in names]
@@ -196,7 +196,7 @@ def _on_all_columns(vectors: Vectors, table: pa.Table) -> Layout:
 
 
 def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points | None:
-    """Return the map in this file if it is one of these rows."""
+    """Return the map in this file if it was made from the same rows."""
     if path is None or not path.exists():
         return None
     with suppress(*DAMAGED), np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as held:
@@ -207,7 +207,7 @@ def kept_points(path: Path | None, vectors: Vectors, seed: int | None) -> Points
 
 
 def keep(path: Path | None, vectors: Vectors, seed: int | None, points: Points) -> None:
-    """Keep a map in this file; a folder that nothing can be written to keeps none, which costs time alone."""
+    """Save a map in this file; do nothing if the folder is not writable, as the map can be made again."""
     if path is None:
         return
     with suppress(OSError), write_atomically(path) as beside, beside.open("wb") as file:
@@ -215,7 +215,7 @@ def keep(path: Path | None, vectors: Vectors, seed: int | None, points: Points) 
 
 
 def _digest(vectors: Vectors, seed: int | None) -> str:
-    """Return a text that tells these rows, and what is done to them, from others."""
+    """Return a digest of these rows and of the settings of their map."""
     digest = hashlib.blake2b(repr((vectors.shape, vectors.dtype.str, seed)).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(vectors).data)
     return digest.hexdigest()

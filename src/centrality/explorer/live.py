@@ -1,4 +1,4 @@
-"""Answer what only a running model can: what a row would score with other values, and which words make it odd."""
+"""Answer questions that need a running model: a row's score with other values, and which words make it odd."""
 
 import json
 import math
@@ -29,19 +29,19 @@ Changes: TypeAlias = dict[str, float | str | None]  # by column; None is a gap
 
 @dataclass(frozen=True)
 class Source:
-    """Gives rows as the model reads them, one at a time, and what the model makes of such a row."""
+    """Hold a function from a row's number to the row as the model reads it, and one from such rows to vectors."""
 
     take: Callable[[int], pa.Table]  # a row of the view
     vectors: Callable[[pa.Table], CheckedRows]
     columns: tuple[str, ...]  # that the model reads
 
     def of(self, rows: NDArray[np.intp]) -> "Source":
-        """Return the source of these rows only."""
+        """Return the source restricted to these rows."""
         return Source(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
 
 
 class Live:
-    """Scores rows of a view with other values in some of their columns; `columns` are those that can be changed."""
+    """Scores rows of a view with changed values; `columns` are the columns that can be changed."""
 
     def __init__(self, model: CentralityModel, source: Source, shown: tuple[Column, ...]) -> None:
         self._model, self._source = model, source
@@ -65,7 +65,7 @@ class Live:
         return units, None if self._features is None else explained(self._model, vectors)
 
     def way(self, row: int, t: float) -> list[Changes]:
-        """Return what the row would have to hold on its way to a typical place, step by step: only what differs."""
+        """Return the values of the row at each step of its way to a typical point: only those that have changed."""
         assert self._features is not None
         vectors = self._source.vectors(self._source.take(row))
         places = self._model.fitted_.toward_center(vectors, STEPS, t)[0]  # (STEPS + 1, p)
@@ -75,12 +75,12 @@ class Live:
         ]
 
     def _differs(self, name: str, here: Mapping[str, object], first: Mapping[str, object]) -> bool:
-        """Tell whether a value is another than at first, and one that rows can have: rare levels share one."""
+        """Say whether a value differs from the first one, and is a real value, not the shared level of rare ones."""
         levels = self._levels.get(name)
         return here.get(name) != first.get(name) and (levels is None or str(here[name]) in levels)
 
     def words(self, row: int) -> Words:
-        """Return the text in pieces, with what each adds to both units: what they lose without it."""
+        """Return the text in pieces, with what each adds to both units: their fall when the piece is left out."""
         name = self._source.columns[0]
         whole = str(self._source.take(row)[name][0].as_py() or "")
         pieces = _pieces(whole)
@@ -98,7 +98,7 @@ class Live:
         return {"words": words, "typical": (of_global, of_local)}
 
     def _checked(self, changes: object) -> Changes:
-        """Return the changes; raise if they are none, or of columns that cannot be changed."""
+        """Return the changes; raise if they are invalid, or of columns that cannot be changed."""
         if not isinstance(changes, Mapping):
             raise InputError(f"Values by column were wanted, got {type(changes).__name__}.")
         for name, value in changes.items():
@@ -119,7 +119,7 @@ def decoded(body: bytes) -> Any:
 
 
 def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:
-    """Return a value of the page as a column of one row: of the column's own type, if it fits."""
+    """Return a value from the page as a column of one row, in the column's own type if it fits."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_boolean(kind) and isinstance(value, str):
@@ -141,7 +141,7 @@ def _plain(value: object) -> float | str | None:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the words of a text with the space after each; of a long one, several words are a piece."""
+    """Return the words of a text with the space after each; in a long text, a piece is several words."""
     words = WORD.findall(text.lstrip())
     each = max(1, -(-len(words) // MOST_PIECES))
     return ["".join(words[k : k + each]) for k in range(0, len(words), each)]

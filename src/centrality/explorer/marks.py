@@ -1,4 +1,4 @@
-"""Keep what readers say of rows, outlier, fine or later, tags and notes, in a CSV file that nobody overwrites.
+"""Keep readers' marks (outlier, fine or later), tags and notes of rows in a CSV file that several readers can share.
 
 A line holds the row's key, its number when it was last seen, mark, tags, note, who said the last of it and when, and a
 version: it counts the changes of the file, and each line has that of its last one. A mark that was taken back keeps its
@@ -52,14 +52,14 @@ class MarksFile:
         self.path = None if path is None else Path(path)
         self._lines: list[Line] = []
         self._lock = threading.Lock()
-        self.marks()  # what is wrong with the file is said now
+        self.marks()  # errors in the file are raised now
 
     def marks(self) -> list[Mark]:
         """Return all marks and notes, of rows that are shown or not; those taken back are left out."""
         return _saying(map(_as_mark, self._read()))
 
     def take(self, *changes: Change) -> list[Mark]:
-        """Merge these changes and return the marks that came of them, also those that are empty now."""
+        """Merge these changes and return the resulting marks, also those that are empty now."""
         with self._lock, nullcontext() if self.path is None else _alone_with(self.path):
             lines = self._read()
             version = max((int(line["version"]) for line in lines), default=0)
@@ -82,7 +82,7 @@ class MarksFile:
 
 
 class _Places:
-    """Finds the line that a change is about: that of its key, or one of its row that has no key; else a new one."""
+    """Finds the line of a change: the one with its key, or a line without a key for its row; else a new one."""
 
     def __init__(self, lines: list[Line]) -> None:
         self._lines = lines
@@ -108,7 +108,7 @@ def _now() -> str:
 
 
 def _merge(change: Change, line: Line) -> bool:
-    """Put a change into its line and say whether that changed it.
+    """Apply a change to its line and return whether the line changed.
 
     The newest mark counts. Of two notes that were written at the same time both are kept, one after the other.
     """
@@ -123,7 +123,7 @@ def _merge(change: Change, line: Line) -> bool:
 
 
 def tidy_tags(text: str) -> str:
-    """Return tags once each, in the order of their names, with semicolons between them.
+    """Return the distinct tags in alphabetical order, with semicolons between them.
 
     >>> tidy_tags("typo;  unit ; typo")
     'typo; unit'
@@ -132,7 +132,7 @@ def tidy_tags(text: str) -> str:
 
 
 def checked(given: Any) -> Change:
-    """Return a change as it came from a page; raise if it is none."""
+    """Return a change that a page sent; raise if it is not a valid one."""
     one = given if isinstance(given, dict) else {}
     key, row = one.get("key"), one.get("row")
     texts = all(isinstance(one.get(name, ""), str) for name in SAID)
@@ -177,14 +177,14 @@ def from_bytes(data: bytes, name: str) -> list[Mark]:
 
 
 def as_changes(marks: Sequence[Mark]) -> list[Change]:
-    """Return what marks say, to be added to what others have said: nothing is taken back, and both notes stay."""
+    """Return marks as changes that only add to existing marks: no mark is removed, and both notes are kept."""
     said = ({name: cell for name, cell in mark.items() if name in SAID and cell} for mark in marks)
     places = ({"key": mark["key"], "row": mark["row"], "was": ""} for mark in marks)
     return [cast("Change", {**place, **says}) for place, says in zip(places, said, strict=True)]
 
 
 def in_page(marks: Sequence[Mark]) -> str:
-    """Return marks as they stand in a page."""
+    """Return marks in the form in which a page holds them."""
     held = json.dumps(list(marks)).replace("<", "\\u003c")
     return f'<script type="application/json" id="centrality-marks">{held}</script>\n'
 
@@ -199,7 +199,7 @@ def _in_page(text: str, name: str) -> list[Mark]:
 
 
 def _saying(marks: Iterable[Mark]) -> list[Mark]:
-    """Return the marks that say something."""
+    """Return the marks that are not empty."""
     return [mark for mark in marks if mark["mark"] or mark["note"] or mark["tags"]]
 
 
@@ -228,7 +228,7 @@ def rows_marked(
 
 @contextmanager
 def _alone_with(path: Path) -> Iterator[None]:
-    """Hold a lock on the file, made if need be. Writing it replaces it: the lock counts if the file is still there."""
+    """Lock the file, and create it if needed. Writing replaces the file, so lock again if it was replaced meanwhile."""
     target = require_place(path)
     while HAS_LOCKS:
         handle = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -252,7 +252,7 @@ def _write(lines: list[Line], path: Path) -> None:
 
 
 def _lines(path: Path) -> list[Line]:
-    """Return the lines of a file of marks; none if there is no file, or nothing in it."""
+    """Return the lines of a file of marks; an empty list if there is no file, or it is empty."""
     return _lines_of(_text(path.read_bytes()), str(path)) if path.exists() else []
 
 
@@ -272,7 +272,7 @@ def _lines_of(text: str, path: str) -> list[Line]:
 
 
 def _text(data: bytes) -> str:
-    """Return the bytes as text: UTF-8, with or without a mark of that, UTF-16 with one, else what Windows writes."""
+    """Decode the bytes: UTF-8 with or without a byte order mark, UTF-16 with one, else the encoding of Windows."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
     try:
@@ -282,7 +282,7 @@ def _text(data: bytes) -> str:
 
 
 def _checked_line(given: dict[str, str | None], where: str) -> Line:
-    """Return a line with every column of ours; raise if it is no mark."""
+    """Return a line with all of our columns; raise if it is not a mark."""
     if None in given or None in given.values():
         raise InputError(f"{where}: as many fields were wanted as there are columns.")
     line = NOTHING | {name: _unquoted(cell or "") for name, cell in given.items()}
@@ -301,7 +301,7 @@ def _as_mark(line: Line) -> Mark:
 
 
 def _quoted(cell: str) -> str:
-    """Put an apostrophe before what a spreadsheet would compute; a number is none of it."""
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are."""
     return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
 
 

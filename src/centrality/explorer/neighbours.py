@@ -14,9 +14,9 @@ Neighbours: TypeAlias = Callable[[NDArray[np.intp]], NDArray[np.intp]]  # (k,) r
 
 
 def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]) -> Neighbours | None:
-    """Return what finds the neighbours of rows among all rows; None where there are too few to speak of.
+    """Return a function that finds the neighbours of rows among all rows; None if there are too few rows.
 
-    Typical are the rows of the more central half. Distances are Euclidean, of vectors as the network sees them.
+    The rows of the more central half are typical. Distances are Euclidean, between scaled vectors.
     """
     n = len(vectors)
     if n < 2 * NEAREST:
@@ -37,7 +37,7 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
 
 
 class _Candidates:
-    """Holds the rows that others are compared with."""
+    """Hold the rows among which neighbours are sought."""
 
     def __init__(self, vectors: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
         self.vectors, self.rows = vectors, rows
@@ -57,7 +57,7 @@ class _Candidates:
     def _nearest_of(
         self, part: NDArray[np.intp], here: NDArray[np.float64], rows: NDArray[np.intp], most: int
     ) -> NDArray[np.intp]:  # (k, most + SPARE or fewer)
-        """Return the nearest of some candidates by products, and a few more than are wanted."""
+        """Return the nearest of some candidates by inexact distances (from products), a few more than are wanted."""
         there = self.vectors[part].astype(np.float64)
         apart = (there**2).sum(1) - 2 * here @ there.T  # without the row's own square, which changes no order
         apart[rows[:, None] == part] = np.inf

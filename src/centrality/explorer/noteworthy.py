@@ -1,4 +1,4 @@
-"""Choose the rows that a reader is most likely to ask about, where there is no room for all."""
+"""Choose the rows that a reader is most likely to ask about, for a file that cannot hold all."""
 
 import numpy as np
 from numpy.typing import NDArray

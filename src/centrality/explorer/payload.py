@@ -75,7 +75,7 @@ class Buffers:
         self.size = 0
 
     def add(self, values: NDArray[np.generic]) -> StoredArray:
-        """Append the array and say where it lies, as the header does."""
+        """Append the array and return its position, in the form of the header."""
         data = np.ascontiguousarray(values)
         element = cast("Element", str(data.dtype.newbyteorder("=")))
         stored = StoredArray(at=self.size, length=int(data.size), type=element)
@@ -138,20 +138,20 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
 
 
 def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:
-    """Return another map of the same rows, to be put in place of the first."""
+    """Return another map of the same rows, which replaces the first."""
     axes, planes = _placed(points, names, own_scales=False)
     return {"share": 1.0, "trouble": "", "axes": axes, "points": base64.b64encode(planes.tobytes()).decode()}
 
 
 def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
-    """Return what the map shows, and where each row lies on it, in planes of bytes."""
+    """Return the description of the map, and the rows' positions on it in planes of bytes."""
     center, half, reach = _extent(points, own_scales=own_scales)
     axes: Axes = {"names": names, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)}
     return axes, _planes(_fixed_point(points, center, half * reach), 3)
 
 
 def _tell_what_can_be_asked(view: View, header: Header) -> None:
-    """Say what a host that has the model at hand can answer."""
+    """Set the header's fields that say which questions a host with the model can answer."""
     if view.live is not None:
         header["what_if"] = list(view.live.columns)
         header["way"] = view.live.has_way
@@ -177,7 +177,7 @@ def _extent(
     """Return the middle of the map, half its width and height, and how many halves away the farthest rows lie.
 
     Both axes share a scale unless each has its own unit. A few rows far from all others would squeeze these into a dot:
-    then the map is as wide as the range from the 1st to the 99th percentile, and a bit.
+    then the map is a little wider than the range from the 1st to the 99th percentile.
     """
     low, high = points.min(0), points.max(0)
     usual_low, usual_high = np.quantile(points, USUAL, axis=0)
@@ -197,7 +197,7 @@ def _extent(
 def _fixed_point(
     points: NDArray[np.float64], center: NDArray[np.float64], half: NDArray[np.float64]
 ) -> NDArray[np.uint32]:  # (2, n)
-    """Return positions as integers from 0 to 2**24 - 1, from the one to the other end that rows can have."""
+    """Return positions as integers: 0 is the lowest position that rows can have, 2**24 - 1 the highest."""
     bits = POSITION_BITS if len(points) <= COARSE_BEYOND else COARSE_BITS
     steps = ((points - center) / half * 0.5 + 0.5).clip(0, 1) * (2**bits - 1)
     return np.asarray(steps.round().astype(np.uint32) << (POSITION_BITS - bits)).T
@@ -281,7 +281,7 @@ def _explain(view: View, buffers: Buffers, header: Header) -> None:
 
 
 def _painted_rows(view: View) -> NDArray[np.intp]:
-    """Return the rows whose pixels or moments are stored: as many as there is room for, none if there are no such."""
+    """Return the rows whose pixels or moments are stored: as many as fit, none if rows are not pictures or series."""
     if (shape := view.heat_shape) is None:
         return np.empty(0, dtype=np.intp)
     return noteworthy_rows(view, max(1, min(MOST_EXPLAINED, HEAT_BYTES // (8 * shape[0] * shape[1]))))
@@ -328,7 +328,7 @@ def _heat(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedHeat:
 
 
 def why(view: View, row: int) -> Why:
-    """Say why one row scores as it does, and which rows lie near it, as the page wants it."""
+    """Return the reasons for one row's score, and the rows near it, in the form that the page reads."""
     answer: Why = {"reasons": [], "typical": (0.0, 0.0), "near": []}
     chosen = np.array([row])
     if view.neighbours is not None:
@@ -355,7 +355,7 @@ def _strongest_named(view: View, found: Explained) -> list[Reason]:
 
 
 def what_if(view: View, row: int, changes: object) -> WhatIf:
-    """Say which units a row would have if it held these values, by column, and why."""
+    """Return the units that a row would have with these values, by column, and the reasons."""
     if view.live is None:
         raise InputError("No value of these rows can be changed.")
     units, found = view.live.what_if(row, changes)
@@ -365,33 +365,33 @@ def what_if(view: View, row: int, changes: object) -> WhatIf:
 
 
 def way(view: View, row: int, t: object) -> list[Changes]:
-    """Say what a row would have to hold to become typical, step by step."""
+    """Return the values of a row on its way to a typical point, step by step."""
     if view.live is None or not view.live.has_way:
         raise InputError("Of these rows no way to a typical one is known.")
     return view.live.way(row, one_t(t))
 
 
 def words(view: View, row: int) -> Words:
-    """Say what each word of a row's text adds to its units."""
+    """Return what each word of a row's text adds to its units."""
     if view.live is None or not view.live.has_words:
         return {"words": [], "typical": (0.0, 0.0)}
     return view.live.words(row)
 
 
 def whole_texts(view: View, row: int) -> dict[str, str]:
-    """Return the texts of a row as long as they are."""
+    """Return the texts of a row, uncut."""
     return {} if view.whole_texts is None else view.whole_texts(row)
 
 
 def again(view: View, given: object) -> View:
-    """Return the same rows by a model fitted anew, given these columns."""
+    """Return the view of the same rows by a model fitted again with these columns as context."""
     if view.again is None:
         raise InputError("There is no model behind this page that could be fitted anew.")
     return view.again(given)
 
 
 def jobs(view: View) -> Jobs:
-    """Return what does the reader's jobs on many rows; raise if there is no model for it."""
+    """Return the object that does the reader's tasks on many rows; raise if there is no model for it."""
     if view.jobs is None:
         raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
     return view.jobs

@@ -33,7 +33,7 @@ def picture_of(view: View, t: float) -> bytes:
 
 
 def _places(view: View) -> NDArray[np.float64]:  # (n, 2)
-    """Return where each row lies on the picture, in pixels; what is far from all others lies at its edge."""
+    """Return the position of each row on the picture, in pixels; rows far from all others are put at its edge."""
     low, high = np.quantile(view.points, (0.01, 0.99), axis=0)
     span = np.where(high > low, high - low, 1.0)
     if not view.own_scales:

@@ -1,4 +1,4 @@
-"""Give each row a key that stays its own when rows are reordered, added or taken away: marks are kept under it."""
+"""Give each row a key that does not change when rows are reordered, added or removed; marks are kept under it."""
 
 import hashlib
 import os
@@ -46,7 +46,7 @@ _INSTEAD = "Name another column, or none: rows are then known by all their cells
 
 
 def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:
-    """Return a text of twelve letters and digits for each row's bytes; where it is not the first such, its number."""
+    """Return a text of twelve letters and digits for each row's bytes; repeats get a number at the end."""
     digests = b"".join([hashlib.blake2b(row, digest_size=10).digest() for row in rows])
     first_eight = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 10)[:, :8].tobytes()
     keys: list[str] = _in_base_32(first_eight).tolist()
@@ -77,13 +77,13 @@ def _joined_cells(table: pa.Table) -> Iterable[bytes]:
 
 
 def _one_unit(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return moments in microseconds, in whatever unit a file format keeps them: their texts are equal then."""
+    """Convert moments to microseconds, so that their texts do not depend on the unit of the file format."""
     kind = column.type
     return column.cast(pa.timestamp("us", kind.tz), safe=False) if pa.types.is_timestamp(kind) else column
 
 
 def cell_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return cells as texts, and gaps as gaps."""
+    """Return cells as texts; missing ones stay missing."""
     if pa.types.is_dictionary(column.type):
         return cell_texts(column.cast(column.type.value_type))
     try:

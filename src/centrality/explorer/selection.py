@@ -1,4 +1,4 @@
-"""Write selected rows as a CSV file, with their scores; their cells leave as they came."""
+"""Write selected rows as a CSV file, with their scores and their cells unchanged."""
 
 import io
 from typing import Any
@@ -43,7 +43,7 @@ def score_name(view: View, t: float) -> str:
 
 
 def _checked(view: View, wanted: Any) -> tuple[NDArray[np.intp], float]:
-    """Return rows and t of what a page asked for; raise if they are none."""
+    """Return the rows and t of a page's request; raise if they are invalid."""
     rows = wanted.get("rows") if isinstance(wanted, dict) else None
     if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(view) for row in rows):
         raise InputError(f"The numbers of rows to save were wanted, got {str(wanted)[:100]!r}.")
@@ -51,10 +51,10 @@ def _checked(view: View, wanted: Any) -> tuple[NDArray[np.intp], float]:
 
 
 def exact_cells(view: View, *, in_file: bool) -> list[Column]:
-    """Return, as texts, the cells that the columns of a view do not tell.
+    """Return, as texts, the cells that a page cannot write exactly from the columns of a view.
 
     These are very long whole numbers, moments finer than a millisecond, and texts that were cut, if all of
-    them are not too long. A page in a file writes CSV by itself, and has all moments and texts so.
+    them are not too long. A page in a file writes CSV by itself, and gets all moments and texts this way.
     """
     cells = []
     for column in view.columns:
@@ -65,7 +65,7 @@ def exact_cells(view: View, *, in_file: bool) -> list[Column]:
 
 
 def _cell_texts(view: View, column: Column, *, in_file: bool) -> tuple[str, ...] | None:
-    """Return the cells of one column as texts; None where the column tells them."""
+    """Return the cells of one column as texts; None if the page can write them exactly from the column."""
     if view.items.whole is not None and column.name == view.items.column:
         texts = tuple(view.items.whole(row) for row in range(len(view)))
         return None if texts == column.texts else texts
@@ -78,7 +78,7 @@ def _cell_texts(view: View, column: Column, *, in_file: bool) -> tuple[str, ...]
 
 
 def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
-    """Tell whether a page can write these cells from what the column holds, without a look at their texts."""
+    """Say whether a page can write these cells exactly from the column, judged without their texts."""
     if column.kind == "number":
         whole = bool(np.nanmax(np.abs(column.values), initial=0.0) <= EXACT_IN_FLOAT64)
         return whole or not pa.types.is_integer(held.type)
@@ -89,7 +89,7 @@ def _is_told(column: Column, held: pa.ChunkedArray, *, in_file: bool) -> bool:
 
 
 def _is_finer(held: pa.ChunkedArray) -> bool:
-    """Tell whether some moment is not a whole number of milliseconds."""
+    """Say whether some moment is not a whole number of milliseconds."""
     in_one = 1000 if held.type.unit == "us" else 1_000_000
     moments = held.cast(pa.int64()).drop_null().to_numpy()
     return bool((moments % in_one).any())

@@ -4,8 +4,8 @@ It listens on the loopback interface unless told otherwise. The address it print
 exchanges for a cookie; without it every answer is a refusal. A name other than this machine's own in the Host header is
 refused too: a page from elsewhere could otherwise point its own name here (DNS rebinding). There are no paths to files,
 only the few addresses in `answer` and `consider`; pictures are asked for by row number. What the reader says of rows is
-kept in the one file that the server was given for it. A client that says nothing, or reads nothing, is left after a
-while, and earlier when others come: it holds a thread.
+kept in the one file that the server was given for it. A client that sends nothing, or reads nothing, is dropped after a
+while, and earlier when others come, because it occupies a thread.
 """
 
 import gzip
@@ -52,7 +52,7 @@ NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
 class Explorer(ThreadingHTTPServer):
-    """Serves one view to whoever holds the token."""
+    """Serves one view to clients that have the token."""
 
     daemon_threads = False  # `server_close` waits for them
 
@@ -77,7 +77,7 @@ class Explorer(ThreadingHTTPServer):
         self.cookie = f"centrality-{self.server_port}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own; of too many connections, the oldest is closed."""
+        """Answer a connection in its own thread; if there are too many, close the oldest."""
         with self._lock:
             self._connections[id(request)] = request
             oldest = next(iter(self._connections)) if len(self._connections) > MOST_CONNECTIONS else None
@@ -88,13 +88,13 @@ class Explorer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget a connection that has been answered."""
+        """Remove a connection that has been answered."""
         with self._lock:
             self._connections.pop(id(request), None)
         super().shutdown_request(request)
 
     def server_close(self) -> None:
-        """Close all connections and wait for their threads, so that nothing holds the view any longer."""
+        """Close all connections and wait for their threads, so that the view can be freed."""
         if self.view.later is not None:
             self.view.later.end()
         with self._lock:
@@ -105,7 +105,7 @@ class Explorer(ThreadingHTTPServer):
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that left or fell silent: that is theirs to do."""
+        """Print no error for clients that left or timed out: that is normal."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -118,7 +118,7 @@ class Explorer(ThreadingHTTPServer):
         return f"http://{name}:{self.server_port}/?token={self.token}"
 
     def is_own_name(self, name: str) -> bool:
-        """Tell whether this is one of our own names; a bare address is, as no name server can point it elsewhere."""
+        """Say whether this is one of the server's own names; a bare address is, as DNS cannot redirect it."""
         try:
             ipaddress.ip_address(name)
         except ValueError:
@@ -126,7 +126,7 @@ class Explorer(ThreadingHTTPServer):
         return True
 
     def answer(self, path: str) -> Answer:
-        """Answer a request for this path; no others are known than those here."""
+        """Answer a GET request for this path; paths that are not listed here do not exist."""
         fixed: dict[str, Callable[[], Answer]] = {
             "/": lambda: (200, "text/html; charset=utf-8", page.served_page(self.view.title).encode()),
             "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
@@ -158,7 +158,7 @@ class Explorer(ThreadingHTTPServer):
         return whole[path](body) if path in whole else self.consider(path, body)
 
     def renew(self, body: bytes) -> Answer:
-        """Show the same rows by a model fitted anew, given the columns whose names are in the body."""
+        """Fit the model again with the columns named in the body as context, and show the same rows by it."""
 
         def renewed() -> Renewed:
             with self._fitting:
@@ -172,7 +172,7 @@ class Explorer(ThreadingHTTPServer):
         return _answered(renewed)
 
     def consider(self, path: str, body: bytes) -> Answer:
-        """Answer what a row would score if it held the values in the body, or the way from it to a typical one."""
+        """Answer with a row's score for the values in the body, or with its way to a typical point."""
         questions = {"what-if": payload.what_if, "way": payload.way}
         what, row = self._what_and_row(path)
         if what not in questions or row is None:
@@ -180,7 +180,7 @@ class Explorer(ThreadingHTTPServer):
         return _answered(lambda: questions[what](self.view, row, decoded(body)))
 
     def keep(self, body: bytes) -> Answer:
-        """Merge marks that the page sends into those that are kept, and answer what came of them."""
+        """Merge marks that the page sends into those that are kept, and answer with the result."""
         return self._merged(lambda: marks.decoded(body))
 
     def take_over(self, body: bytes) -> Answer:
@@ -194,7 +194,7 @@ class Explorer(ThreadingHTTPServer):
             return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
 
     def _map(self) -> Answer:
-        """Answer with the better map, or how far it is: it is begun when the first one has been shown."""
+        """Answer with the better map, or its progress; it is started by the first such request."""
         later = self.view.later
         if later is not None:
             later.start()
@@ -230,7 +230,7 @@ class Explorer(ThreadingHTTPServer):
         return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
 
     def _what_and_row(self, path: str) -> tuple[str, int | None]:
-        """Return what a path such as /why/12 asks for, and of which row; None if there is no such row."""
+        """Return the question and the row in a path such as /why/12; None if there is no such row."""
         _, what, number, *more = [*path.split("/"), "", ""]
         known = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS and not any(more)
         return what, int(number) if known and int(number) < len(self.view) else None
@@ -241,7 +241,7 @@ def _json(value: object) -> Answer:
 
 
 def _answered(question: Callable[[], object]) -> Answer:
-    """Return the answer to a question, or what is wrong with it."""
+    """Return the answer to a question, or an answer with the error that it raised."""
     try:
         return _json(question())
     except InputError as error:
@@ -260,7 +260,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(*(refusal or self.server.answer(urlsplit(self.path).path)))
 
     def do_PUT(self) -> None:
-        """Take marks of the reader, or values to try; a page from elsewhere cannot send them: no answer allows it."""
+        """Handle PUT; a page of another site cannot send one, as no answer allows it to."""
         self._send(*(self._refusal() or self._put()))
 
     def _put(self) -> Answer:
@@ -276,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.take(path, body)
 
     def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
-        """Return what to answer instead, if this reader may not ask; the token is exchanged for a cookie."""
+        """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""
         try:
             address = urlsplit(self.path)
             host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
@@ -314,4 +314,4 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the terminal belongs to the reader."""
+        """Log nothing: the terminal belongs to the reader."""

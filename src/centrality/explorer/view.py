@@ -1,4 +1,4 @@
-"""Ask a model for all that the page shows: where each row lies, its two units, what it holds, as plain values."""
+"""Compute all that the page shows, as plain values: each row's position, its two units, and its cells."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to se
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
 MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
-MOST_GUILTY = 50  # odd rows that are asked which features make them so
+MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
 
 ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
 Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
@@ -45,7 +45,7 @@ Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a v
 
 @dataclass(frozen=True)
 class Against:
-    """Holds what another model says of the same rows."""
+    """Hold another model's scores of the same rows."""
 
     name: str
     units: NDArray[np.float64]  # (n, 2)
@@ -54,7 +54,7 @@ class Against:
 
 @dataclass(frozen=True)
 class View:
-    """Holds all that a page shows; nothing in it knows a model, except the functions that answer for single rows."""
+    """Hold all that a page shows; only the functions that answer questions about single rows use a model."""
 
     title: str
     axes: tuple[str, str]
@@ -93,12 +93,12 @@ class View:
 
     @property
     def heads(self) -> NDArray[np.float64]:  # (n, 2)
-        """The global and the local score, each in [0, 1]."""
+        """Return the global and the local score, each in [0, 1]."""
         return self.mixing.squeeze(self.units)
 
     @property
     def heat_shape(self) -> tuple[int, int] | None:
-        """The height and width of what a row looks like, where each of its pixels or moments is a feature."""
+        """Return the height and width of a row's picture or curve, if each of its pixels or moments is a feature."""
         shape = self.items.shape
         fits = shape is not None and shape[0] * shape[1] == len(self.features) <= MOST_HEAT
         return shape if fits else None
@@ -106,7 +106,7 @@ class View:
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Holds the data as the model reads it, with its scores."""
+    """Hold the data as the model reads it, with its scores."""
 
     vectors: Vectors  # what the model scored
     units: NDArray[np.float64]  # (n, 2)
@@ -212,7 +212,7 @@ def view_of(
 
 
 def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
-    """Return what another model says of the rows; raise if it makes other rows of them."""
+    """Return another model's units of the rows; raise if it reads a different number of rows."""
     units = _scored(model, X, progress=False).units
     if len(units) != n:
         raise InputError(f"Both models must read the same rows: one makes {n:,} of them, the other {len(units):,}.")
@@ -233,7 +233,7 @@ def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tu
 def _live(
     model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]
 ) -> Live | None:
-    """Return what scores these rows with other values, if any column that is shown can be changed."""
+    """Return the object that scores these rows with other values, if a shown column can be changed."""
     if scored.source is None:
         return None
     live = Live(model, scored.source.of(known), columns)
@@ -241,7 +241,7 @@ def _live(
 
 
 def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]) -> Jobs:
-    """Return what does a reader's jobs on these rows; copies are told by cells, by texts, or else by the vectors."""
+    """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).reading().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
 
@@ -257,7 +257,7 @@ def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], c
 def _whole_texts(
     columns: tuple[Column, ...], items: Items, table: pa.Table, known: NDArray[np.intp]
 ) -> WholeTexts | None:
-    """Return what gives a row's texts uncut; None where there are none."""
+    """Return a function that gives a row's texts uncut; None if there are no texts."""
     names = [column.name for column in columns if column.kind == "text"]
     if not names:
         return None
@@ -271,7 +271,7 @@ def _whole_texts(
 
 
 def _columns(table: pa.Table, items: Items) -> tuple[Column, ...]:
-    """Return the table's columns, after the texts of the items: as a column like any other, they can be searched."""
+    """Return the texts of the items as a first column, so that they can be searched, then the table's columns."""
     columns = columns_of(table, MOST_COLUMNS)
     if not items.texts:
         return tuple(columns)
@@ -297,7 +297,7 @@ def _table_to_show(scored: ScoredRows, columns: Collection[str] | None, items: C
 
 
 def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Items:
-    """Return what the rows look like: as asked for, else as the model knows them."""
+    """Return the items that show the rows: the user's, else those of the model's reader."""
     if items is None or is_frame(items):
         return scored.items
     if isinstance(items, str):
@@ -332,13 +332,13 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
 
 
 def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
-    """Return what gives rows of a table as the model reads them."""
+    """Return the source of rows that came as a table."""
     names = tuple(table.column_names)
     return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
 
 
 def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) -> Source | None:
-    """Return the same of rows that came without a table; None where a value of theirs cannot be typed."""
+    """Return the source of rows that came without a table; None if their values cannot be typed by a reader."""
     reader = reader_of(model)
     kind = reader.reading().kind
     if kind == "table":
@@ -359,7 +359,7 @@ def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) ->
 
 
 def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
-    """Return what rows that came without a table hold."""
+    """Return the values of rows that came without a table, as a table."""
     kind = reader_of(model).reading().kind
     if kind == "table":
         return as_arrow(X)
@@ -372,9 +372,9 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
 def _reasons(
     model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp]
 ) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
-    """Return the names of features, what gives their contributions, and the guilty ones.
+    """Return the names of features, a function for their contributions, and those that make odd rows odd.
 
-    Where the numbers of a vector have no names there is nothing to tell.
+    Where the numbers of a vector have no names, there are none.
     """
     features = reader_of(model).features()
     if features is None:

@@ -1,4 +1,4 @@
-"""Show the page in a notebook, where Python answers its questions and both sides may turn the dial."""
+"""Show the page in a notebook, where Python answers its questions and both sides can set t."""
 
 import base64
 import os
@@ -23,7 +23,7 @@ traitlets: Any = optional("traitlets", "explore")
 
 
 class Question(TypedDict):
-    """Asks why a row scores as it does, or for its picture; the answer repeats the question's number.
+    """Hold a question of the page: the reasons for a row's score, or its picture; the answer repeats its number.
 
     With `ask` it is another question, of those in `_considered`, some with what is `given`.
     """
@@ -37,7 +37,7 @@ class Question(TypedDict):
 
 
 class Rows(traitlets.TraitType):
-    """Holds numbers of rows as a sorted array without repeats; any list, set or array of them may be given."""
+    """Hold numbers of rows as a sorted array without repeats; it accepts any list, set or array of them."""
 
     info_text = "whole numbers of rows that the widget shows"
 
@@ -114,7 +114,7 @@ class Widget(AnyWidget):
         marks.MarksFile(path).take(*[cast("Change", mark) for mark in [*now, *taken_back]])
 
     def take_marks(self, path: str | os.PathLike[str]) -> int:
-        """Take over what was said of these rows in a CSV file, or in a page with marks in it; return of how many."""
+        """Read the marks of these rows from a CSV file, or from a page with marks; return the number of rows marked."""
         place = {key: int(row) for key, row in zip(self.view.keys, self.view.rows, strict=False)}
         rows = set(self.view.rows.tolist())
         said = [(place.get(mark["key"], -1) if mark["key"] else mark["row"], mark) for mark in marks.read(path)]
@@ -125,14 +125,14 @@ class Widget(AnyWidget):
         return len(here)
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to one file that needs nothing else, with what has been said in it."""
+        """Write the page with its marks to one file that needs nothing else."""
         page.export(self.view, path, self._all_marks())
 
     def _all_marks(self) -> list[Mark]:
         return [self._mark(row) for row in sorted({*self.marks, *self.notes, *self.tags})]
 
     def _mark(self, row: int) -> Mark:
-        """Return what has been said of the row of this number in the data."""
+        """Return the mark, tags and note of the row of this number in the data."""
         place = int(np.searchsorted(self.view.rows, row))
         key = self.view.keys[place] if self.view.keys else ""
         said = {"mark": self.marks.get(row, ""), "tags": self.tags.get(row, ""), "note": self.notes.get(row, "")}
@@ -149,7 +149,7 @@ class Widget(AnyWidget):
             self.send({**answer, "why": payload.why(self.view, int(content["row"]))})
 
     def _considered(self, content: Question) -> dict[str, Any]:
-        """Return the answer to a question with a name, or what is wrong with it."""
+        """Return the answer to a named question, or a message about what is wrong with it."""
         row, given = int(content["row"]), content.get("given")
         asked: dict[str, Callable[[], Any]] = {
             "words": lambda: payload.words(self.view, row),
@@ -169,13 +169,13 @@ class Widget(AnyWidget):
             return {"wrong": str(error)}
 
     def _renew(self, given: object) -> Renewed:
-        """Show the same rows by a model fitted anew, given these columns."""
+        """Fit the model again with these columns as context, and show the same rows by it."""
         self.view = payload.again(self.view, given)
         self._bytes = payload.pack(self.view, pictures=True, reasons=False)
         return {"given": list(self.view.given)}
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget for a notebook that runs, and a picture for one that was saved."""
+        """Return the widget for a running notebook, and a picture for a saved one."""
         found = super()._repr_mimebundle_(**options)
         data, about = found if isinstance(found, tuple) else (found, {})
         if data is None:

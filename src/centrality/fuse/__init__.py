@@ -1,4 +1,4 @@
-"""Hold the estimators on rows of numbers: FUSE, and PaperFUSE with the words of the paper."""
+"""Define the estimators on rows of numbers: FUSE, and PaperFUSE with the paper's parameters."""
 
 from centrality.fuse.estimator import FUSE
 from centrality.fuse.paper import PaperFUSE

@@ -258,14 +258,14 @@ class FUSE(CentralityModel):
         return Trained(*about, columns=columns)
 
     def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
-        """Return the model of what is usual given the context, and the rows relative to it as if they were new."""
+        """Fit the context model; return it, and the rows relative to their context, computed as for new rows."""
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
         return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
-        """Say whether rows are made to compare with: comparisons must look at scaled rows.
+        """Say whether made rows are compared too, which needs comparisons of scaled rows.
 
         The paper makes none, and with `novelty` the prior says what lies off the data (measured: made rows cost .03 of
         average precision there).
@@ -274,7 +274,7 @@ class FUSE(CentralityModel):
         return not unlike and self.metric in ("euclidean", "manhattan")
 
     def _completed(self, network: Network, rows: Rows, plan: Plan, rng: np.random.Generator) -> Network:
-        """Let the rows left out set the levels of the potentials and their shape, which the paper leaves to chance."""
+        """Set the levels and the shape of the potentials by the rows left out; the paper leaves them to chance."""
         if plan.left_out is None or not network.layout.standard:
             return network
         about = rows.z, plan.noise_scales, [rows.without(folds) for folds in plan.left_out], rng
@@ -287,7 +287,7 @@ class FUSE(CentralityModel):
         held: CheckedRows | None,
         rng: np.random.Generator,
     ) -> Fitted:
-        """Set all quantiles, by a sample of the rows where they are many, and examine the fit."""
+        """Set all quantiles, by a sample if rows are many, and report on the fit."""
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
         if len(judged) > CALIBRATION_ROWS:
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))

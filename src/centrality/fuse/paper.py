@@ -1,4 +1,4 @@
-"""Define PaperFUSE: FUSE with the words of the paper."""
+"""Define PaperFUSE: FUSE with the paper's parameters."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 def _takes_settings_of_fuse(init: Init) -> Init:
-    """Put FUSE's parameters in place of **settings: scikit-learn and `help` read the signature."""
+    """Replace **settings by FUSE's parameters in the signature, which scikit-learn and `help` read."""
     *own, _ = signature(init).parameters.values()
     _, *inherited = signature(FUSE.__init__).parameters.values()
     init.__signature__ = Signature([own[0], *inherited, *own[1:]])  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Take a fitted FUSE apart into what a file holds, and put it together again."""
+"""Turn a fitted FUSE into the header and arrays of a file, and back."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
-    """Return what a file holds of a fitted model: a header of JSON values, and arrays."""
+    """Return the header of JSON values and the arrays that a file holds of a fitted model."""
     settings = model.get_params(deep=False)
     settings.pop("checkpoint", None)  # it means nothing elsewhere
     parameters = {name: model_file.as_json(value) for name, value in settings.items()}
@@ -29,7 +29,7 @@ def parts_of(model: FUSE) -> tuple[model_file.Header, model_file.Arrays]:
 def from_parts(
     header: model_file.Header, arrays: model_file.Arrays, *, encoder: "nn.Module | None", device: str
 ) -> FUSE:
-    """Put together the model that `parts_of` took apart; a ValueError if the parts do not fit."""
+    """Return the model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
     if header["model"] not in ("FUSE", "PaperFUSE"):
         raise InputError(f"a FUSE model was wanted, this one is a {header['model']}.")
     given = header["parameters"]

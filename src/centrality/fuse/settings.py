@@ -1,4 +1,4 @@
-"""All settings of one fit, and what follows from them before a row is learned from."""
+"""Hold all settings of one fit, and compute what follows from them before training."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ HELD_VALUES = 5 << 20  # values that training holds at once: 20 MiB in float32
 
 
 class Settings(dict[str, Any]):
-    """Hold a model's parameters by name; where it does not have the paper's words, what FUSE does stands for them."""
+    """Hold a model's parameters by name; the paper's parameters that it lacks have FUSE's values."""
 
     def __init__(self, parameters: dict[str, Any]) -> None:
         super().__init__(OURS | parameters)
@@ -28,7 +28,7 @@ class Settings(dict[str, Any]):
 
     @property
     def max_values(self) -> int:
-        """Return how many values training holds at once; the paper's schedule passes over all rows."""
+        """Return how many values training holds at once; without limit in the paper's schedule, which uses all rows."""
         return 1 << 62 if self.by_paper else HELD_VALUES
 
     def share_of_outliers(self) -> float:
@@ -40,7 +40,7 @@ class Settings(dict[str, Any]):
         return members_for(self, *X.shape)
 
     def split(self, X: CheckedRows, rng: np.random.Generator) -> Split | None:
-        """Say which rows each network leaves out: others, unless they share a prior or do not hold all rows."""
+        """Choose the rows that each network leaves out: different ones, unless they share a prior or sample rows."""
         members = self.members(X)
         if self.by_paper:
             return None  # the paper's schedule learns from all rows
@@ -49,7 +49,7 @@ class Settings(dict[str, Any]):
         return split(n, members, rng, alike=alike, given=self["given"] is not None)
 
     def loss_weights(self, noise_scales: tuple[float, ...], columns: int) -> list[float]:
-        """Return what each scale's local loss is to be multiplied by to compare it with that of no learning.
+        """Return the factor of each scale's local loss that makes it comparable to the loss of an untrained head.
 
         Our schedule weighs local losses by η², the paper's does not; read literally, it adds up the columns.
         """

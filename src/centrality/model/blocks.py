@@ -1,4 +1,4 @@
-"""Score many rows block by block, so that only the result is as long as they are."""
+"""Score many rows block by block, so that only the result takes memory for all of them."""
 
 from __future__ import annotations  # else Python would evaluate the annotations of inner functions on every call
 
@@ -15,7 +15,7 @@ from centrality.network.scorer import NetworkScorer, Outputs
 
 
 def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: Callable[[Outputs], Outputs]) -> Outputs:
-    """Return what `finish` makes of the networks' (members, n, 1 + k) outputs; its result has a row for each row."""
+    """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
 
     def score(rows: CheckedRows) -> Outputs:
         return _finite(finish(_finite(scorer.of_rows(dense(rows), scaling))))
@@ -24,7 +24,7 @@ def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: C
 
 
 def _finite(scores: Outputs) -> Outputs:
-    """Return the scores; raise if one is none, which rows of finite numbers never have unless the model is broken."""
+    """Return the scores; raise if one is not finite, which happens for finite rows only if the model is damaged."""
     if not np.isfinite(scores).all():
         raise InputError(
             "This model gives scores that are no finite numbers: its weights are damaged or out of range. Copy its "
@@ -34,7 +34,7 @@ def _finite(scores: Outputs) -> Outputs:
 
 
 def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outputs], device: str) -> Outputs:
-    """Return what `work` makes of each block of rows, joined along its first dimension; each thread takes a block."""
+    """Apply `work` to each block of rows, one block per thread, and join the results along the first dimension."""
     n = X.shape[0]
     starts = range(0, n, size)
     if len(starts) == 1:
@@ -48,17 +48,17 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
                     result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
                 result[start : start + size] = part
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for the blocks ahead
+            pool.shutdown(wait=False, cancel_futures=True)  # so that Ctrl-C does not wait for the blocks not yet begun
             raise
     assert result is not None  # there is at least one block
     return result
 
 
 def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:
-    """Return what `work` makes of these vectors, row by row; NaN for rows that have none, being all NaN."""
+    """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
     if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
         return work(vectors)
-    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row tells the result's shape
+    some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row gives the result's shape
     found = work(some)
     result = np.full((len(vectors), *found.shape[1:]), np.nan)
     result[there] = found[: there.sum()]

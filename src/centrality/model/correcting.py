@@ -1,7 +1,7 @@
-"""Find the fewest columns whose change toward the nearest typical point makes a row odd no longer.
+"""Find the smallest correction of an odd row: the fewest columns to change so that it is no longer an outlier.
 
-One column is tried after the other, then each beside the best one, and so on: every step keeps the column that raises
-the score most. Columns that turn out not to be needed go back, and numbers move only as far as they must.
+Changed columns take the values of the nearest typical point. The search is greedy: a step adds the column that raises
+the score most. Then columns that are not needed get their values back, and numbers move only as far as they must.
 """
 
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from centrality.model.reader import RowReader
 from centrality.network.scaling import dense
 from centrality.scores.corrections import Correction, Corrections
 
-MOST = 16  # columns changed: a row that needs more has nothing wrong that one could name
-HALVINGS = 10  # of the way that a number moves
-LEVELS = np.linspace(0.05, 0.95, 19)  # of a column, at which its values tell whether it holds whole numbers
-CLOSE = 1e-5  # to a whole number
+MOST = 16  # columns changed at most: a list of more would not say what is wrong with a row
+HALVINGS = 10  # steps of the bisection that finds how far numbers must move
+LEVELS = np.linspace(0.05, 0.95, 19)  # quantiles of a column that are checked for whole numbers
+CLOSE = 1e-5  # a number this close to a whole one counts as whole
 
 Matrix = NDArray[np.float64]
 Score = Callable[[Matrix], Matrix]  # (k, p) -> (k,)
 
 
 def corrections(reader: RowReader, X: ModelRows, t: float) -> Corrections:
-    """Return the smallest correction of each row of X; a row that has no vector has none."""
+    """Return the smallest correction of each row of X; it is empty for a row without a vector."""
     features, fitted, vectors = reader.features_with_names(), reader.fitted, reader.vectors(X)
     given = np.asarray(dense(vectors), dtype=np.float64)
     owner = np.arange(fitted.width) if features.owner is None else features.owner
@@ -48,7 +48,7 @@ def corrections(reader: RowReader, X: ModelRows, t: float) -> Corrections:
 
 @dataclass(frozen=True)
 class Change:
-    """Hold a corrected row, which groups of its numbers were changed, and whether that was enough."""
+    """Hold a corrected row, the groups of its numbers that were changed, and whether its score reaches the bound."""
 
     row: Matrix  # (p,)
     groups: tuple[int, ...]
@@ -56,7 +56,10 @@ class Change:
 
 
 def smallest_change(score: Score, row: Matrix, goal: Matrix, owner: NDArray[np.intp], bound: float) -> Change:
-    """Move groups of numbers of a row, those of one owner together, to those of the goal until its score is `bound`."""
+    """Set as few features of a row as possible to the goal's, until the row's score reaches `bound`.
+
+    `owner` says which feature each number of the row belongs to; the numbers of one feature move together.
+    """
     if score(row[None])[0] >= bound:
         return Change(row, (), enough=True)
     chosen: list[int] = []
@@ -83,7 +86,7 @@ def _moved(row: Matrix, goal: Matrix, owner: NDArray[np.intp], groups: list[int]
 
 
 def _no_farther(score: Score, row: Matrix, moved: Matrix, short: NDArray[np.bool_], bound: float) -> Matrix:
-    """Halve the way of those that are one number each, as often as that is still enough; codes move as a whole."""
+    """Find by bisection how far features of one number must move; codes of several numbers move all the way."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
@@ -93,10 +96,10 @@ def _no_farther(score: Score, row: Matrix, moved: Matrix, short: NDArray[np.bool
 
 
 def _with_whole_counts(reader: RowReader, row: Matrix, change: Change, owner: NDArray[np.intp]) -> Matrix:
-    """Return the corrected row, its numbers of columns that hold whole ones moved on to the next of these."""
+    """Return the corrected row with changed values of integer columns rounded away from the row's original value."""
     made = change.row.copy()
     for group in change.groups:
-        place = int(np.flatnonzero(owner == group)[0])  # behind it stands, if anything, what marks a gap
+        place = int(np.flatnonzero(owner == group)[0])  # its value; a second number, if any, marks a missing one
 
         def value(z: float, place: int = place, group: int = group) -> object:
             point = made.copy()
@@ -112,7 +115,7 @@ def _with_whole_counts(reader: RowReader, row: Matrix, change: Change, owner: ND
 
 
 def _holds_counts(reader: RowReader, place: int, value: Callable[[float], object]) -> bool:
-    """Say whether a column held whole numbers in fitting; its ends, which may be wrong or drawn in, do not count."""
+    """Say whether a column of the training rows held whole numbers, its extreme values apart, which may be wrong."""
     columns = reader.fitted.training_scores.columns
     if columns is None or reader.fitted.context is not None:
         return False

@@ -19,7 +19,7 @@ from centrality.scores.calibration import Calibration
 from centrality.scores.refinement import Refinement
 
 STEPS = (32, 128, 512, 2048, 8192)  # pieces of the way; more only for the rows that need them
-TOLERANCE = 1e-3  # how far contributions may be from adding up, in units, before a row's way is cut finer
+TOLERANCE = 1e-3  # the error of the sum of contributions, in units, above which a row's way gets finer steps
 POINTS = 8192  # points on the ways of a block of rows
 HALVINGS = 12  # lengths tried for a step toward the centre: each half of the one before
 ROWS_EXPLAINED, ROWS_WALKED = POINTS // (STEPS[0] + 1), POINTS // HALVINGS  # rows in a block
@@ -34,12 +34,12 @@ class Field:
 
     scorer: NetworkScorer
     calibration: Calibration
-    reach: float  # the distance, in scaled units, within which units do most of what they do
-    refinement: Refinement | None = None  # what marks have taught to add to both units: walks uphill follow it
-    kinds: Kinds | None = None  # how units are moved, so that they mean the same in every kind: and this
+    reach: float  # the distance, in scaled units, within which units change most
+    refinement: Refinement | None = None  # learned from marks, added to both units; walks uphill follow it
+    kinds: Kinds | None = None  # makes units comparable between kinds; walks uphill follow it too
 
     def contributions(self, start: Floats, rows: Floats) -> Matrix:  # (n, p), (n, p) -> (n, 2, p)
-        """Return what each column contributes to both units; where they are rugged, a row's way is cut finer.
+        """Return what each column contributes to both units; rows whose units vary quickly on the way get finer steps.
 
         Contributions add up to the change of the units within TOLERANCE; `adding_up` shares out the rest.
         """
@@ -64,7 +64,7 @@ class Field:
         raw = self.calibration.raw(flat)
         units, slopes = self.calibration.units(raw).reshape(n, s, 2), self.calibration.unit_slopes(raw)
         gaps = np.diff(at, axis=1)
-        lengths = np.zeros(at.shape)  # of the way that each point stands for
+        lengths = np.zeros(at.shape)  # the trapezoid rule's weight of each point
         lengths[:, :-1] += 0.5 * gaps
         lengths[:, 1:] += 0.5 * gaps
         parts = np.empty((n, 2, rows.shape[1]))
@@ -88,7 +88,7 @@ class Field:
             here = points[-1]
             home = (centre - here) * free
             pace = np.linalg.norm(home, axis=1, keepdims=True) / left
-            along = _of_length(self.slope(here, t) * free, 1.5 * pace)  # a way that winds is longer
+            along = _of_length(self.slope(here, t) * free, 1.5 * pace)  # a winding way is longer than a straight one
             along = (np.clip(here + along, low, high) - here) * free
             tried = [self._best(here, ahead, t) for ahead in (along, home / left)]
             gains, found = (np.stack(both) for both in zip(*tried, strict=True))
@@ -96,7 +96,7 @@ class Field:
         return np.stack(points, axis=1)
 
     def _best(self, here: Matrix, ahead: Matrix, t: float) -> tuple[Matrix, Matrix]:
-        """Return how much f can rise along these ways, and where it does: at their start if nowhere else."""
+        """Return the largest rise of f along these straight ways, and the point of it: the start if f never rises."""
         lengths = np.array([0.0, *0.5 ** np.arange(HALVINGS)[::-1]], dtype=np.float32)
         at = np.broadcast_to(lengths, (len(here), len(lengths)))
         raw = self.raw_on_lines(here.astype(np.float32), ahead.astype(np.float32), at)
@@ -111,7 +111,7 @@ class Field:
         return gain.max(1), here + ahead * lengths[best][:, None]
 
     def _mixed(self, calibration: Calibration, raw: Matrix, rows: Matrix, t: float) -> Matrix:  # (n, s, 2) -> (n, s)
-        """Return the mixture of raw scores at points of the kinds of these rows."""
+        """Return the raw scores mixed at t, each point scored as one of the same kind as its row."""
         n, s, _ = raw.shape
         units = calibration.units(raw.reshape(n * s, 2))
         if self.kinds is not None:
@@ -146,14 +146,14 @@ def kinds(heads: Matrix, bounds: Matrix) -> NDArray[np.str_]:  # (n, 2) -> (n,)
 
 
 def grouped(parts: Matrix, owner: NDArray[np.intp], groups: int) -> Matrix:  # (..., q) -> (..., groups)
-    """Add up the contributions of those numbers that stand for the same thing."""
+    """Add up the contributions of the numbers that belong to the same feature."""
     sums = np.zeros((*parts.shape[:-1], groups))
     np.add.at(np.moveaxis(sums, -1, 0), owner, np.moveaxis(parts, -1, 0))
     return sums
 
 
 def adding_up(parts: Matrix, change: Matrix) -> Matrix:  # (n, 2, p), (n, 2)
-    """Share out what is missing to the change among the contributions, in proportion to their sizes."""
+    """Return contributions that add up to the change: the rest is shared among them in proportion to their sizes."""
     left = change - parts.sum(2)
     size = np.abs(parts)
     total = size.sum(2)
@@ -162,7 +162,7 @@ def adding_up(parts: Matrix, change: Matrix) -> Matrix:  # (n, 2, p), (n, 2)
 
 
 def _of_length(ways: Matrix, length: Matrix) -> Matrix:  # (n, p), (n, 1)
-    """Return directions with these lengths; a direction of zeros stays zero."""
+    """Rescale directions to these lengths; a direction of zeros stays zero."""
     norm = np.linalg.norm(ways, axis=1, keepdims=True)
     return np.asarray(np.divide(ways, norm, out=np.zeros_like(ways), where=norm > 0) * length)
 

@@ -31,13 +31,13 @@ from centrality.scores.mixing import SOFT_GIVEN
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
-COPIES = 4  # of a row: networks have seen most of them, as they have where a new row is like them
-HEART_ROWS = 1000  # rows looked at to find out what networks know by heart
+COPIES = 4  # a row with so many copies is scored by all networks, as a new row equal to them would be
+HEART_ROWS = 1000  # rows that `_by_heart` scores
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Hold what training leaves behind."""
+    """Hold the results of training that the fitted model is made from."""
 
     network: Network
     device: str
@@ -47,7 +47,7 @@ class Trained:
     remembered: RememberedRows
     names: Sequence[str] | None  # of the columns
     context: Context | None = None  # the rows are relative to their kinds; None: as they are
-    split: Split | None = None  # None: all members have learned from all rows
+    split: Split | None = None  # None: all members were trained on all rows
     columns: Callable[[], TrainingColumns] | None = None  # waits for what is remembered of the columns; None: not begun
 
 
@@ -117,9 +117,10 @@ def _kinds(
     units: Matrix,
     score: Callable[[CheckedRows], Matrix],
 ) -> tuple[Kinds, Matrix]:
-    """Return how scores differ by kind, and the units of the rows judged, moved as if they were new.
+    """Fit how scores differ by kind, and return that with the units of the rows judged, shifted as for new rows.
 
-    Where one network left out few rows, those it was trained on tell too: it knows all kinds of them equally well.
+    Where a single network left few rows out of training, the fit uses training rows too: the network has
+    learned all kinds equally well.
     """
     rows = judged
     if trained.split is not None and not trained.split.apart:
@@ -136,7 +137,7 @@ def _kinds(
 
 
 def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matrix:  # (members, n, 1 + k)
-    """Return what each network says of each row; raise if that is not finite."""
+    """Return the outputs of each network for each row; raise if one is not finite."""
     by_row = block_by_block(
         rows,
         rows_per_block(rows.shape[1]),
@@ -151,9 +152,9 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
 def _by_others(
     trained: Trained, scorer: NetworkScorer, outputs: Matrix, X: CheckedRows, judged: NDArray[np.intp]
 ) -> Matrix:  # (members, n, 1 + k)
-    """Return the outputs for the rows judged, had other rows alone set the ends of the columns."""
+    """Return the outputs for the rows judged, each scaled by column ends that the row itself did not set."""
     if trained.split is None or not trained.split.apart:
-        return outputs  # the rows judged have set no end
+        return outputs  # no row judged was used to set a column's end
     scaling, changed = by_others(trained.scaling, X)
     places = np.flatnonzero(changed[judged])
     if not len(places):
@@ -164,7 +165,7 @@ def _by_others(
 
 
 def _unseen(split: Split | None, X: CheckedRows, judged: NDArray[np.intp], members: int) -> NDArray[np.bool_]:
-    """Say which networks count as not trained on which of the rows judged; of rows with many copies, all do."""
+    """Say which networks score which rows judged: those not trained on the row, or all if it has many copies."""
     if split is None:
         return np.ones((members, len(judged)), dtype=bool)
     unseen = split.unseen(judged)
@@ -172,7 +173,7 @@ def _unseen(split: Split | None, X: CheckedRows, judged: NDArray[np.intp], membe
 
 
 def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
-    """Count the rows equal to each row, itself included: equal rows have equal random weighted sums."""
+    """Count the rows equal to each row, itself included, by comparing one random weighted sum per row."""
     weights, size = np.random.default_rng(0).normal(size=X.shape[1]), rows_per_block(X.shape[1])
     blocks = (dense(X[start : start + size]) * weights for start in range(0, X.shape[0], size))
     marks = np.concatenate([block.sum(1) for block in blocks])
@@ -181,7 +182,7 @@ def _copies(X: CheckedRows) -> NDArray[np.intp]:  # (n,)
 
 
 def _require_finite(outputs: Matrix) -> None:
-    """Raise a FloatingPointError if a row has no score: all quantiles would be lost with it."""
+    """Raise a FloatingPointError if an output is not finite: one would make every quantile NaN."""
     lost = int((~np.isfinite(outputs)).any(axis=(0, 2)).sum())
     if lost:
         raise FloatingPointError(
@@ -192,19 +193,19 @@ def _require_finite(outputs: Matrix) -> None:
 
 
 def _quantile(scores: Matrix, share: float) -> float:
-    """Return the score below which this share of new rows lies, so far as these tell."""
+    """Estimate the score below which this share of new rows lies."""
     return float(np.quantile(scores, share, method="weibull"))
 
 
 def with_report(
     fitted: Fitted, X: CheckedRows, *, held_aside: int, weights: Sequence[float], origins: Origins | None = None
 ) -> Fitted:
-    """Return the model with a report on how its fit to the rows X went; warn of what must not be overlooked.
+    """Return the model with a report on its fit to the rows X; give the report's alarms as warnings.
 
-    `origins` are the features that the columns of X stand for, where these are no columns of the user's.
+    `origins` are the features that the columns of X belong to, where these are not the user's own columns.
 
-    `weights` are those of the local losses, one for each noise scale. A head that has learned nothing is a coin toss
-    (global), or a score of zero (local).
+    `weights` are those of the local losses, one for each noise scale. They give the losses of a head that has learned
+    nothing: a coin toss (global), or a score of zero (local).
     """
     nothing = {"global": float(np.log(2)), "local": 0.5 * float(np.mean(weights))}
     report = examine(
@@ -240,11 +241,11 @@ def calibrated_on(held: CheckedRows, fitted: Fitted) -> Fitted:
 
 
 def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
-    """Return by how much the local score of training rows rises when networks trained on them count too: the median."""
+    """Return the median rise of training rows' local scores when networks trained on them count as much as others."""
     if not fitted.halves:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
-    alike = replace(fitted.calibration, doubt=0.0)  # all members together, whether they have seen the rows or not
+    alike = replace(fitted.calibration, doubt=0.0)  # members count equally, even if trained on the row
     units = [
         each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)
     ]

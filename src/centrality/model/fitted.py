@@ -1,4 +1,4 @@
-"""Hold a fitted model as one value: whoever needs to score takes it, not the estimator.
+"""Hold a fitted model as one value, which scores rows without the estimator.
 
 Rows come in as (n, p) arrays or CSR matrices in the user's units, already checked. They pass through the networks,
 whose outputs become two raw scores (`raw`) and then a pair of units (`units`). Everything else follows from that pair:
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from centrality.torch.module import Centrality
     from centrality.torch.scoring import DeviceScorer
 
-OFFSET_STEPS = 40  # from t = 0 to t = 1; between two of them scores, and their quantiles, are nearly linear
+OFFSET_STEPS = 40  # values of t from 0 to 1: between two of them, quantiles of scores are nearly linear in t
 History = dict[str, list[float]]
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Value):
-    """Hold everything that scoring needs, and how the model came about. A change makes a new value."""
+    """Hold everything that scoring needs, and the record of the fit. It is immutable: a change makes a new value."""
 
     network: Network
     scorer: NetworkScorer = field(compare=False, repr=False)  # the network, packed for scoring on the device
@@ -60,15 +60,15 @@ class Fitted(Value):
     offset_at_t: float  # the t for which `offset` holds
     offsets: Matrix | None  # (OFFSET_STEPS + 1,) the same from t = 0 to t = 1; None: a second pass set only the one
     history: History  # the losses of training
-    remembered: RememberedRows = field(compare=False, repr=False)  # to go on learning from; never in a file
+    remembered: RememberedRows = field(compare=False, repr=False)  # for further training; never saved in a file
     names: tuple[str, ...] | None  # of the columns, where the training rows had names
     inliers: conformal.Inliers | None  # the calibration rows; None: no row was left out of training
     training_scores: TrainingScores
     typical: Matrix  # (k, p) the deepest point, and those of further regions, in the user's units
-    context: Context | None = None  # turns the user's rows into those that all else here is about
-    kinds: Kinds | None = None  # makes units mean the same in every kind
+    context: Context | None = None  # makes the user's rows relative to their context; all else here is about those
+    kinds: Kinds | None = None  # makes units comparable between kinds of rows
     report: Report | None = None  # None while the fit goes on
-    refinement: Refinement | None = None  # what marks have taught; None: nothing
+    refinement: Refinement | None = None  # the correction learned from marks; None: no marks were learned
     device: str = field(default="cpu", compare=False)  # where it scores
 
     def offset_for(self, t: float) -> float:
@@ -84,9 +84,9 @@ class Fitted(Value):
         return float(np.interp(t, np.linspace(0, 1, OFFSET_STEPS + 1), self.offsets))
 
     def to_torch(self, t: float, device: str = "cpu", context: Context | None = None) -> Centrality:
-        """Return the whole way from rows to scores as a torch module; t is its dial where none is given.
+        """Return a torch module that goes from rows to scores; `t` is used by calls that give none.
 
-        With the `context` it takes the user's rows, without it rows that are relative to their kinds already.
+        With the `context` it takes the user's rows; without it, rows that `relative` has changed already.
         """
         optional("torch", "torch")
         from centrality.torch.module import Centrality  # brings torch
@@ -107,7 +107,7 @@ class Fitted(Value):
         return {}
 
     def _on_gpu(self, rows: Any) -> DeviceScorer | None:
-        """Return what scores these rows on the GPU where they or the model lie; None where the CPU has a part in it."""
+        """Return the scorer of the GPU that holds the rows or the model; None if some of the work needs the CPU."""
         device = str(rows.device) if hasattr(rows, "is_cuda") else self.device
         if not device.startswith("cuda") or sparse.issparse(rows):
             return None
@@ -118,7 +118,7 @@ class Fitted(Value):
         return self._by_device[device]
 
     def tensor_on_gpu(self, X: Any) -> Any | None:
-        """Return X if it is a tensor on a GPU that can be scored where it lies; None if the host must look at it."""
+        """Return X if it is a tensor that can be scored on its own GPU; None if it must be checked on the CPU."""
         if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
             return None
         if self.context is not None:
@@ -136,7 +136,7 @@ class Fitted(Value):
 
     @property
     def features(self) -> list[str]:
-        """Return what the columns are called: x0, x1, ... where the training rows had no names."""
+        """Return the names of the columns; they are x0, x1, ... if the training rows had none."""
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(self.width)]
 
     def on(self, device: str) -> Fitted:
@@ -148,11 +148,11 @@ class Fitted(Value):
     # Rows relative to their kinds, where there is a context.
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return the user's rows as all that follows takes them: given a context, relative to their kinds."""
+        """Return the user's rows relative to their context, as the methods below take them; unchanged without one."""
         return rows if self.context is None else self.context.relative(rows)
 
     def absolute(self, rows: Matrix) -> Matrix:
-        """Return rows that `relative` made, or points among them, in the user's units."""  # (n, p)
+        """Return rows or points in the user's units: the inverse of `relative`."""  # (n, p)
         return rows if self.context is None else self.context.absolute(rows)
 
     def _in_context_of(self, points: Matrix, rows: Matrix) -> Matrix:
@@ -166,11 +166,11 @@ class Fitted(Value):
         return np.arange(self.width) if self.context is None else self.context.behaviour
 
     def typical_for(self, rows: CheckedRows) -> Matrix:
-        """Return the typical point next to each row, in its context."""  # (n, p)
+        """Return the typical point nearest to each row, in the row's context."""  # (n, p)
         return self._in_context_of(self.typical[self.nearest_typical(rows)], dense(rows))
 
     def origins(self, rows: CheckedRows, points: Matrix | None = None) -> Matrix:
-        """Return the units of what each row is explained against: the nearest of the points, in the row's context."""
+        """Return the units of the point each row is explained against: the nearest of these, in the row's context."""
         points = self.typical if points is None else points
         at = self.nearest(points, rows)
         if self.context is None:
@@ -199,11 +199,11 @@ class Fitted(Value):
         return units if self.kinds is None else self.kinds(units, dense(rows))
 
     def shift(self, rows: CheckedRows) -> Matrix:
-        """Return what marks have taught to add to both units, and so to the score at any t; 0 without marks."""  # (n,)
+        """Return the correction learned from marks, added to both units and every score; 0 without marks."""  # (n,)
         return np.zeros(rows.shape[0]) if self.refinement is None else self._moved(rows, self.refinement.shift)
 
     def shift_by_column(self, rows: CheckedRows) -> Matrix:
-        """Return each column's part in that."""  # (n, p)
+        """Return each column's part in the `shift` of each row."""  # (n, p)
         return np.zeros(rows.shape) if self.refinement is None else self._moved(rows, self.refinement.parts)
 
     def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
@@ -214,7 +214,7 @@ class Fitted(Value):
 
     @property
     def mixing(self) -> Mixing:
-        """How the heads are mixed: `mixing(heads, t)` is the centrality of rows with these heads."""
+        """Return the rule that mixes the heads: `mixing(heads, t)` is the centrality of rows with these heads."""
         return self.calibration.mixing
 
     def heads(self, rows: CheckedRows) -> Matrix:
@@ -230,7 +230,7 @@ class Fitted(Value):
         return self.calibration.mixing.mixed(self.units(rows), t)
 
     def standard_error(self, rows: CheckedRows, t: float) -> Matrix:
-        """Return how far each centrality may be off for another draw of training rows and networks.
+        """Return the standard error of each centrality over other draws of training rows and networks.
 
         Networks that were each trained on another half of the rows differ as much as two fits to all rows would (that
         is the variance by balanced half-samples); the mean of networks that saw the same rows differs by √members less.
@@ -254,7 +254,7 @@ class Fitted(Value):
     def contributions(self, rows: CheckedRows, baseline: Matrix | None = None) -> Matrix:
         """Return what each column contributes to units(row) - units(baseline): global, then local.
 
-        Without a baseline, a row's own is the typical point next to it.
+        Without a baseline, a row is compared with the typical point nearest to it.
         """  # (n, 2, p)
         points = self.typical if baseline is None else baseline
         found = self._field()
@@ -273,7 +273,7 @@ class Fitted(Value):
         return block_by_block(rows, ROWS_EXPLAINED, work, self.device)
 
     def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
-        """Return how many times as far from its origin a row of the same kind lies by its kind as among all rows."""
+        """Return how far a row lies from its origin, in units, within its kind, divided by how far among all rows."""
         before = [self._units_among_all(each) for each in (rows, origins)]
         after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
         far = before[0] - before[1]
@@ -285,7 +285,7 @@ class Fitted(Value):
         return mixing.contributions(self.contributions(rows, baseline), self.units(rows), origin, t)
 
     def toward_center(self, rows: CheckedRows, steps: int, t: float) -> Matrix:
-        """Return the way that each row would take to become typical, uphill along f."""  # (n, steps + 1, p)
+        """Return a path from each row toward the centre, on which f never falls."""  # (n, steps + 1, p)
         found, centre = self._field(), self.scaling.scaled(self.typical[:1])
         free = self.scaling.varying() & np.isin(np.arange(self.width), self._behaviour())
 
@@ -306,11 +306,11 @@ class Fitted(Value):
         )
 
     def nearest_typical(self, rows: CheckedRows) -> NDArray[np.intp]:
-        """Return which of the typical points is next to each row."""  # (n,)
+        """Return which of the typical points is nearest to each row."""  # (n,)
         return self.nearest(self.typical, rows)
 
     def nearest(self, points: Matrix, rows: CheckedRows) -> NDArray[np.intp]:
-        """Return which of these points, in the user's units, is next to each row."""  # (n,)
+        """Return which of these points, in the user's units, is nearest to each row."""  # (n,)
         scaled, own = self.scaling.scaled(points), self._behaviour()
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
@@ -321,7 +321,7 @@ class Fitted(Value):
     # What the scores of calibration and training rows say about new ones.
 
     def calibrated(self, units: Matrix | None, contamination: float | str = 0.0) -> Fitted:
-        """Return this model with these units of fresh rows, or those it has, as the measure for p-values."""
+        """Return this model with the calibration rows that have these units; None keeps the rows it has."""
         units = self.calibration_rows().units if units is None else units
         return replace(self, inliers=conformal.Inliers.of(units, contamination, self.calibration.mixing))
 
@@ -335,7 +335,7 @@ class Fitted(Value):
         return self.calibration_rows().scores(self.calibration.mixing, t)
 
     def calibration_rows(self) -> conformal.Inliers:
-        """Return the calibration rows; an error if there are none."""
+        """Return the calibration rows; raise if the model has none."""
         if self.inliers is None:
             raise InputError(
                 "p-values need calibration rows: inliers that the model was not trained on. Call calibrate(C) with "
@@ -353,6 +353,6 @@ class Fitted(Value):
 
 
 def joined(before: History, later: History) -> History:
-    """Return the history of training that went on: its steps are counted from where it was."""
+    """Return two histories of training as one; the steps of the second count on from the end of the first."""
     begun = before["step"][-1]
     return {name: [*past, *(begun + x if name == "step" else x for x in later[name])] for name, past in before.items()}

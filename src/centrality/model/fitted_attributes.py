@@ -1,4 +1,4 @@
-"""Give what a model has learned the names that scikit-learn's users look for."""
+"""Define the attributes of a fitted model that scikit-learn's users look for, such as `offset_`."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
 
 
 class FittedAttributes:
-    """Shows parts of the fitted value as attributes of the model, which it has once it is fitted.
+    """Show parts of the fitted value as attributes of the model, which exist once it is fitted.
 
     `history_` are the losses of training, `noise_scale_` the noise scales used, `center_` the deepest vector at the
     model's own t (given a context, in one that is typical of it), and `offset_` the score below which

@@ -1,6 +1,6 @@
 """Define what every model offers, whatever its rows: FUSE on rows of numbers, Chain on tables, texts, images or series.
 
-A model brings a fitted value and a way from its own kind of rows to vectors; everything else is the same for all.
+A kind of model defines how to fit and how to turn its rows into vectors; everything else is the same for all.
 """
 
 from abc import ABC, abstractmethod
@@ -47,12 +47,12 @@ Model = TypeVar("Model", bound="CentralityModel")
 
 @frames_when_asked
 class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
-    """Score rows of some kind, by a fitted value and a way from rows to vectors; each method is one pass over them."""
+    """Score rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
     __metadata_request__fit = {"dissimilarity": UNUSED}  # noqa: RUF012  (scikit-learn would cut a square matrix by rows)
 
-    # What a kind of model brings.
+    # What a kind of model defines.
 
     @classmethod
     @abstractmethod
@@ -73,10 +73,10 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
 
     @abstractmethod
     def _reader(self) -> RowReader:
-        """Return what reads the model's rows; raise if it is not fitted."""
+        """Return the reader that turns rows into vectors; raise if the model is not fitted."""
 
     def _learn(self, fitted: Fitted) -> None:
-        """Have learned this from now on."""
+        """Replace the fitted value by this one."""
         self.fitted_ = fitted
 
     # Scores.
@@ -301,7 +301,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         return paths if self.fitted_.context is None else self._absolute(paths)
 
     def _absolute(self, paths: Matrix) -> Matrix:  # (n, steps + 1, p)
-        """Return paths of rows relative to their kinds in the units that these rows had before."""
+        """Return paths that are relative to the rows' context in the user's units."""
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
@@ -319,7 +319,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         """
         return corrections(self._reader(), X, one_t(self._dial(t)))
 
-    # How the model came about, and where it goes.
+    # Reports on the fit, and exports.
 
     def report(self) -> Report:
         """Say whether the fit went well: what was learned, whether scores tell rows apart, which columns matter.
@@ -365,11 +365,11 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
     def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-        """Return what `work` makes of the vectors of X, row by row; NaN for rows that have none."""
+        """Return `work` of the vectors of X, row by row; the result is NaN for rows without a vector."""
         return over_vectors(self._reader().vectors(X), work)
 
     def _scored(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-        return self._of(X, work)  # a model whose rows may lie on a GPU has a way of its own
+        return self._of(X, work)  # a model whose rows may lie on a GPU overrides this
 
     def _baseline(self, baseline: ModelRows) -> Matrix:
         row = self._reader().vectors(baseline)
@@ -382,7 +382,7 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
 
 
 def with_fitted(model: Model, fitted: Fitted) -> Model:
-    """Return a model with the same settings that has learned this."""
+    """Return a copy of the model, with the same settings, that has this fitted value."""
     other = copy(model)
     other._learn(fitted)  # noqa: SLF001  (the copy is ours)
     return other

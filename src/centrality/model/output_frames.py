@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=type)
 
 
 def frames_when_asked(cls: Model) -> Model:
-    """Decorate a class of models: what its methods give for each row comes as `set_output` asks."""
+    """Decorate a class of models so that results with one value per row have the type that `set_output` asks for."""
     for name in (*NAMES, *COMPUTES):
         setattr(cls, name, _framed(getattr(cls, name), NAMES.get(name)))
     return cls
@@ -84,7 +84,7 @@ def _dials(t: Any, columns: int) -> Sequence[float]:
 
 
 def _features(model: Any, width: int) -> list[str]:
-    """Name the features that explanations speak of; numbers without names are called by their place."""
+    """Return the names of the features of explanations; numbers without names are named by their position."""
     features = reader_of(model).features()
     return [f"x{j}" for j in range(width)] if features is None else [str(name) for name in features.names]
 

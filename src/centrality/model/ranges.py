@@ -1,4 +1,4 @@
-"""Check that what a model file holds lies where a fit could have put it: a checksum says nothing of that."""
+"""Check that the values of a model file are ones that a fit can produce, which a checksum does not show."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ LARGEST_SHIFT = 1e9  # by which marks move a score; the lower half of the traini
 
 
 def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
-    """Raise if a number or a word of the file is none that a fitted model has."""
+    """Raise if a value of the file is one that no fitted model has."""
     checked_calibration(calibration)
     _require_mixing(header["mixing"], calibration)
     _require_weights(arrays)
@@ -40,7 +40,7 @@ def require_ranges(header: Header, arrays: Arrays, calibration: str) -> None:
 
 
 def _require_mixing(mixing: object, calibration: str) -> None:
-    """Raise unless scores end in [0, 1]: heads there are mixed linearly, units without ends are squeezed."""
+    """Raise unless mixing gives scores in [0, 1]: heads in [0, 1] are mixed linearly, unbounded units are squeezed."""
     _require(isinstance(mixing, dict) and set(mixing) == {"local_weight", "veto"}, "mixing", mixing)
     assert isinstance(mixing, dict)
     weight, veto = mixing["local_weight"], mixing["veto"]
@@ -53,7 +53,7 @@ def _require_weights(arrays: Arrays) -> None:
     for name, weight in arrays.items():
         if name.startswith("network.") and weight.dtype.kind == "f" and weight.size:
             size = float(np.abs(weight).max())
-            if np.isfinite(size) and size > LARGEST_WEIGHT:  # what is not finite is said elsewhere
+            if np.isfinite(size) and size > LARGEST_WEIGHT:  # values that are not finite are reported elsewhere
                 raise InputError(f"{name} must hold numbers up to {LARGEST_WEIGHT:g}, got {size:g}.")
 
 
@@ -74,7 +74,7 @@ def _require_columns(arrays: Arrays) -> None:
 
 
 def _require_refinement(arrays: Arrays) -> None:
-    """Raise unless what marks have taught is there whole, or not at all: half of it would be left out in silence."""
+    """Raise if the correction learned from marks lacks an array, so that it would be left out silently, or is huge."""
     found = sorted(name for name in arrays if name.startswith("refinement."))
     if found and found != ["refinement.knots", "refinement.values"]:
         raise InputError(f"refinement.knots and refinement.values go together, got {', '.join(found)}.")

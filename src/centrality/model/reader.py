@@ -1,4 +1,4 @@
-"""Read rows for a model: turn them into vectors, and say what the numbers of a vector stand for.
+"""Read rows for a model: turn them into vectors, and name the feature behind each number of a vector.
 
 `reader_of(model)` gives a fitted model's reader to those who bring it rows: the adapter, the page, the service.
 """
@@ -31,7 +31,7 @@ Matrix = NDArray[np.float64]
 
 
 class RowReader(ABC):
-    """Reads the rows of one kind of model; a kind brings the abstract methods, and changes what its rows need."""
+    """Reads the rows of one kind of model; a kind defines the abstract methods and overrides others where it must."""
 
     def __init__(self, fitted: Fitted) -> None:
         self.fitted = fitted
@@ -46,24 +46,24 @@ class RowReader(ABC):
 
     @abstractmethod
     def features(self) -> Features | None:
-        """Say what explanations speak of; None where the numbers of a vector have no names."""
+        """Return the features that explanations name; None where the numbers of a vector have no names."""
 
     @abstractmethod
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
-        """Return what the rows of X, whose vectors these are, hold, feature by feature."""
+        """Return the values of the rows of X, feature by feature; `vectors` are those of X."""
 
     def values_of(self, point: Matrix) -> Sequence[object] | NDArray[np.generic]:
-        """Return what a vector amounts to, feature by feature; its numbers, where each is a feature of its own."""
+        """Return the feature values that a vector encodes: its own numbers, where each number is a feature."""
         point, columns = self.fitted.absolute(point[None])[0], self.fitted.training_scores.columns
         return point if columns is None else without_rounding(point, np.ptp(columns.values, axis=0))
 
     def examined(self, X: ModelRows) -> tuple[CheckedRows, Unreadable]:
-        """Return the `vectors` of the rows, and which of their cells could not be read; nothing is warned of."""
+        """Return the `vectors` of the rows, and which of their cells could not be read, without a warning."""
         vectors = self.vectors(X)
         return vectors, Unreadable(vectors.shape[0])
 
     def given(self) -> list[str]:
-        """Return the names of the features that are the context; nothing where there is none."""
+        """Return the names of the features that are the context; an empty result without one."""
         context, features = self.fitted.context, self.features()
         if context is None or features is None:
             return []
@@ -71,13 +71,13 @@ class RowReader(ABC):
         return list(dict.fromkeys(str(features.names[owner[place]]) for place in context.given))
 
     def new_kinds(self, rows: CheckedRows) -> Unreadable:
-        """Count the rows, not yet relative to their kinds, that are of a kind which was not seen in fitting."""
+        """Count the rows of a kind that was not seen in fitting. Rows come in the user's units."""
         context = self.fitted.context
         count = 0 if context is None else int(context.unseen(rows).sum())
         return Unreadable(rows.shape[0], {", ".join(self.given()): {NEW_KIND: count}} if count else {})
 
     def relative(self, rows: CheckedRows) -> CheckedRows:
-        """Return rows as the fitted model takes them; warn of those whose kind was not seen in fitting."""
+        """Return rows relative to their context, as the fitted model takes them; warn of kinds not seen in fitting."""
         if self.fitted.context is None:
             return rows
         for note in self.new_kinds(rows).notes():
@@ -85,44 +85,44 @@ class RowReader(ABC):
         return self.fitted.relative(rows)
 
     def by_moment(self, scores: Matrix, length: int) -> Matrix:
-        """Return scores of a series' windows as scores of its moments; those of other models are by row already."""
+        """Return scores of a series' windows as scores of its moments; other models have a score per row already."""
         return scores
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector stands for: every one has its own, unless there are windows."""
+        """Return which of so many rows each vector belongs to: one vector per row, except for windows of a series."""
         return np.arange(length)
 
     def shown(self, X: ModelRows) -> Sequence[object] | None:
-        """Return what the rows look like, one item for each vector; None where their columns say it all."""
+        """Return a text or a picture of each vector's row; None where its columns are enough."""
         return None
 
     def about(self) -> dict[str, Any]:
-        """Return what there is to know of how rows are read, in plain values, for people."""
+        """Return facts about how rows are read, as plain values to print."""
         return {}
 
     def configure(self, **settings: object) -> None:
-        """Set what belongs to this machine (caches, devices), as far as the model knows it: numbers know nothing."""
+        """Set options of this machine (caches, devices) that the model has; a model of numbers has none."""
         return
 
     def warm_up(self) -> None:
-        """Score something: libraries and encoders set themselves up now, not when somebody waits."""
+        """Score something now, so that the first request does not wait until libraries and encoders are loaded."""
         self.fitted.heads(np.zeros((1, self.fitted.width)))
 
     # What follows from the above, for every kind.
 
     def names_of_vectors(self) -> Names:
-        """Say what the numbers of a vector are called, for reports."""
+        """Return the names of a vector's numbers, for reports."""
         return names_of_vectors(self.features(), self.fitted.width)
 
     def by_feature(self, parts: Matrix) -> Matrix:
-        """Add up the contributions of the numbers that stand for the same feature."""  # (n, p) -> (n, features)
+        """Add up the contributions of the numbers that belong to the same feature."""  # (n, p) -> (n, features)
         features = self.features()
         if features is None or features.owner is None:
             return parts
         return grouped(parts, features.owner, len(features.names))
 
     def features_with_names(self) -> Features:
-        """Return what explanations speak of; raise if that has no names."""
+        """Return the features that explanations name; raise if they have no names."""
         if (features := self.features()) is None:
             raise InputError(
                 f"This model turns {self.reading().kind} into vectors whose numbers have no names: there is nothing to "
@@ -164,7 +164,7 @@ class RowReader(ABC):
         )
 
     def usual(self, vectors: CheckedRows) -> list[list[object]]:
-        """Return what is usual in the kind of each row, feature by feature: a range, or the typical value.
+        """Return the usual values of each row's kind, feature by feature: a range, or the typical value.
 
         Only for a model that was fitted with a context: a row has no kind otherwise.
         """
@@ -195,11 +195,11 @@ class NumberReader(RowReader):
         return Reading("numbers", columns, {name: pa.float64() for name in columns or ()})
 
     def features(self) -> Features:
-        """Say what explanations speak of: the columns."""
+        """Return the features that explanations name: the columns."""
         return Features(self.fitted.features)
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> NDArray[np.generic]:
-        """Return what the rows hold, column by column."""  # (p, n)
+        """Return the rows' values, column by column."""  # (p, n)
         return dense(vectors if self.fitted.context is None else rows_to_score(self._estimator, X)).T
 
 

@@ -1,4 +1,4 @@
-"""How a model reads rows, and what it can say about them: plain values that every kind of model gives."""
+"""Describe how a model reads rows and which features it can name, in plain values that every kind of model gives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Features:
-    """Say what explanations speak of: names, and which one each number stands for."""
+    """Name the features of explanations, and say which feature each number of a vector belongs to."""
 
     names: list[str]
     owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
 
 
 def names_of_vectors(features: Features | None, width: int) -> Names:
-    """Say what the numbers of a vector are called: by the feature they stand for, where that has a name."""
+    """Return names for the numbers of a vector: those of their features, where features have names."""
     if features is None:
         return Names([f"number {j} of the vector" for j in range(width)], [True] * width)
     if features.owner is None:

@@ -1,4 +1,4 @@
-"""Remember a small uniform sample of all rows a model has seen: with it, a model learns on without forgetting.
+"""Keep a small uniform sample of all rows a model was trained on: later training mixes it in, so as not to forget.
 
 It never goes into a file.
 """
@@ -15,9 +15,9 @@ from centrality._estimator import CheckedRows
 
 REMEMBERED_VALUES = 1 << 18  # 2 MiB in float64
 FEWEST_REMEMBERED = 256  # rows, however wide they are
-MOST_KNOWN = 0.5  # of whole numbers that all come equally often, at most 37% of the rows look familiar
+MOST_KNOWN = 0.5  # above what chance gives: of rows of equally frequent whole numbers, at most 37% look known
 MOST_COMPARED = 20_000  # rows
-HYPERGEOMETRIC_ROWS = 10**9  # numpy draws from that law for fewer rows than this, on either side
+HYPERGEOMETRIC_ROWS = 10**9  # numpy's hypergeometric draw takes fewer rows than this, old or new
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,25 @@ class RememberedRows:
     """A sample of the rows trained on so far; a loaded model has none of them, for a file holds no rows."""
 
     rows: CheckedRows | None  # in the user's units
-    folds: NDArray[np.int64] | None  # of those rows: which networks have not seen them, nor may learn from them later
+    folds: NDArray[np.int64] | None  # for each of those rows, the networks that were not trained on it and never may be
     seen: int  # how many rows it stands for
 
     @classmethod
     def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
-        """Remember rows of X, which are all that was seen."""
+        """Sample rows of X, taken as all rows that the model was trained on."""
         n, capacity = X.shape[0], _capacity(X)
         kept = np.arange(n) if n <= capacity else _some(n, capacity, rng)
         return cls(X[kept], None if folds is None else folds[kept], n)
 
     def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
-        """Remember some of these rows too: of all rows seen, each is as likely to be remembered as any other."""
+        """Return a sample of the old and the new rows together, in which every row seen is equally likely to be."""
         n = X.shape[0]
         seen = self.seen + n
         if self.rows is None:
             return replace(RememberedRows.of(X, folds, rng), seen=seen)
         remembered = self.rows.shape[0]
         size = min(_capacity(X), remembered + n)
-        # A loaded model has forgotten what it saw: fewer old rows are left than may be asked for.
+        # A model loaded from a file has lost its sample: fewer old rows are left than the draw may ask for.
         new = max(_new_among(size, new=n, old=self.seen, rng=rng), size - remembered)
         old, fresh = _some(remembered, size - new, rng), _some(n, new, rng)
         parts = [self.rows[old], X[fresh]]
@@ -56,7 +56,7 @@ class RememberedRows:
         return RememberedRows(together, both, seen)
 
     def warn_of_known(self, rows: CheckedRows | None) -> None:
-        """Warn if most of these rows, which should be new, were trained on, as far as what is remembered tells."""
+        """Warn if the sample shows that most of these rows, which should be new, were already trained on."""
         if (share := self.share_known(rows)) > MOST_KNOWN:
             tell(
                 f"About {share:.0%} of these rows are training rows, which the networks have seen: p-values would be "
@@ -64,9 +64,9 @@ class RememberedRows:
             )
 
     def share_known(self, rows: CheckedRows | None) -> float:
-        """Estimate which share of the rows are among those seen, from the ones remembered.
+        """Estimate from the sample which share of these rows the model was trained on.
 
-        Rows count that come once on both sides: values that are few, and so come again, would look familiar.
+        Only rows that occur once on both sides count: new rows of a few repeated values would look known.
         """
         if not isinstance(rows, np.ndarray) or not isinstance(self.rows, np.ndarray):
             return 0.0
@@ -76,14 +76,14 @@ class RememberedRows:
 
 
 def _come_once(rows: NDArray[Any]) -> NDArray[np.void]:
-    """Return the rows that come once, each as one value."""
+    """Return the rows that occur once, each packed into one value."""
     values = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # which makes 0 of -0
     keys, counts = np.unique(values.view(np.dtype((np.void, values.shape[1] * 8))).ravel(), return_counts=True)
     return np.asarray(keys[counts == 1])
 
 
 def _capacity(X: CheckedRows) -> int:
-    """Return how many rows of this width are remembered at most."""
+    """Return the largest number of rows of this width in the sample."""
     return max(FEWEST_REMEMBERED, REMEMBERED_VALUES // int(X.shape[1]))
 
 

@@ -27,7 +27,7 @@ QUANTILES = ("potentials", "members", "ends", "halves")  # of a calibration
 
 
 def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
-    """Return everything needed to score, and to see how the model came about: JSON values, and arrays."""
+    """Return everything needed to score and to report on the fit: a header of JSON values, and arrays by name."""
     arrays = {f"network.{name}": array for name, array in fitted.network.arrays().items()}
     columns = fitted.training_scores.columns
     assert columns is not None  # a fit always knows its rows
@@ -67,14 +67,14 @@ def parts_of(fitted: Fitted) -> tuple[Header, Arrays]:
 
 
 def _scaling_parts(fitted: Fitted) -> Arrays:
-    """Return the arrays of the scaling, or of the context that takes its place: a reader that knows none must fail."""
+    """Return the arrays of the scaling, or those of the context instead: older readers must fail on a context."""
     if fitted.context is not None:
         return saving_context.parts_of(fitted.context, fitted.kinds)
     return {f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None}
 
 
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:
-    """Return the fitted model that `parts_of` took apart; a ValueError if the parts do not fit."""
+    """Return the fitted model made of these parts, the inverse of `parts_of`; raise a ValueError if they do not fit."""
     require_ranges(header, arrays, calibration)
     names, p = header["feature_names"], layout.width
     if names is not None and not (isinstance(names, list) and len(names) == p and set(map(type, names)) == {str}):
@@ -175,7 +175,7 @@ def _scaling(arrays: Arrays, p: int, mark: str) -> Scaling:
 
 
 def _training_scores(header: Header, arrays: Arrays, p: int) -> TrainingScores:
-    """Return what the model remembers of its training rows: their scores and columns."""
+    """Return the summary of the training rows that the model keeps: quantiles of their scores and columns."""
     k = arrays["training.quantiles"].shape[-1]
     values, q = max(len(arrays["columns.values"]), 1), min(len(arrays["columns.products"]), p)
     shapes = dict.fromkeys(COLUMNS[:3], (values, p)) | dict.fromkeys(COLUMNS[3:], (q, q))

@@ -1,4 +1,4 @@
-"""Turn a context model and what it says of kinds into arrays, and back; a ValueError says what does not fit."""
+"""Turn a context model and its shifts within kinds into arrays, and back; a ValueError says what does not fit."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -20,7 +20,7 @@ LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond
 
 
 def parts_of(context: Context, kinds: Kinds | None) -> Arrays:
-    """Return the arrays of a context model, and of how units are moved within kinds, by name."""
+    """Return the arrays of a context model, and of the shifts of units within kinds, by name."""
     found: Arrays = {name: getattr(context, name) for name in PLAIN}
     found |= {f"scaling.{name}": part for name, part in vars(context.scaling).items() if part is not None}
     found |= _trees_and_levels(context, ("usual", "spread"), ("levels", "widths"))
@@ -42,7 +42,7 @@ def _trees_and_levels(holder: object, forests: Sequence[str], groups: Sequence[s
 
 
 def kinds_from_parts(arrays: Arrays, context: Context) -> Kinds | None:
-    """Return how units are moved within kinds; None where the file says nothing of it."""
+    """Return the shifts of units within kinds; None where the file has none."""
     own = {name.removeprefix(MARK + KINDS): part for name, part in arrays.items() if name.startswith(MARK + KINDS)}
     if not own:
         return None
@@ -57,7 +57,7 @@ def kinds_from_parts(arrays: Arrays, context: Context) -> Kinds | None:
 
 
 def from_parts(arrays: Arrays, scaling: Scaling, width: int) -> Context:
-    """Return the context model that `parts_of` took apart."""
+    """Return the context model made of these arrays: the inverse of `parts_of`."""
     own = {name.removeprefix(MARK): part for name, part in arrays.items() if name.startswith(MARK)}
     given = _whole(own, "given", (len(own["given"]),), width, np.int64)
     if (np.diff(given) <= 0).any() or not 0 < len(given) < width:

@@ -1,4 +1,4 @@
-"""Choose what scores with a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
+"""Choose the scorer of a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
 
 from centrality._optional import optional
 from centrality.engine import engine
@@ -8,7 +8,7 @@ from centrality.network.scorer import EngineScorer, NetworkScorer
 
 
 def scorer_for(network: Network, device: str = "cpu") -> NetworkScorer:
-    """Return what scores with this network on this device."""
+    """Return the scorer of this network on this device."""
     if network.layout.standard and is_cpu(device):
         return EngineScorer(network, engine())
     optional("torch", "torch")

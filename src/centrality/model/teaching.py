@@ -1,4 +1,4 @@
-"""Teach a fitted model what people marked: how its score moves, where outliers begin, which calibration rows stay."""
+"""Teach a fitted model people's marks: they correct its scores and its threshold, and remove calibration rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from centrality.scores.drift import TrainingScores
 from centrality.scores.errors_left import NEXT, ErrorsLeft, errors_left
 from centrality.scores.refinement import Lesson, Scored, learn
 
-MARKS = ("outlier", "fine")  # what teaches; "later", nothing, None and NaN say nothing of a row
+MARKS = ("outlier", "fine")  # marks to learn from; "later", nothing, None and NaN say nothing of a row
 UNSAID = ("later", "", None)
-MOST = 250  # marks of each kind that are learned from, evenly spaced ones of more: a second, however many there are
-SURE = 2  # outliers marked from which on the queue goes by what was learned alone
+MOST = 250  # marks of each kind to learn from, evenly spaced among more: so learning takes a second at most
+SURE = 2  # marked outliers from which on the queue follows the corrected scores alone
 SAME_ROWS = 0.5  # rank correlation above which rows are those that a model was calibrated on, in the same order
 
 Matrix = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Review:
 
 
 def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitted:
-    """Return the model that has learned these marks of these vectors' rows; without any, the model as it is."""
+    """Return the model with the correction learned from these marks of the rows; the same model without marks."""
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return fitted
@@ -82,7 +82,7 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
 
 
 def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the numbers of the rows that are marked, and which of them as outliers; rows without a vector are none."""
+    """Return the numbers of the marked rows that have a vector, and which of them are marked as outliers."""
     if isinstance(marks, str) or not isinstance(marks, Iterable):
         raise InputError(f"marks must be a list of {', '.join(map(repr, MARKS))} or None for each row, got {marks!r}.")
     given = [None if mark != mark else mark for mark in marks]  # NaN is how frames write None
@@ -102,7 +102,7 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
 def _lesson(
     fitted: Fitted, vectors: CheckedRows, marked: NDArray[np.intp], outlier: NDArray[np.bool_], t: float
 ) -> tuple[Matrix, Lesson, _Some]:
-    """Return the scores of the rows before they are moved, what the marks teach, and which of them were needed."""
+    """Return the rows' uncorrected scores, the correction learned from the marks, and the marks it was learned from."""
     if fitted.refinement is not None:
         raise InputError("This model has learned marks already: teach the model as it was fitted, with all marks.")
     if fitted.calibration.kind != "soft":
@@ -119,7 +119,7 @@ def _lesson(
 
 @dataclass(frozen=True)
 class _Some:
-    """Hold which marks are learned from, where there are many: evenly spaced ones of each kind."""
+    """Select the marks to learn from: all, or evenly spaced ones of each kind where there are many."""
 
     which: NDArray[np.intp]
     favoured: float  # log-odds by which outliers are more frequent among them than among all marks
@@ -138,21 +138,21 @@ def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _in_turn(rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the same rows, taken from two orders of them in turn."""
+    """Merge two orders of the same rows, taking the next row from each in turn."""
     both = np.column_stack([rows, others]).ravel()
     return np.asarray(both[np.sort(np.unique(both, return_index=True)[1])])
 
 
 @dataclass(frozen=True)
 class _Known:
-    """Hold calibration rows by their number among the rows that have marks."""
+    """Hold the units of the calibration rows, and their numbers among the rows of `marks`."""
 
     rows: NDArray[np.intp]
     units: Matrix
 
 
 def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | None:
-    """Return the calibration rows, by their places among these rows; None if these are not the rows of the fit."""
+    """Return the calibration rows with their numbers among these rows; None if these are not the rows of the fit."""
     inliers, present = fitted.inliers, np.flatnonzero(~np.isnan(scores))
     if inliers is None or inliers.rows is None or len(present) != fitted.remembered.seen:
         return None
@@ -164,15 +164,15 @@ def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | Non
 
 
 def _with_fine(known: _Known, fitted: Fitted, vectors: CheckedRows, fine: NDArray[np.intp]) -> _Known:
-    """Return the calibration rows, with those that the fit left out as a group apart though people call them fine."""
+    """Add to the calibration rows those marked as fine that the fit had left out as a group of outliers."""
     back = np.setdiff1d(fine, known.rows)
-    if not len(back) or not fitted.halves:  # where one network learned from most rows, those were left out
+    if not len(back) or not fitted.halves:  # one network: most rows are left out as it learned from them
         return known
     units = np.concatenate([known.units, over_vectors(vectors[back], fitted.units)])
     return _Known(np.concatenate([known.rows, back]), units)
 
 
 def _of(fitted: Fitted, heads: Matrix) -> TrainingScores:
-    """Return what is remembered of the training rows' scores, as they are now; their columns are what they were."""
+    """Return the model's summary of its training rows with the quantiles of these new heads; columns stay the same."""
     known = TrainingScores.of(heads[~np.isnan(heads).any(1)])
     return replace(fitted.training_scores, quantiles=known.quantiles)

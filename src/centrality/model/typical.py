@@ -14,7 +14,7 @@ from centrality.network.scaling import Scaling, dense, rows_per_block
 Matrix = NDArray[np.float64]
 
 NEIGHBOURS = 10  # rows whose mean is a typical point, so that no row is kept
-SAMPLE, VALUES = 4000, 1 << 22  # rows looked at for further regions, and values of them; 200 rows at least
+SAMPLE, VALUES = 4000, 1 << 22  # most rows searched for further regions, and most values of them; at least 200 rows
 MOST = 16  # regions
 PERIPHERAL = 0.2  # the share of the rows, the least dense and the least central, that no region is made from
 VALLEY = 0.5  # how deep a valley is, in units of the upper half of the training rows
@@ -56,13 +56,13 @@ def _upper(scores: Matrix) -> NDArray[np.bool_]:
 
 
 def nearest(points: Matrix, rows: Matrix) -> NDArray[np.intp]:  # (k, p), (n, p) -> (n,)
-    """Return which of the points, all scaled, is next to each row."""
+    """Return which of the points is nearest to each row; all are scaled."""
     distances = [np.einsum("ij,ij->i", rows - point, rows - point) for point in points]
     return np.asarray(np.stack(distances).argmin(0))
 
 
 def _far_apart(z: Matrix, first: int) -> NDArray[np.intp]:
-    """Group rows around MOST of them that lie far from one another: each is the one farthest from those before."""
+    """Group rows around at most MOST of them; each of these is the row farthest from those chosen before."""
     chosen, distance = [first], np.full(len(z), np.inf)
     group = np.zeros(len(z), dtype=np.intp)
     while True:

@@ -1,10 +1,10 @@
-"""Say what rows are like given their context: each behaviour less what is usual for its kind, in units of its spread.
+"""Make rows relative to their context: subtract from each behaviour the middle of its kind, divide by its spread.
 
 A context model is fitted before the networks. What is usual given the context is a sum: a line through the numbers, an
-effect for every level of what comes again and again (a country, a month), drawn in where rows of it are few, and what a
-forest finds in the rest. The spread is a product of the same three. Networks then learn the density of these relative
-behaviours, given the context as a further, clean input. Of the rows it is fitted on, a model says what it would had it
-not seen them: each row is left out of its own line, of its level's effect, and of the trees.
+effect for every level of a value that recurs (a country, a month), shrunk toward 0 where its rows are few, and what a
+forest predicts of the rest. The spread is a product of the same three. Networks then learn the density of these
+relative behaviours, given the context as a further, clean input. The rows it is fitted on are treated as new ones: each
+row is left out of its own line, of its level's effect, and of the trees.
 """
 
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from centrality._values import Value
 from centrality.network.forest import Forest, medians
 from centrality.network.scaling import Scaling, dense
 
-CLEAN = 0.125  # how large contexts are before the network, in scaled units: small, so that it changes little with them;
-# a power of two, so that they can be had back to the bit
+CLEAN = 0.125  # the factor of scaled contexts before the network: small, so that outputs change little with them;
+# a power of two, so that dividing by it restores the same bits
 RIDGES = (0.1, 1.0, 10.0, 100.0)  # penalties of the line that are tried
-RIDGE_OF_SPREAD, ROUNDS = 10.0, 3  # of the line that tells the spread: its penalty, and how often rows are weighed
+RIDGE_OF_SPREAD, ROUNDS = 10.0, 3  # the penalty of the line of the spread, and how often its rows are reweighted
 SHARES = np.linspace(0, 1, 5)  # of it that are tried
-LEVEL = 15  # rows that a level has on average, at least, for a column to have levels
+LEVEL = 15  # fewest rows per level, on average, for a column to have levels
 TREES, LEAF = 40, 5  # of the forest that tells what is usual
 TREES_OF_SPREAD, LEAF_OF_SPREAD = 24, 20
 STRETCH = 1.25  # from a mean absolute deviation to a standard deviation
-WIDEST = 3.0  # times the median of a level, that a row counts for its spread at most
-FARTHEST = 4.0  # times the median deviation of its kind, from where a row says nothing about the spread
-LUMPY = 0.25  # of the mean deviation, below which the median one is as good as nothing
-KNOWN = 3  # one row in so many is shown to the networks as the context model knows it
-NARROWEST = 0.05  # of the overall spread, that of a kind
+WIDEST = 3.0  # a row counts for the spread of its level with at most so many times the level's median
+FARTHEST = 4.0  # deviations are cut at so many times the median deviation of their kind
+LUMPY = 0.25  # a median deviation below this share of the mean one counts as zero
+KNOWN = 3  # one row in so many is shown to the networks as one that the context model was fitted on
+NARROWEST = 0.05  # the smallest spread of a kind, as a share of the overall spread
 NEW_ROW = 1.5  # over n: by how much more a new row is spread than n rows tell about their middle, by Student's t
 KNEE = 5.0  # relative behaviours beyond are bent like a logarithm
 SAME_LEVEL = 1e-6  # in scaled units, how near a level is the same by other libraries, whose last digits may differ
@@ -42,7 +42,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Levels(Value):
-    """Hold the effects of the levels of one context: of a column, or of the columns that stand for one."""
+    """Hold the effects of the levels of one context: of a column, or of the columns that encode one."""
 
     columns: Whole  # (w,) places among the context columns
     keys: Matrix  # (levels, w) scaled, in order
@@ -54,7 +54,7 @@ class Levels(Value):
         return np.where(known[:, None], self.effects[at], 0.0)
 
     def find(self, c: Matrix) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the number of each row's level, and whether there is one."""
+        """Return the number of each row's level, and whether the level was seen in fitting."""
         keys, rows = _keys(self.keys), _keys(c[:, self.columns])
         order = np.argsort(keys)
         at = order[np.minimum(np.searchsorted(keys, rows, sorter=order), len(keys) - 1)]
@@ -80,7 +80,7 @@ class Context(Value):
 
     @property
     def behaviour(self) -> Whole:
-        """Return the places of the other columns."""
+        """Return the numbers of the columns that are not the context."""
         return np.setdiff1d(np.arange(len(self.scaling.center)), self.given)
 
     @classmethod
@@ -92,9 +92,9 @@ class Context(Value):
         owner: Whole,
         seed: int,
     ) -> "tuple[Context, Matrix]":
-        """Return the context model of these rows, and what they become as if it had not seen them.
+        """Fit a context model; return it, and the relative rows of X computed as if each were new to it.
 
-        `owner` (q,) says which context columns stand for one thing, such as a category.
+        `owner` (q,) says which context columns encode the same thing, such as a category.
         """
         z = scaling.scaled(dense(X).astype(np.float64))
         c, x = z[:, given], np.delete(z, given, axis=1)
@@ -129,9 +129,10 @@ class Context(Value):
         return cls(given, scaling, *parts, narrowest, ends, seen, reach), made
 
     def shown(self, X: Any, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
-        """Return what networks are to learn from: the rows made of X as if new, and one in so many as it is known.
+        """Return the rows to train networks on: `made`, with one row in KNOWN replaced by `relative` of its row of X.
 
-        So they meet such rows too: where the context tells nearly all, those lie closer to their kinds than new ones.
+        Networks must know such rows too: where the context predicts nearly all, training rows that are scored
+        again lie closer to the middle of their kind than new rows do.
         """
         known = np.flatnonzero(np.random.default_rng(seed).random(len(made)) < 1 / KNOWN)
         shown = made.copy()
@@ -139,7 +140,7 @@ class Context(Value):
         return shown
 
     def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
-        """Return relative behaviours, and contexts made small, of rows in the user's units."""
+        """Return rows in the user's units with behaviours relative to their kinds, and contexts scaled down."""
         z = self.scaling.scaled(dense(X).astype(np.float64))
         middle, spread = self._kind(z[:, self.given])
         z[:, self.behaviour] = _bent((z[:, self.behaviour] - middle) / spread)
@@ -147,7 +148,7 @@ class Context(Value):
         return z
 
     def absolute(self, made: Matrix) -> Matrix:  # (n, p) -> (n, p)
-        """Return what `relative` made these of, in the user's units."""
+        """Return relative rows in the user's units: the inverse of `relative`."""
         z = made.astype(np.float64)
         z[:, self.given] /= CLEAN
         middle, spread = self._kind(z[:, self.given])
@@ -155,7 +156,7 @@ class Context(Value):
         return self.scaling.unscaled(z)
 
     def usual_range(self, made: Matrix) -> Matrix:  # (n, p) -> (2, n, p)
-        """Return rows at both ends of where nine tenths of the behaviours lie in the kind of each row."""
+        """Return two rows for each row: the 5th and the 95th percentile of every behaviour in the row's kind."""
         middle, spread = self._kind(made[:, self.given] / CLEAN)
         low, high = (_bent((end - middle) / spread) for end in self.reach)
         ends = np.stack([made, made]).astype(np.float64)
@@ -165,7 +166,7 @@ class Context(Value):
     def _kind(self, c: Matrix) -> tuple[Matrix, Matrix]:  # (n, q) -> (n, d), (n, d)
         """Return the middle and the spread of the scaled behaviours given the scaled contexts."""
         width = OUTSIDE * (self.seen[1] - self.seen[0])
-        near = np.clip(c, self.seen[0] - width, self.seen[1] + width)  # far from all that was seen, no line holds
+        near = np.clip(c, self.seen[0] - width, self.seen[1] + width)  # far outside the range seen, no line is exact
         middle = self.line[0] + near @ self.line[1:] + sum(level(c) for level in self.levels) + self.usual(c)
         spread = np.maximum(self.line_of_spread[0] + near @ self.line_of_spread[1:], self.narrowest)
         for said in (*(level(c) for level in self.widths), self.spread(c)):
@@ -173,32 +174,32 @@ class Context(Value):
         return np.clip(middle, *self.reach), STRETCH * np.maximum(spread, self.narrowest)
 
     def unseen(self, X: Any) -> NDArray[np.bool_]:  # (n,)
-        """Say which rows are of no kind that was seen: of a new level, or far beyond the contexts there were."""
+        """Say which rows have a new context: a level not seen in fitting, or a number far outside the range seen."""
         rows = dense(X).astype(np.float64)
         c = self.scaling.scaled(rows)[:, self.given]
         width = OUTSIDE * (self.seen[1] - self.seen[0])
         new = ((c < self.seen[0] - width) | (c > self.seen[1] + width)).any(1)
-        constant = self.given[~self.scaling.varying()[self.given]]  # what was one value, no scale tells apart
+        constant = self.given[~self.scaling.varying()[self.given]]  # a column that was constant has no scale
         new |= ~np.isclose(rows[:, constant], self.scaling.center[constant], rtol=1e-6, atol=1e-12).all(1)
         for level in self.levels:
             new |= ~level.find(c)[1]
-        return np.asarray(new & ~np.isnan(c).any(1))  # a row that has no vector is of no kind at all
+        return np.asarray(new & ~np.isnan(c).any(1))  # a row without a vector has no kind
 
 
 def _without_outliers(c: Matrix, size: Matrix, blocks: list[Whole], seed: int) -> Matrix:
-    """Return sizes cut where they are some times as large as the median of their kind: means feel outliers."""
+    """Return sizes cut at FARTHEST times the median of their kind, so that outliers do not move the means."""
     _, median = Forest.fit(c, size, trees=TREES_OF_SPREAD // 2, leaf=LEAF_OF_SPREAD, seed=seed)
     for columns in blocks:
-        if (found := _grouped(c, columns)) is not None:  # a level of few rows shares its leaves with others
+        if (found := _grouped(c, columns)) is not None:  # a level of few rows shares leaves with others
             median = np.maximum(median, medians(size, found[1], len(found[2]))[0][found[1]])
     least = NARROWEST * np.minimum(size, np.maximum(8 * np.median(size, axis=0), 3 * size.mean(0))).mean(0)
     return np.asarray(np.minimum(size, FARTHEST * np.maximum(median, np.maximum(least, 1e-9))))
 
 
 def _without_lumps(size: Matrix, rest: Matrix) -> Matrix:
-    """Return sizes with one size for all rows of a column in which most rows deviate by nothing, as of a category.
+    """Give all rows of a column one size if most of its rows do not deviate at all, as in an encoded category.
 
-    Medians call such a column's other rows outliers and its spread nothing, so that it would count for more than all
+    By medians, such a column's other rows are outliers and its spread is zero, so that it would count for more than all
     others. It has one spread, whatever the kind; networks learn how kinds differ.
     """
     lumpy = np.median(np.abs(rest), axis=0) < LUMPY * np.abs(rest).mean(0)
@@ -206,17 +207,17 @@ def _without_lumps(size: Matrix, rest: Matrix) -> Matrix:
 
 
 def _weights(x: Matrix) -> Matrix:  # (d,)
-    """Return how much behaviours count: those that a representation made small stay as small beside the others.
+    """Return weights of the behaviours, so that those that a representation scaled down keep their small spread.
 
-    A text or a date is many columns, each made small, so that together they count as one thing.
+    A text or a date is many columns, each scaled down, so that together they count as one thing.
     """
     return np.asarray(np.clip(x.std(0), 1e-9, 1.0))
 
 
 def share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)
-    """Return by how much the forest's word on rows it has not seen is to be multiplied to be nearest to the rest.
+    """Return the factor, from 0 to 1, that brings the forest's predictions of rows left out closest to the truth.
 
-    Where the context says nothing of a behaviour, its middle is left alone: noise in it would blur the behaviour.
+    Where the context does not predict a behaviour, the factor is near 0, so that no noise is added to its middle.
     """
     most = 8 * np.median(np.abs(rest), axis=0)
     pulled, square = (np.clip(rest, -most, most) * said).sum(0), np.square(said).sum(0)
@@ -224,12 +225,12 @@ def share_explained(rest: Matrix, said: Matrix) -> Matrix:  # (d,)
 
 
 def _factor(effect: Matrix) -> Matrix:
-    """Return by how much a level stretches the spread, from by how much more it is than usual."""
+    """Return the factor of the spread from its relative effect: 1 + effect, and at least NARROWEST."""
     return np.asarray(np.maximum(1 + effect, NARROWEST))
 
 
 def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the ridge regression of x on c, (1 + q, d), and what each row is off the line of all others, (n, d)."""
+    """Return the ridge regression of x on c, (1 + q, d), and each row's residual with itself left out, (n, d)."""
     mean, offset = c.mean(0), x.mean(0)
     u, size, v = np.linalg.svd(c - mean, full_matrices=False)
     pulled, found = u.T @ (x - offset), []
@@ -244,11 +245,11 @@ def _line(c: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the ridge regression of sizes on c, (1 + q, d), and what the line of all others says of each row, (n, d).
+    """Return the ridge regression of sizes on c, (1 + q, d), and its prediction of each row left out, (n, d).
 
-    Where sizes are large they are also less certain: rows weigh by the inverse square of what is said of them, so that
-    the line holds for narrow kinds too. It is drawn toward the mean as far as that tells more of rows left out, by
-    the likelihood of sizes that are exponential: a line that says next to nothing of wide rows is worse than none.
+    Where sizes are large they are also less certain: rows weigh by the inverse square of their predicted size, so that
+    the line holds for narrow kinds too. It is shrunk toward the mean as far as that predicts rows left out better, by
+    the likelihood of exponential sizes: a line that predicts tiny sizes for wide rows is worse than none.
     """
     rows, penalty = np.column_stack([np.ones(len(c)), c]), np.diag([1e-9] + [RIDGE_OF_SPREAD] * c.shape[1])
     line, without = np.zeros((rows.shape[1], size.shape[1])), np.empty_like(size)
@@ -273,11 +274,11 @@ def _line_of_spread(c: Matrix, size: Matrix, least: Matrix) -> tuple[Matrix, Mat
 def effects_of_levels(
     c: Matrix, rest: Matrix, columns: Whole, *, doubt: bool = False
 ) -> tuple[Levels, Matrix, Matrix] | None:
-    """Return the levels' effects on the rest, and those that each row's level would have without it; None: no levels.
+    """Return the levels' effects on the rest, and those of each row's level with the row left out; None: no levels.
 
-    An effect is a mean drawn toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
-    within levels to that between them. The third, (levels, d), is how much of the mean is left. With `doubt`, no row is
-    taken for an outlier, and levels must differ by more than chance.
+    An effect is a mean shrunk toward 0, the more so the fewer rows it is the mean of: by the ratio of the variance
+    within levels to that between them. The third result, (levels, d), is the share of the mean that is kept. With
+    `doubt`, no row is taken for an outlier, and levels must differ by more than chance.
     """
     if (grouped := _grouped(c, columns)) is None:
         return None
@@ -285,7 +286,7 @@ def effects_of_levels(
     kept = rest
     if not doubt:
         middle = medians(rest, level, len(counts))[0][level]
-        most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # farther off, an outlier counts as if there
+        most = 3 * np.median(np.abs(rest - middle), axis=0) + 1e-12  # an outlier counts as if it lay at this bound
         kept = middle + np.clip(rest - middle, -most, most)
     sums = np.stack([np.bincount(level, column, minlength=len(counts)) for column in kept.T], axis=1)
     means = sums / counts[:, None]
@@ -299,10 +300,10 @@ def effects_of_levels(
 
 
 def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] | None:
-    """Return by how much each level stretches the spread, and by how much it would without each row; None: no levels.
+    """Return each level's effect on the spread, and that of each row's level with the row left out; None: no levels.
 
-    Ratios are sizes in units of what was said of them. A level's is the mean of its rows', on a logarithmic scale, on
-    which it is as certain for narrow levels as for wide ones, and is drawn toward 0 as an effect is.
+    Ratios are sizes divided by their predictions. A level's is the mean of its rows', on a logarithmic scale, on
+    which it is as certain for narrow levels as for wide ones, and is shrunk toward 0 as an effect is.
     """
     if (grouped := _grouped(c, columns)) is None:
         return None
@@ -324,7 +325,7 @@ def _widths(c: Matrix, ratio: Matrix, columns: Whole) -> tuple[Levels, Matrix] |
 
 
 def _chance(counts: Whole) -> float:
-    """Return the share of the variance within levels that their means have by chance: one standard error above it."""
+    """Return the variance of the levels' means by chance, plus a standard error, as a share of that within levels."""
     return float((len(counts) + np.sqrt(2 * len(counts))) / counts.sum())
 
 

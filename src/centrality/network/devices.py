@@ -15,7 +15,7 @@ NAMES = "auto, cpu, cuda, cuda:<number> or mps"
 
 
 def find_device(name: str) -> str:
-    """Return the device of this name; an error if this machine lacks it, never another device instead."""
+    """Return the device of this name; raise if this machine lacks it, rather than take another one."""
     kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in ("auto", "cpu", "cuda", "mps") or (colon and (kind == "auto" or not number.isdecimal())):
         raise InputError(f"device must be {NAMES}, got {name!r}.")
@@ -31,7 +31,7 @@ def find_device(name: str) -> str:
 
 
 def find_encoder_device(name: str) -> str:
-    """Return where a large encoder of texts or images computes: by "auto" on a GPU if there is one, where it pays."""
+    """Return the device of a large encoder of texts or images; "auto" is a GPU if there is one."""
     if name != "auto":
         return find_device(name)
     return "cuda" if optional("torch", "torch").cuda.is_available() else "cpu"
@@ -43,7 +43,7 @@ def is_cpu(device: str) -> bool:
 
 
 def meanwhile(work: Callable[[], Result]) -> Callable[[], Result]:
-    """Begin this work on another thread, where there is a core for it, and return what waits for its result."""
+    """Start this work on another thread, if there is a core for it; return a function that waits for its result."""
     if cores() == 1:
         return work
     pool = ThreadPoolExecutor(1)
@@ -53,7 +53,7 @@ def meanwhile(work: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def cores() -> int:
-    """Return on how many cores to compute: all this process may use, or as many as it was told to."""
+    """Return the number of cores to use: those this process may use, or fewer if OMP_NUM_THREADS or torch says so."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(ValueError):
         allowed = min(allowed, max(1, int(os.environ.get("OMP_NUM_THREADS", allowed))))

@@ -1,7 +1,7 @@
-"""Make what lies beyond everything seen count: past its ends, a column's scale goes on more steeply.
+"""Make values outside the range seen count more: beyond the least and greatest value, a column's scale is steeper.
 
-A network knows nothing of what lies beyond its rows; it goes on as it ended. Where a column's tails are long, and so
-its scale is bent, three times the largest value seen is hardly farther out than that value itself, and one such cell is
+A network has learned nothing outside the range of its rows; its outputs go on linearly. Where tails are long, and so
+the scale is bent, three times the largest value seen is hardly farther out than that value itself, and one such cell is
 lost among fifty others. So a value that lies beyond the seen range by the width of that range is put at least REACH
 scaled units beyond it. Rows within the range, those learned from among them, stay as they are.
 """
@@ -18,21 +18,21 @@ from centrality.network.scaling import MOST_VALUES, Scaling, dense, rows_per_blo
 from centrality.scores.folds import MANY
 
 REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
-ROOM = 1e-5  # of a value's size: rounded to six digits, the greatest value is still within the range
+ROOM = 1e-5  # relative margin: the greatest value rounded to six digits is still within the range
 SIDE_BY_SIDE = 1024  # values: numpy takes as long over a short row as over a longer one
-ROWS_PER_COLUMN = 16  # where there are fewer, many new rows lie beyond some column's range, which then says little
+ROWS_PER_COLUMN = 16  # with fewer rows, many ordinary new rows lie beyond some column's range
 
 Matrix = NDArray[np.float64]
 OUTWARD = np.array([[-1.0], [1.0]])
 
 
 def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
-    """Return the scaling with the ends of the columns of X; ends that it has already are moved outward."""
+    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward."""
     ends = _ends(X)
     seen = _with_room(scaling, ends)
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
-    with np.errstate(over="ignore"):  # a range may be wider than any number: what lies beyond is far enough then
+    with np.errstate(over="ignore"):  # a range may overflow to infinity: values beyond it are far enough then
         reached = np.abs(scaling.scaled(ends + OUTWARD * np.ptp(ends, axis=0)) - seen)
     steeper = np.divide(REACH, reached, out=np.ones_like(reached), where=reached > 0) - 1
     enough = min(1.0, X.shape[0] / (ROWS_PER_COLUMN * X.shape[1]))
@@ -40,10 +40,10 @@ def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
 
 
 def by_others(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.bool_]]:
-    """Return how each training row is scaled if the others alone set the ends, and which rows that changes.
+    """Return a scaling whose ends leave out each column's extreme values, and say which rows hold one.
 
-    A new row may lie beyond the ends, a training row never does; its score tells what a new one's would be only so.
-    Of a column without its least and greatest value, no row but these lies beyond the ends.
+    These rows are then scored as new rows are, which may lie beyond the ends; with the usual ends, no training row
+    does. The ends are each column's second least and second greatest values.
     """
     changed = np.zeros(X.shape[0], dtype=bool)
     if scaling.seen is None or not 3 <= X.shape[0] <= MANY:
@@ -70,7 +70,7 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
 
 
 def _over_rows(extreme: np.ufunc, block: NDArray[Any]) -> NDArray[Any]:  # (n, p) -> (p,)
-    """Return the extreme value of each column: of many narrow rows, several are laid side by side as one long one."""
+    """Return the extreme value of each column; narrow rows are reduced several at a time, which is faster."""
     n, p = block.shape
     together = max(1, min(n, SIDE_BY_SIDE // p))
     whole = n - n % together
@@ -79,5 +79,5 @@ def _over_rows(extreme: np.ufunc, block: NDArray[Any]) -> NDArray[Any]:  # (n, p
 
 
 def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)
-    """Return ends of columns in scaled units, a little farther out."""
+    """Return the columns' ends in scaled units, moved outward by a little."""
     return replace(scaling, seen=None, beyond=None).scaled(ends + OUTWARD * ROOM * np.abs(ends))

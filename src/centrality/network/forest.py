@@ -1,4 +1,4 @@
-"""Predict columns from a context by a random forest, held as plain arrays: a file can hold them, and no code with them.
+"""Predict columns from a context by a random forest held as plain arrays, which a file can hold without any code.
 
 scikit-learn grows the trees. A leaf's value is the median of the rows in it, so that an outlier among them hardly draws
 its own prediction to itself.
@@ -32,10 +32,10 @@ class Forest(Value):
     def fit(
         cls, c: Matrix, wanted: Matrix, *, trees: int, leaf: int, seed: int, means: bool = False
     ) -> "tuple[Forest, Matrix]":
-        """Return a forest that predicts `wanted` (n, columns) from c (n, q), and what it says of rows it has not seen.
+        """Return a forest that predicts `wanted` (n, columns) from c (n, q), and its out-of-bag predictions.
 
-        A leaf has so many rows at least, and holds their median, or their mean. The second, (n, columns), is the mean
-        over the trees that were grown without the row, of what their leaves would hold without it.
+        A leaf has at least `leaf` rows, and holds their median, or their mean. An out-of-bag prediction is the mean
+        over the trees that were grown without the row, of the values of their leaves computed without it.
         """
         from sklearn.ensemble import RandomForestRegressor  # slow to import, and scoring does without
 
@@ -77,11 +77,11 @@ class Forest(Value):
         return forest, said
 
     def times(self, factor: Matrix) -> "Forest":
-        """Return the forest whose columns say so many times as much."""
+        """Return the forest with its predictions multiplied by a factor for each column."""
         return replace(self, value=(self.value * factor).astype(np.float32))
 
     def depth(self) -> int:
-        """Return how many steps it takes at most from a root to a leaf: a node comes after the one that leads to it."""
+        """Return the largest number of steps from a root to a leaf. Nodes are numbered after their parents."""
         depth, tree = np.zeros(self.feature.shape, dtype=np.int64), np.arange(len(self.feature))
         for node in range(self.feature.shape[1]):
             for child in self.children[:, node].T:
@@ -90,7 +90,7 @@ class Forest(Value):
         return int(depth.max())
 
     def __call__(self, c: Matrix) -> Matrix:  # (n, q) -> (n, columns)
-        """Return the mean of what the trees say."""
+        """Return the mean of the trees' predictions."""
         step = max(1, STEPS_AT_ONCE // len(self.feature))
         grown = c.astype(np.float32)  # as the trees were
         return np.concatenate([self._of(grown[start : start + step]) for start in range(0, max(len(c), 1), step)])
@@ -110,9 +110,10 @@ class Forest(Value):
 
 
 def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:
-    """Return the median of the values in each leaf, 0 in nodes that are none, and of the others in each row's leaf.
+    """Return the median of the values in each leaf, and for each row that of the other rows in its leaf.
 
-    (n, columns), (n,) -> (nodes, columns), (n, columns). A row that is alone has its own value for that of the others.
+    (n, columns), (n,) -> (nodes, columns), (n, columns). Inner nodes have 0. A row alone in its leaf keeps its own
+    value.
     """
     of_leaves, of_others = np.zeros((nodes, values.shape[1])), np.empty_like(values)
     counts = np.bincount(leaf, minlength=nodes)
@@ -134,7 +135,7 @@ def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix
 
 
 def _means(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:
-    """Return the means as `medians` does; that of the others is 0 for a row that is alone."""
+    """Return means as `medians` does medians, but 0 for a row alone in its leaf."""
     counts = np.bincount(leaf, minlength=nodes)[:, None]
     sums = np.stack([np.bincount(leaf, column, minlength=nodes) for column in values.T], axis=1)
     return sums / np.maximum(counts, 1), (sums[leaf] - values) / np.maximum(counts[leaf] - 1, 1)

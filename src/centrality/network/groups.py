@@ -1,4 +1,4 @@
-"""Find groups of rows by k-means, on one thread: OpenMP's do not outlive a fork, and a child would wait for them."""
+"""Find groups of rows by k-means, on one thread: OpenMP's threads are lost in a fork, where a child would hang."""
 
 import warnings
 from functools import cache
@@ -21,17 +21,17 @@ def k_means(
         start = far_apart(rows - rows.mean(axis=0), count, seed, trials=2 + int(np.log(count)))
     means = KMeans(count, init=rows[start], n_init=1, max_iter=rounds)
     with warnings.catch_warnings(), _threads_of_sklearn().limit(limits=1, user_api="openmp"):
-        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # copies: fewer will do
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")  # copies: fewer groups are fine
         means.fit(rows)
     return means.cluster_centers_, means.labels_
 
 
 def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDArray[np.intp]:  # (count,)
-    """Return the numbers of so many rows that lie far from one another: the start of k-means++, of several trials each.
+    """Return the numbers of `count` rows that lie far from one another, as k-means++ chooses its start.
 
     The next row is drawn by its squared distance to the nearest one chosen, `trials` times; the one that leaves the
-    least distance in all is taken. As scikit-learn chooses them, to the bit, without its checks, which cost more than
-    the distances do.
+    least distance in all is taken. The rows are the same as scikit-learn's, but without its checks, which cost more
+    than the distances do.
     """
     rng, n, fine = np.random.RandomState(seed), len(rows), rows.astype(np.float64)
     squares, ones = np.einsum("ij,ij->i", fine, fine), np.ones(n, dtype=rows.dtype)
@@ -57,7 +57,7 @@ def far_apart(rows: NDArray[Any], count: int, seed: int, *, trials: int) -> NDAr
 
 @cache
 def _threads_of_sklearn() -> Any:
-    """Return what limits the threads of the libraries that are loaded; to look for them takes milliseconds."""
+    """Return the object that limits the threads of the loaded libraries; it is cached, as making it is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,10 +1,10 @@
 """Set the level of a network's potentials in each region of the rows by how many rows lie there.
 
 Score matching teaches a potential's slopes. Between groups of rows that lie apart there is nothing to learn slopes
-from, so which group is the denser one is left to chance. But the rows themselves know: the potential of noise η is the
-logarithm of their density blurred by η, up to one constant. So rows that the network has not learned from say, region
-by region, how far its potential is off, and the local head's weights are changed by the smallest amount that moves each
-region by as much: a ridge regression on the features that the head reads.
+from, so which group is the denser one is left to chance. But the rows themselves show it: the potential of noise η is
+the logarithm of their density blurred by η, up to one constant. So rows that the network was not trained on show,
+region by region, the error of its potential, and the local head's weights are changed by the smallest amount that
+corrects each region: a ridge regression on the features that the head reads.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from centrality.network.scorer import EngineScorer, features_of
 LEARNED, JUDGED = 2000, 1000  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
 REGIONS, ROWS_EACH = 16, 40  # at most so many, of so many rows at least that were not learned from
-FEWEST = 15  # rows left out that must lie in a region to say how far off its level is: a few odd ones do not
+FEWEST = 15  # rows left out that a region must have for its level to be corrected: a few odd rows are not enough
 RIDGE = 1e-3  # of the features' mean square
-# Which share of how far potentials are off must the differences of regions explain, at one noise scale at least? Below
-# the first, rows are one group, whose slopes say it all; from the second on, groups lie apart.
+# The share of the potentials' errors that differences of regions must explain, at one noise scale at least: below
+# the first, rows are one group and nothing is corrected; from the second on, groups lie apart.
 APART = (0.4, 0.7)
 
 Matrix = NDArray[np.float64]
@@ -37,9 +37,9 @@ def closed(
     learned: Sequence[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> Network:
-    """Return the network with its levels set by the scaled rows z; `learned` are those that each member has seen.
+    """Return the network with its levels set by the scaled rows z; `learned` are those that each member was trained on.
 
-    The prior of clean rows has them already.
+    A network with the prior of clean rows is returned as it is: the prior has the levels already.
     """
     if network.prior:
         return network
@@ -60,23 +60,23 @@ def closed(
 
 
 def missing(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:  # (count,)
-    """Say which of so many rows are not among these."""
+    """Say which of `count` rows are not among these."""
     missing = np.ones(count, dtype=bool)
     missing[rows] = False
     return missing
 
 
 def sample(rows: NDArray[np.intp], width: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw so many of these rows, or fewer where they are wide, and return them in order."""
+    """Draw at most `most` of these rows, fewer if they are wide, and return their numbers in order."""
     return np.sort(rng.permutation(rows)[: min(most, max(VALUES // width, 200))])
 
 
 def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
-    """Return by how much the potentials are to be moved in each row's region.
+    """Return the correction of the potentials in each row's region.
 
-    That is the median of how far they are off there, less the median of all rows, and shrunk by as much of the medians'
+    That is the median of their errors there, less the median of all rows, and shrunk by as much of the medians'
     differences as chance explains: where columns are many, a row's own density is hardly known. A region of few rows
-    stays as it is, and so do all where no groups lie apart: there slopes say more than the rows' own density does.
+    stays as it is, and so do all where no groups lie apart: there the learned slopes are more exact than the density.
     """
     sizes = np.bincount(region)
     medians = np.stack([np.median(off[region == r], axis=0) for r in range(len(sizes))])
@@ -92,7 +92,7 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
 
 
 def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return what is to be added to a linear head, (k, q) and (k,), to move what it says of the features by so much."""
+    """Return the smallest change of a linear head's weights, (k, q) and (k,), that changes its outputs as wanted."""
     mean = features.mean(0)
     centred = features - mean
     square = centred.T @ centred / len(centred)
@@ -102,7 +102,7 @@ def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float
 
 
 def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix) -> Matrix:  # (n, k)
-    """Return the logarithm of the seen rows' density at these rows, blurred by each noise scale, up to a constant."""
+    """Return the log-density at these rows of the seen rows blurred by each noise scale, up to a constant."""
     seen, rows = np.ascontiguousarray(seen), np.ascontiguousarray(rows)
     return np.asarray(engine().log_density(rows, seen, scales) - seen.shape[1] * np.log(scales))
 
@@ -110,7 +110,7 @@ def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix
 def _regions(
     seen: NDArray[np.float32], rows: NDArray[np.float32], count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return the region of each row: that of the nearest k-means centre of the seen rows; none is empty."""
+    """Return the region of each row: the nearest k-means centre of the seen rows. Regions without rows do not count."""
     from scipy.spatial.distance import cdist
 
     centres, _ = k_means(seen, min(count, len(seen)), int(rng.integers(2**31)), rounds=20)

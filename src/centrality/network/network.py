@@ -1,4 +1,4 @@
-"""Define the trainable part of FUSE, without a way to compute it: what it consists of, and its weights.
+"""Define the layers and weights of FUSE's networks; how to compute with them is defined elsewhere.
 
 An encoder (or one for each head) with linear heads on top. Every weight has a leading dimension of members: an
 ensemble's networks lie side by side. One network is an ensemble of one. The engine (`network/scorer.py`) or torch
@@ -28,7 +28,7 @@ Weights = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Say what a network consists of, before it has any weights."""
+    """Describe a network's layers, without weights."""
 
     width: int  # columns of the rows
     hidden: Sequence[int]  # widths of our own encoder's layers
@@ -44,7 +44,7 @@ class Layout:
 
     @property
     def trunks(self) -> int:
-        """Return how many encoders a member has."""
+        """Return the number of encoders of a member: one for both heads, or one for each."""
         return 1 if self.shared else 2
 
     def layers(self) -> list[tuple[str, int, int]]:
@@ -85,7 +85,7 @@ class Network(Value):
         return self.layout.members
 
     def arrays(self) -> Weights:
-        """Return everything that a file holds of the network."""
+        """Return all arrays of the network that a model file holds."""
         prior = {f"{PRIOR}{name}": part for name, part in self.prior.items()}
         return {**self.weights, **prior, **{f"{SHAPE}{name}": part for name, part in self.shape.items()}}
 
@@ -116,7 +116,7 @@ def uniform(rng: np.random.Generator, name: str, members: int, inputs: int, outp
 def restore(layout: Layout, arrays: Mapping[str, NDArray[Any]]) -> Network:
     """Return the network of this layout with these weights, or raise a ValueError if they do not fit it.
 
-    Whether they fit a user's encoder, only that can say: `torch/networks.py`.
+    Weights of a user's encoder are checked by the encoder itself, in `torch/networks.py`.
     """
     prior, shape = (
         {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}

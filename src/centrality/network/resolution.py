@@ -1,10 +1,10 @@
-"""Let a network of few columns see small things: many groups in the plane, narrow gaps, a ring of them.
+"""Let a network of few columns resolve small structures: many groups in the plane, narrow gaps, rings.
 
 A network starts from smooth features, each nearly a straight line across all rows. With many columns there are enough
-directions for every group to have its own; with few, training would have to bend the same lines again and again, and
-of sixteen groups on a grid it learns next to nothing. So its first features are steeper there, and bend at places all
-over the rows. The fewer rows there are, the less: they could not tell small things from chance. Rows that lie far
-from 0, as they may without scaling, have none of it: steep features would round away what they tell apart.
+directions for every group to have its own; with few, training would have to bend the same lines again and again, and of
+sixteen groups on a grid it learns next to nothing. So its first features are steeper there, and bend at places all over
+the rows. The fewer rows there are, the less steep: they could not tell small structures from chance. Rows that lie far
+from 0, as they may without scaling, keep smooth features: steep ones would lose their differences to rounding.
 """
 
 from dataclasses import replace
@@ -20,12 +20,12 @@ ROWS_EACH = 30  # rows for each unit of that square
 
 
 def steepness(rows: int, columns: int) -> float:
-    """Return by how much the first features of so many rows and columns are steeper than usual, at least 1."""
+    """Return how many times steeper than usual the first features are for so many rows and columns, at least 1."""
     return float(max(1.0, np.sqrt(min(STEEPEST, rows / ROWS_EACH) / columns)))
 
 
 def refined(network: Network, z: NDArray[np.float32], rng: np.random.Generator) -> Network:
-    """Return the untrained network with steeper first features that bend among the scaled rows z, if these call for it.
+    """Return the untrained network with steeper first features that bend among the scaled rows z, if columns are few.
 
     A feature bends where its sum is 0: at a point drawn as a normal row with the columns' means and deviations. Where
     the global head has a trunk of its own, that stays smooth, as distances are.

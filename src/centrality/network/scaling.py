@@ -1,8 +1,8 @@
 """Bring the user's columns to the network: centred, scaled, and compressed far out.
 
 Rows that may hold outliers are scaled by their middle: centred on the median, divided by the deviation of the column
-with its tails drawn in (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides what the
-others look like. Clean rows are scaled by their moments: far values are no dirt there.
+with its tails cut (winsorised), and bent like a logarithm beyond ten deviations. So no odd cell decides how the
+others are scaled. Clean rows are scaled by their mean and deviation: far values are no errors there.
 
 Large data is never copied as one: dense, integer and sparse rows are converted block by block.
 """
@@ -63,7 +63,7 @@ class Scaling(Value):
 
     @classmethod
     def fit(cls, X: CheckedRows, kind: str, *, clean: bool = False) -> "Scaling":
-        """Return the scaling of this kind that the rows X call for."""
+        """Return the scaling of this kind, fitted to the rows X."""
         if kind not in SCALINGS:
             raise InputError(f"scaling must be one of {', '.join(SCALINGS)}, got {kind!r}.")
         if kind == "auto" and not clean:
@@ -92,10 +92,10 @@ class Scaling(Value):
 
     @classmethod
     def _robust(cls, sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]) -> "Scaling":
-        """Return the scaling by the middle of the columns.
+        """Return the scaling by each column's median and winsorised deviation.
 
-        `deviation` reads all rows, to tell constant columns from rare values; where no column of the sample is constant
-        between its tails, it is not asked.
+        `deviation` reads all rows, to tell constant columns from those with rare values; if no column of the sample is
+        constant between its tails, it is not called.
         """
         median, spread = (np.concatenate(parts) for parts in zip(*_middles(sample, deviation), strict=True))
         none = np.empty(0)
@@ -132,7 +132,7 @@ class Scaling(Value):
         return self.scaled(block).astype(np.float32)
 
     def blocks(self, X: CheckedRows) -> Iterator[NDArray[np.float64]]:
-        """Yield the rows of X in scaled units, a block after the other."""
+        """Yield the rows of X in scaled units, block by block."""
         size = rows_per_block(X.shape[1])
         return (self.scaled(dense(X[start : start + size])) for start in range(0, X.shape[0], size))
 
@@ -148,11 +148,11 @@ class Scaling(Value):
         if self.seen is not None and self.beyond is not None:
             above, below = np.maximum(scaled - self.seen[1], 0.0), np.maximum(self.seen[0] - scaled, 0.0)
             scaled += self.beyond[1] * above - self.beyond[0] * below
-        # A hostile value must not become an infinity that turns the whole network's output into NaN.
+        # A huge value must not become an infinity, which would turn the whole network's output into NaN.
         return np.minimum(np.maximum(scaled, -LIMIT, out=scaled), LIMIT, out=scaled)
 
     def varying(self) -> NDArray[np.bool_]:  # (p,)
-        """Say which columns have an influence at all: those that are not constant."""
+        """Say which columns are not constant; a constant one has no influence on scores."""
         free = self.weight != 0
         free[self.heavy] &= self.gain != 0
         return np.asarray(free)
@@ -160,7 +160,7 @@ class Scaling(Value):
     def in_users_units(self, given: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points, the first of which are the rows `given`, in the user's units."""  # (n, s, p)
         found = np.where(self.varying(), self.unscaled(points), given[:, None])
-        return np.where(points == points[:, :1], given[:, None], found)  # what has not moved is as it was, to the bit
+        return np.where(points == points[:, :1], given[:, None], found)  # values that have not moved keep their bits
 
     def unscaled(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scaled points in the user's units; a constant column holds its constant."""  # (..., p)
@@ -183,7 +183,7 @@ class Scaling(Value):
 
 
 def _sample(X: Any) -> ColumnBlocks:
-    """Return rows of X, all or evenly spaced ones: enough to know a column's quantiles."""
+    """Return all rows of X, or evenly spaced ones that are enough to estimate its columns' quantiles."""
     step = -(-X.shape[0] // max(SAMPLE_VALUES // X.shape[1], FEWEST))
     return ColumnBlocks(X[::step], MOST_VALUES)
 
@@ -191,7 +191,7 @@ def _sample(X: Any) -> ColumnBlocks:
 def _middles(
     sample: ColumnBlocks, deviation: Callable[[], NDArray[np.float64]]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield median and spread of the columns, those of a block after the other; a constant column has spread 0."""
+    """Yield median and spread of the columns, block by block; a constant column has spread 0."""
     for at, values in sample:
         low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
         spread = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
@@ -215,7 +215,7 @@ def _kurtosis(u: NDArray[np.float64]) -> NDArray[np.float64]:  # (p,)
 
 
 def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one spread for all columns where theirs are alike, which keeps distances and angles what they were.
+    """Return one common spread for columns whose spreads are alike, so that scaling keeps distances and angles.
 
     Columns whose spreads are far apart keep their own; in between, the result lies between the common one and theirs.
     """
@@ -230,7 +230,7 @@ def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / deviation, 0 where that is 0; of the very smallest, the largest number whose products stay finite."""
+    """Return 1 / deviation, or 0 where the deviation is 0; it is bounded so that products with it stay finite."""
     return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
 
 
@@ -248,9 +248,9 @@ def rows_per_block(width: int) -> int:
 def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column, the latter exactly 0 where it is constant; raise if all are.
 
-    One pass over blocks, no copy of the data. Deviations are taken from each block's own mean, and the blocks' are
-    put together (Chan, Golub and LeVeque): stable for columns far from zero. Columns whose squares are no ordinary
-    numbers are measured again in units of their magnitude.
+    It passes once over blocks, without a copy of the data. Deviations are taken from each block's own mean, and the
+    blocks' are put together (Chan, Golub and LeVeque): stable for columns far from zero. Columns whose squares are no
+    ordinary numbers are measured again in units of their magnitude.
     """
     n, size = X.shape[0], rows_per_block(X.shape[1])
     mean, squares = _sums(X)
@@ -258,7 +258,7 @@ def _moments(X: CheckedRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # Numbers that differ by so little that their squares are that small are themselves small.
     extreme = np.flatnonzero(~np.isfinite(squares) | ((squares < SMALL_SQUARE) & (np.abs(mean) < SMALL_MEAN)))
     unit = unit_of(_largest(X, extreme)) if len(extreme) else np.ones(0)
-    extreme, unit = extreme[unit != 1], unit[unit != 1]  # zeros alone are as constant as they look
+    extreme, unit = extreme[unit != 1], unit[unit != 1]  # a column of zeros is constant
     if len(extreme):
         in_units, squares = _sums(X, extreme, unit)
         mean[extreme], deviation[extreme] = in_units * unit, np.sqrt(squares / n) * unit
@@ -305,7 +305,7 @@ def _largest(X: CheckedRows, columns: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def _joined(blocks: Iterator[_Moments], at_once: int) -> _Moments:
-    """Put together the moments of blocks, so many at a time: of wide rows, all of them would be as many as the rows."""
+    """Combine the moments of blocks a few at a time: for wide rows, those of all blocks would fill the memory."""
     joined: list[_Moments] = []
     while some := [*joined, *islice(blocks, at_once)]:
         if len(some) == len(joined):

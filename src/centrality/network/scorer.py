@@ -16,7 +16,7 @@ Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
 class NetworkScorer(Protocol):
-    """Gives the outputs of a trained network."""
+    """Computes the outputs of a trained network."""
 
     device: str
     members: int
@@ -41,7 +41,7 @@ class EngineScorer:
     """Scores on a CPU with the compiled engine.
 
     Each projection, being linear, is folded into the head above it. Weights are float32, heads compute in float64, and
-    every sum has one fixed order: a row's outputs are the same bits in any company, on any CPU.
+    every sum has one fixed order: a row's outputs have the same bits in any batch, on any CPU.
     """
 
     device = "cpu"
@@ -64,7 +64,7 @@ class EngineScorer:
         return _packed_again, (self._network,)  # the rest is made of it
 
     def _trunk(self, member: int, number: int) -> tuple[object, object]:
-        """Return a trunk's layers, and the head above it, which is zero where the other trunk answers."""
+        """Return a trunk's layers, and the head above it, with zero weights for outputs of the other trunk."""
         network, trunks = self._network, self._network.layout.trunks
         count = len(network.layout.hidden)
         layers = [network.linear(f"trunks.{number}.{2 * place}", member) for place in range(count)]
@@ -101,7 +101,7 @@ class EngineScorer:
 
 
 def features_of(network: Network, member: int) -> Callable[[NDArray[np.float32]], NDArray[np.float64]]:
-    """Return a function from scaled rows, (n, p), to what a member's local head reads: (n, q)."""
+    """Return a function from scaled rows, (n, p), to the inputs of a member's local head, (n, q)."""
     trunk, count = network.layout.trunks - 1, len(network.layout.hidden)
     layers = [network.linear(f"trunks.{trunk}.{2 * place}", member) for place in range(count)]
     weight, bias = (part.astype(np.float64) for part in network.linear(f"trunks.{trunk}.{2 * count}", member))

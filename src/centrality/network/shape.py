@@ -1,4 +1,4 @@
-"""Add a potential whose noise is shaped like the rows themselves, where rows left out say that it knows more.
+"""Add a potential whose noise has the covariance of the rows, if it fits rows left out better than round noise.
 
 Round noise hides narrow directions: where columns are correlated, or many, what is odd is often a small step across the
 rows, and noise as wide as their spacing blurs it away. Noise shaped by the rows' covariance S would not; and wide noise
@@ -6,7 +6,7 @@ of this shape makes any rows Gaussian, so that its potential need not be learned
 d, here as -sqrt(1 + d²). S is shrunk (Ledoit and Wolf). Of many columns it keeps the directions of the largest
 variances, and one variance for all others.
 
-A single Gaussian is wrong about groups of rows. So rows that a network has not learned from decide how much it counts:
+A single Gaussian does not fit groups of rows. So rows that a network was not trained on decide how much it counts:
 by how much more likely they are under it than under the rows learned from, blurred by the best of the round noises.
 """
 
@@ -22,7 +22,7 @@ from centrality.network.network import Network, Weights
 from centrality.network.scorer import EngineScorer
 
 DIRECTIONS = 256  # at most
-FEWEST = 20  # rows left out that can tell
+FEWEST = 20  # fewest rows left out that can decide
 EVIDENCE = (0.2, 0.4)  # nats a column by which rows left out must be more likely to count at all, and to count in full
 SHARE = 0.6  # of the potentials' spread, at most
 WIDTHS = (0.01, 0.99)  # quantiles between which a potential's spread is taken
@@ -37,9 +37,9 @@ def shaped(
     learned: Sequence[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> Network:
-    """Return the network with a shaped potential for each member, if the scaled rows z call for it.
+    """Return the network with a shaped potential for each member, if it fits rows left out of training better.
 
-    `learned` are the rows that each member has seen.
+    `learned` are the rows of z, which are scaled, that each member was trained on.
     """
     varying = np.flatnonzero(z.std(0) > 0)
     judged = [sample(np.flatnonzero(missing(seen, len(z))), z.shape[1], JUDGED, rng) for seen in learned]
@@ -74,7 +74,7 @@ def potential(shape: Weights, z: NDArray[np.float32]) -> Matrix:  # (n,)
 def _gaussian(
     seen: NDArray[np.float32], rows: NDArray[np.float32], varying: NDArray[np.intp]
 ) -> tuple[Weights, Matrix]:
-    """Return the shape of the seen rows, and the logarithm of its density at others but for the factor of 2π.
+    """Return the Gaussian fitted to the seen rows, and its log-density at other rows without the constant of 2π.
 
     The squared distance is |map (z - mean)|²; of many columns, rest |z - mean|² - |map (z - mean)|².
     """

@@ -1,4 +1,4 @@
-"""All that is ONNX: a model written as a graph, and `Scorer`, which scores by ONNX Runtime, without torch."""
+"""Export a model as an ONNX graph, and score it by ONNX Runtime, without torch (`Scorer`)."""
 
 from centrality.onnx.scorer import Scorer as Scorer
 

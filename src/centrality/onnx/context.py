@@ -1,4 +1,4 @@
-"""Write what is usual given a context as ONNX operators: rows relative to their kinds, and units within kinds."""
+"""Write the context model as ONNX operators: rows relative to their kinds, and units within kinds."""
 
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ def _line(graph: "Graph", c: str, line: NDArray[np.float64]) -> str:
 
 
 def _effects(graph: "Graph", levels: Levels, c: str) -> str:  # (n, q) -> (n, d)
-    """Write `Levels`: the effects of the rows' levels, 0 for one that was never seen."""
+    """Write `Levels`: the effects of the rows' levels, 0 for a level not seen in fitting."""
     own = graph("Unsqueeze", graph("Gather", c, levels.columns, axis=1), np.array([1]))
     off = graph(
         "ReduceMax", graph("Abs", graph("Sub", own, levels.keys[None])), np.array([2]), keepdims=0

@@ -31,7 +31,7 @@ def nodes_of(encoder: nn.Module, width: int, opset: int, z: str, prefix: str) ->
 
 
 def _exported(encoder: nn.Module, width: int, opset: int) -> Any:
-    """Return the encoder as an ONNX model; an error that says why, where torch cannot make one."""
+    """Return the encoder as an ONNX model; raise an error that says why if torch cannot export it."""
     optional("onnxscript", "onnx")
     try:
         made = _by_torch(copy.deepcopy(encoder).cpu().eval(), width, opset)

@@ -1,8 +1,9 @@
 """Write a fitted model as an ONNX graph: rows and t in; heads and centrality out.
 
-What `torch/module.py` says is written again in ONNX operators, with the same folded weights: torch's own exporter would
-do without these lines, but it needs torch and onnxscript, and this way a model is exported without either. Scaling and
-calibration compute in float64 as they do there, the network in float32 but for its heads and its prior.
+The computation of `torch/module.py` is written again in ONNX operators, with the same folded weights: torch's own
+exporter would do without these lines, but it needs torch and onnxscript, and this way a model is exported without
+either. Scaling and calibration compute in float64 as they do there, the network in float32 but for its heads and its
+prior.
 """
 
 import json
@@ -68,12 +69,12 @@ class Graph:
         return name
 
     def named(self, name: str, output: str) -> None:
-        """Give an output the name that users ask for."""
+        """Give an output the name under which users get it."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [output], [name]))
 
 
 def write(fitted: "Fitted", path: str | os.PathLike[str], *, t: float, rows: str = "float64") -> None:
-    """Write a fitted model to `path`, completely or not at all; t is the dial it is scored with where none is given."""
+    """Write a fitted model to `path`, completely or not at all; `t` is used by calls that give none."""
     if rows not in ROWS:
         raise InputError(f"rows must be one of {', '.join(ROWS)}, got {rows!r}.")
     content = sealed(model_of(fitted, t, rows).SerializeToString())
@@ -133,7 +134,7 @@ def _finished(graph: Graph, width: int, facts: dict[str, Any], rows: str) -> Any
 
 
 def _scaled(graph: Graph, fitted: "Fitted") -> str:  # (n, p) -> (n, p)
-    """Write how rows in the user's units become what the network takes, in float64 still."""
+    """Write the scaling of rows in the user's units for the network, still in float64."""
     if (context := fitted.context) is None:
         return _in_scaled_units(graph, fitted.scaling)
     made = relative(graph, context, _in_scaled_units(graph, context.scaling))
@@ -246,7 +247,7 @@ def _shaped(graph: Graph, shape: Weights, z: str) -> str:
 
 
 def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -> tuple[str, str]:
-    """Write `Calibration.raw`: (n, 1) the global and (n, 1) the local score, the members' mean by their doubt."""
+    """Write `Calibration.raw`: (n, 1) the global and (n, 1) the local score, the members' weighted mean."""
     members, k, _ = calibration.potentials.shape
     if members * k > 1:
         potentials = _rescaled(graph, potentials, calibration.potentials.reshape(-1, 2))
@@ -266,7 +267,7 @@ def _raw(graph: Graph, calibration: Calibration, logits: str, potentials: str) -
 
 
 def _shift(graph: Graph, refinement: Refinement, z: str) -> str:
-    """Write `Refinement.shift`: (n, 1) what marks have taught to add to both units."""
+    """Write `Refinement.shift`: (n, 1) the correction learned from marks, added to both units."""
     passed = graph("Sub", graph("Unsqueeze", graph.as_float64(z), np.array([2])), refinement.knots[:, :-1])
     passed = graph("Min", graph("Max", passed, 0.0), np.diff(refinement.knots))  # (n, p, k - 1)
     moved = graph("ReduceSum", graph("Mul", passed, refinement.slopes()), np.array([1, 2]), keepdims=0)

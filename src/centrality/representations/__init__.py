@@ -1,4 +1,4 @@
-"""Turn what people have into vectors: tables, images, texts and time series, each by a scikit-learn transformer.
+"""Turn tables, images, texts and time series into vectors, each by a scikit-learn transformer.
 
 Every one needs packages of its own, named by an extra (`pip install 'centrality[table]'` and so on), and imports
 them when it is used.
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> "type[Representation]":
 
 
 def all_representations() -> "list[type[Representation]]":
-    """Return all representations there are."""
+    """Return all representations."""
     return [_imported(name) for name in HOMES]
 
 

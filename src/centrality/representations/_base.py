@@ -1,4 +1,4 @@
-"""Hold what every representation shares: which columns it reads, what it says of itself, and how it is saved."""
+"""Define what every representation has: the columns it reads, how it describes them, and how it is saved."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias, TypeGuard, cast
@@ -23,7 +23,7 @@ State: TypeAlias = dict[str, Any]  # values that JSON can hold
 
 
 class Representation(TransformerMixin, BaseEstimator):
-    """Turns rows of something into rows of numbers; a subclass brings `fit`, `transform` and its state."""
+    """Turns rows of some kind into rows of numbers; a subclass defines `fit`, `transform` and its state."""
 
     kind: str  # what it reads: "table", "text", "images" or "series"
     spellings: tuple[str, ...]  # what `--represent` may say for it
@@ -34,7 +34,7 @@ class Representation(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_command_line(cls, column: str, options: Options) -> Self:
-        """Return what `--represent KIND:COLUMN` means, with those of the command's options that it knows."""
+        """Return the representation that `--represent KIND:COLUMN` means, with the command's options that it takes."""
         given = {"column": column or None, **options}
         known = cls._get_param_names()
         return cls(**{name: value for name, value in given.items() if name in known and value is not None})
@@ -44,20 +44,20 @@ class Representation(TransformerMixin, BaseEstimator):
         return {}
 
     def examined(self, X: ItemsLike) -> tuple[NDArray[Any], Unreadable]:
-        """Return what `transform` does, and which cells could not be read; nothing is warned of or refused."""
+        """Return the result of `transform`, and which cells could not be read, without a warning or an error."""
         vectors = np.asarray(self.transform(X))
         return vectors, Unreadable(len(vectors))
 
     def describe(self) -> dict[str, str]:
-        """Say in words what becomes of each column."""
+        """Describe in words how each column is encoded."""
         raise NotImplementedError
 
     def doubts(self) -> dict[str, str]:
-        """Say of which columns it is doubtful whether they were read as they are meant, and why."""
+        """Return the columns that may have been read otherwise than they are meant, with the reason for each."""
         return {}
 
     def origins(self) -> tuple[list[str], NDArray[np.intp]] | None:
-        """Name what a vector's numbers come from, and say which of that each comes from; None where it has no name."""
+        """Return the names of a vector's features, and the feature of each number; None if they have no names."""
         return None
 
     def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
@@ -65,30 +65,30 @@ class Representation(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def shown(self, X: ItemsLike) -> Sequence[object] | None:
-        """Return what the items behind the vectors look like, one for each; None where rows speak for themselves."""
+        """Return the text, image or curve of each vector to show; None where the row's values are enough."""
         return None
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return where each vector's row stands among so many rows: every row has one, unless there are windows."""
+        """Return the row number of each vector among so many rows: one vector per row, except for windows."""
         return np.arange(length)
 
     def values(self, X: ItemsLike) -> list[list[object]]:
-        """Return what the rows hold, a list for each of the `origins`."""
+        """Return the rows' values, a list for each of the `origins`."""
         raise NotImplementedError
 
     def typical(self, z: NDArray[np.floating]) -> list[object]:
-        """Return what a vector says of each of the `origins`; None where that cannot be told."""
+        """Return the value that a vector encodes for each of the `origins`; None where it cannot be decoded."""
         raise NotImplementedError
 
     def warm_up(self) -> None:
-        """Load what transforming needs, where that takes a while."""
+        """Load what `transform` needs, if loading takes a while."""
 
     def state(self) -> tuple[State, Arrays]:
         """Return what `fit` learned, as JSON values and arrays."""
         raise NotImplementedError
 
     def restore(self, state: State, arrays: Arrays) -> Self:
-        """Make this the fitted representation that `state` described."""
+        """Restore what `fit` learned: the inverse of `state`."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -101,7 +101,7 @@ def is_frame(X: object) -> TypeGuard[IntoDataFrame]:
 
 
 def as_arrow(X: ItemsLike) -> pa.Table:
-    """Return a pandas, polars or Arrow table as an Arrow table; of an array, the columns are called x0, x1, ..."""
+    """Return a pandas, polars or Arrow table as an Arrow table; columns of an array are called x0, x1, ..."""
     if isinstance(X, pa.RecordBatch):
         return pa.Table.from_batches([X])
     X = in_memory(X)
@@ -118,7 +118,7 @@ def as_arrow(X: ItemsLike) -> pa.Table:
 
 
 def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
-    """Return the columns of a frame as an Arrow table; a pandas index is no column."""
+    """Return the columns of a frame as an Arrow table, without a pandas index."""
     native = nw.from_native(frame, eager_only=True)
     try:
         if native.implementation.is_pandas():
@@ -132,7 +132,7 @@ def _frame_as_arrow(frame: IntoDataFrame) -> pa.Table:
 
 
 def chosen_column(X: ItemsLike, column: str | None) -> tuple[str | None, Sequence[object]]:
-    """Return the items of X: of a table, its named or only column, by name; of anything else, X itself."""
+    """Return the column's name and the items of X: the named or only column of a table; else None and X itself."""
     if not is_frame(X):
         if isinstance(X, str | bytes):
             raise InputTypeError(f"Several items were wanted, for example a list, got one {type(X).__name__}.")

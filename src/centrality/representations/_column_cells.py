@@ -1,4 +1,4 @@
-"""Say what the encoder of one column of a table is, and what it makes of the column's cells."""
+"""Define the encoder of one column of a table, and the encoded cells that it returns."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-FAR = 6.0  # deviations: where a cell lies that is like none in fitting
+FAR = 6.0  # deviations from the mean at which a cell unlike any in fitting is put
 
 Block = NDArray[np.float64]  # (n, numbers that stand for the column)
 Mask = NDArray[np.bool_]  # (n,)
@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]  # (n,)
 
 @dataclass
 class Cells:
-    """Holds a column's cells as numbers, where there are gaps, and which are like none in fitting, by fault."""
+    """Hold a column's cells as numbers, where values are missing, and which cells have which fault."""
 
     block: Block
     gaps: Mask
@@ -23,34 +23,34 @@ class Cells:
 
 
 class ColumnEncoder(Protocol):
-    """Describes the encoder of one column, which has learned what there is to know of it."""
+    """Describe the fitted encoder of one column."""
 
     @property
     def kind(self) -> str:
-        """Name the kind of column, as it is saved."""
+        """Return the name of the kind of column that a model file holds."""
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
-        """Return the numbers that stand for the values, and which cells are faulty; `name` is for messages."""
+        """Return the values encoded as numbers, and which cells are faulty; `name` is used in messages."""
 
     def far_off(self) -> NDArray[np.float64]:
-        """Return the numbers that stand for a value like none in fitting."""
+        """Return the numbers that encode a value unlike any in fitting."""
 
     def typical(self, z: NDArray[np.floating]) -> object:
-        """Return the value that these numbers stand for; None where that cannot be told."""
+        """Return the value that these numbers encode; None where it cannot be decoded."""
 
     def type(self) -> pa.DataType:
         """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
 
     def names(self, name: str) -> list[str]:
-        """Name the numbers that stand for the column of this name."""
+        """Return names for the numbers that encode the column of this name."""
 
     def describe(self) -> str:
-        """Say in words what becomes of the column."""
+        """Describe in words how the column is encoded."""
 
 
 @dataclass
 class LeftOut:
-    """Leaves a column out that carries nothing."""
+    """Leaves out a column that carries no information."""
 
     why: str
     kind = "left out"
@@ -80,5 +80,5 @@ def texts_of(values: pa.ChunkedArray) -> pa.Array:
 
 
 def mask_of(values: pa.Array) -> Mask:
-    """Return the values, which are true or false, as an array."""
+    """Return an Arrow array of booleans as a numpy array."""
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,4 +1,4 @@
-"""Encode a column of numbers, stored as such or written as people write them."""
+"""Encode a column of numbers, stored as numbers or as text."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ TAILS, SPREAD_OF_NORMAL = (0.05, 0.5, 0.95), 0.9117  # quantiles; what a normal 
 
 
 def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values with those beyond the knee moved there, by the spread of the middle nine tenths."""
+    """Clip the values at the knee: ten deviations from the median, by the deviation of the middle nine tenths."""
     low, median, high = np.quantile(values, TAILS)
     reach = KNEE * mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
     return values if reach == 0 else np.clip(values, median - reach, median + reach)
@@ -31,10 +31,10 @@ def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass
 class Numbers:
-    """Encodes numbers as (x - mean) / deviation; a gap is filled with the mean and marked in a column of its own.
+    """Encodes numbers as (x - mean) / deviation; a missing one becomes the mean and is marked in a column of its own.
 
-    Mean and deviation are taken with far cells drawn in, and far cells are bent like a logarithm: no wild cell decides
-    what the others look like, nor leads to where no network has been.
+    Mean and deviation are taken with far cells clipped, and far cells are bent like a logarithm: so no wild cell
+    decides how the others are scaled, or lies where no network was trained.
     """
 
     mean: float
@@ -59,7 +59,7 @@ class Numbers:
         return cls(mean, deviation or 1.0, missing, writing, pa.types.is_time(values.type))
 
     def numbers(self, name: str, values: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the values as numbers, NaN where there is none."""
+        """Return the values as numbers, NaN where one is missing or cannot be read."""
         return _floats(name, values, self.writing)[0]
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
@@ -80,7 +80,7 @@ class Numbers:
         return np.array([FAR, 1 - self.missing] if self.missing else [FAR])
 
     def typical(self, z: NDArray[np.floating]) -> float | str | None:
-        """Return the number that these stand for, written as the column's are; None for a gap."""
+        """Return the number that these encode, written as the column's are; None for a missing one."""
         if self.missing and z[1] > 0.5 - self.missing:
             return None
         size = abs(float(z[0]))
@@ -108,7 +108,7 @@ class Numbers:
 def _floats(
     name: str, values: pa.ChunkedArray, writing: NumberWriting | None
 ) -> tuple[NDArray[np.float64], Mask]:  # (n,), (n,)
-    """Return the values as numbers, gaps as NaN, and where one is written that is none; raise if they are infinite."""
+    """Return the values as numbers, NaN where missing, and which cells are not numbers; raise if one is infinite."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if is_text(values.type):

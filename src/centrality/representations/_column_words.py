@@ -13,7 +13,7 @@ from centrality._optional import optional
 from centrality.representations._column_cells import FAR, Block, Cells, mask_of, texts_of
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE
 
-COMPONENTS = 30  # numbers that stand for a column of words
+COMPONENTS = 30  # numbers that encode a column of words
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Words:
         return np.asarray(FAR * np.eye(len(self.components))[0])
 
     def _projected(self, texts: pa.Array) -> Block:
-        """Return the weights of the texts' n-grams, projected onto the components."""
+        """Project the weighted n-grams of the texts onto the components."""
         if self._vectorizer is None:
             from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -1,4 +1,4 @@
-"""Read dates, however they are written or stored; what is no date is told apart from what is missing."""
+"""Read dates in any form; a cell that is not a date is reported, unlike one that is missing."""
 
 import re
 import warnings
@@ -30,9 +30,9 @@ TIMES = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%
 
 
 def read_dates(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series", NDArray[np.bool_]]:
-    """Return the values as dates, and where one is written that is none; `format` is how those of the fit were written.
+    """Return the values as dates, and say which cells are not dates; `format` is that of the dates in fitting.
 
-    Each value is read by itself: what stands in other rows does not matter.
+    Each value is read by itself, whatever the other rows hold.
     """
     optional("pandas", "table")
     kind = values.type
@@ -51,9 +51,9 @@ def read_dates(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series"
 
 
 def learn_format(texts: pa.ChunkedArray) -> tuple[str | None, str]:
-    """Return how the dates in a column of text are written, None if they are no dates; and what is doubtful about it.
+    """Return the format of the dates in a column of text, None if they are not dates; and what is doubtful about it.
 
-    Where day and month could be either way, the order is taken that more cells of the column allow.
+    If day and month could be in either order, the one that fits more cells of the column is taken.
     """
     pd = optional("pandas", "table")
     distinct, counts = without_gaps(texts).drop_null().value_counts().flatten()
@@ -85,7 +85,7 @@ def are_days(values: pa.ChunkedArray) -> bool:
 
 
 def _guessed_format(texts: list[str]) -> str | None:
-    """Return how most of these texts are written that are dates; None if few are."""
+    """Return the format of most of these texts that are dates; None if few of them are."""
     pd = optional("pandas", "table")
     if sum(any(map(str.isdigit, text)) for text in texts) < len(texts) / 2:
         return None  # most columns of words: at once
@@ -104,12 +104,12 @@ def _guessed_format(texts: list[str]) -> str | None:
 
 
 def _swapped(format: str) -> str:
-    """Return the format with day and month the other way round, where they could be mistaken for each other."""
+    """Return the format with day and month exchanged, if they could be mistaken for each other."""
     return re.sub(r"^(%d|%m)(\W)(%d|%m)\b", r"\3\2\1", format)
 
 
 def _parsed(texts: "pd.Series", format: str, *, utc: bool) -> "pd.Series":
-    """Return the dates that are written so, of days and not of whole years; NaT for other texts."""
+    """Return the dates of texts in this format, if they name days and not just years; NaT for other texts."""
     if format == "ISO8601":
         texts = texts.where(texts.str.match(FULL).fillna(value=False))
     return optional("pandas", "table").to_datetime(texts, format=format, errors="coerce", utc=utc)
@@ -132,12 +132,12 @@ def _read_texts(values: pa.ChunkedArray, format: str | None) -> tuple["pd.Series
 
 
 def _other_formats(format: str | None) -> list[str]:
-    """List the ways to write a date that are tried after `format`: that without a time, with one, then those above."""
+    """List the formats that are tried after `format`: the same without a time, with a time, then `UNMISTAKABLE`."""
     own = [] if format is None else [format.split(" %H")[0].split("T%H")[0]]
     return [*own, *(day + time for day in own for time in TIMES), *UNMISTAKABLE,
             *(day + time for day in UNMISTAKABLE[1:] for time in TIMES)]  # fmt: skip
 
 
 def _in_zone_of(dates: "pd.Series", found: "pd.Series") -> "pd.Series":
-    """Return dates in UTC as those of the same column are: in their time zone, or in none."""
+    """Return dates in UTC in the time zone of the column's other dates, or without a zone."""
     return found.dt.tz_localize(None) if dates.dt.tz is None else found.dt.tz_convert(dates.dt.tz)

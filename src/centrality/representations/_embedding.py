@@ -1,4 +1,4 @@
-"""Hold what images and texts share: an encoder's vectors, brought to unit length, one centre and one scale."""
+"""Define what images and texts share: an encoder's vectors, scaled to unit length, then centred and scaled as one."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -15,19 +15,19 @@ from centrality.representations._weights import require_same
 
 
 class Encoder(Protocol):
-    """Describes a loaded encoder: items in, vectors out."""
+    """Describe a loaded encoder: items in, vectors out."""
 
     fingerprint: str  # tells its weights and settings from those of others
 
     def __call__(self, items: list[Any], /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector an item."""
+        """Return one vector for each item."""
 
 
 class Embedding(Representation):
-    """Gives each item one vector; a subclass loads its encoder and runs it.
+    """Turns each item into one vector; a subclass loads its encoder and runs it.
 
     With `normalize`, vectors get unit length first: their direction carries the meaning. Then all are
-    moved and scaled together, by what the training items have: distances and angles keep their meaning.
+    moved and scaled together, by the mean and spread of the training items: distances and angles keep their meaning.
     """
 
     scaled = True
@@ -57,7 +57,7 @@ class Embedding(Representation):
         return self._scaled(vectors)
 
     def transform(self, X: ItemsLike) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector an item; NaN for an item that could not be read."""
+        """Return one vector for each item; NaN for an item that could not be read."""
         check_is_fitted(self)
         _, items = chosen_column(X, self.columns_[0] if self.columns_ else self.column)
         if not hasattr(self, "_encoder"):
@@ -70,18 +70,18 @@ class Embedding(Representation):
         raise NotImplementedError
 
     def _fit_encoder(self, items: Sequence[object]) -> None:
-        """Let an encoder learn from the training items; those that somebody else trained have nothing to learn."""
+        """Fit the encoder to the training items, if it is one that learns; a pretrained one does not."""
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:  # (n, d)
-        """Return the vectors as the encoder gives them; NaN for an item that could not be read."""
+        """Return the encoder's vectors, unscaled; NaN for an item that could not be read."""
         raise NotImplementedError
 
     def _name(self) -> str:
-        """Return the encoder's name, for people."""
+        """Return the encoder's name for descriptions."""
         raise NotImplementedError
 
     def _with_unit_length(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Bring the vectors to unit length, if they are to be."""
+        """Scale the vectors to unit length, if `normalize` says so."""
         if not self.normalize:
             return vectors
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

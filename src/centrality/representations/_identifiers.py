@@ -1,4 +1,4 @@
-"""Tell numbers that name a row from numbers that measure something."""
+"""Find identifiers: numbers that name a row, unlike numbers that measure something."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,13 +15,13 @@ from centrality.tables.written_numbers import learn_writing
 FEW_ROWS = 20  # with fewer, no column is called an identifier
 CODE_LENGTH = 5  # digits from which numbers that are all equally long may be codes
 DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the least and the largest
-ORDER = 0.9  # a rank correlation from which a column goes with another, and so measures something
-HARDLY_REPEATED = 0.9  # of the cells of a column that names rows differ from all others
+ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
+HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
 
 
 def names_rows(column: pa.ChunkedArray) -> bool:
-    """Say whether a column seems to name the rows, even if a few of them are there twice.
+    """Say whether a column looks like an identifier of the rows, even if a few rows occur twice.
 
     >>> names_rows(pa.chunked_array([[f"H{number}" for number in range(100)] + ["H7"]]))
     True
@@ -35,14 +35,14 @@ def names_rows(column: pa.ChunkedArray) -> bool:
     if not is_text(kind):
         return _may_identify(different.to_numpy().astype(np.float64))
     texts = different.cast(pa.string())
-    says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # when, or how much
+    says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # they are dates or amounts
     return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
 
 
 def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:
-    """Name the columns of numbers that may be identifiers: they count the rows, or go with none of the others.
+    """Return the columns of numbers that may be identifiers: they number the rows, or correlate with no other column.
 
-    `read(name, step)` returns every step-th number of a column: one column is held at a time, and few rows of all.
+    `read(name, step)` returns every step-th number of a column; memory holds one whole column, and few rows of all.
     """
     columns = ((name, read(name, 1)) for name in names)
     likely = {name: bool(np.ptp(x) == len(x) - 1) for name, x in columns if _may_identify(x)}  # whether they count
@@ -61,14 +61,14 @@ def _may_identify(x: NDArray[np.float64]) -> bool:
     """Say whether the numbers are whole, all different, and lie densely or have all the same length."""
     for some in (x[:LOOKED_AT], x):  # most columns repeat a number, or have a fraction, in the first rows
         if len(x) < FEW_ROWS or not (some == np.floor(some)).all() or len(np.unique(some)) < len(some):
-            return False  # NaN is no whole number
+            return False  # also for NaN
     least, largest = np.abs(x).min(), np.abs(x).max()
     equally_long = least >= 10.0 ** (CODE_LENGTH - 1) and np.floor(np.log10(least)) == np.floor(np.log10(largest))
     return bool(equally_long or np.ptp(x) < DENSE * len(x))
 
 
 def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks of mean zero and length one, gaps in the middle: products of two are rank correlations."""
+    """Return ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero."""
     ranks = rankdata(x, nan_policy="omit")
     ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
     centred = ranks - ranks.mean()

@@ -1,4 +1,4 @@
-"""Encode texts and images without anybody's weights: letters that occur together, edges and colours.
+"""Encode texts and images without pretrained weights: by character n-grams, and by edges and colours.
 
 They see spelling, words and shapes, not meaning. A trained encoder, which has to be downloaded, sees more.
 """
@@ -29,8 +29,8 @@ _FOLDED = np.tile(np.eye(NUMBERS), (BUCKETS // NUMBERS, 1))  # (BUCKETS, NUMBERS
 class NgramEncoder:
     """Turns texts into sums of hashed character n-grams, which weigh more the fewer training texts have them.
 
-    Main components of the training texts would be shorter, but blind: what only texts of another kind hold lies outside
-    all of them, so that such texts come to lie in the middle.
+    Main components of the training texts would be shorter, but n-grams that only texts of another kind have lie outside
+    all of them, so that such texts would look typical.
     """
 
     fingerprint = f"ngrams {BUCKETS} {NUMBERS} 1"
@@ -46,20 +46,20 @@ class NgramEncoder:
         self._weight = np.log((1 + len(texts)) / (1 + present)) + 1.0
 
     def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, NUMBERS)
-        """Return one vector a text: n-grams grow like a logarithm of their number, and have signs of their own."""
+        """Return one vector for each text: signed sums of n-grams, weighted by the logarithm of their counts."""
         assert self._weight is not None  # the representation fits it, or restores it
         counts = self._counts(texts)
         counts.data = np.sign(counts.data) * np.log1p(np.abs(counts.data)) * self._weight[counts.indices]
         return np.asarray(counts @ _FOLDED, dtype=np.float32)
 
     def state(self) -> Arrays:
-        """Return what was learned, for a model's file."""
+        """Return the learned arrays, for a model file."""
         assert self._weight is not None
         return {"weight": self._weight}
 
     @classmethod
     def restored(cls, arrays: Arrays) -> "NgramEncoder":
-        """Return the encoder that `state` took apart; raise if the array is none of its own."""
+        """Return the encoder with these arrays, the inverse of `state`; raise if the array has another shape."""
         if (weight := arrays["weight"]).shape != (BUCKETS,):
             raise InputError(f"An encoder of n-grams has {BUCKETS} weights, got shape {weight.shape}.")
         return cls(weight)
@@ -77,7 +77,7 @@ class GradientEncoder:
     fingerprint = f"gradients {SIZE} {CELL} {TURNS} {COLOURS} 1"
 
     def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector a picture."""
+        """Return one vector for each picture."""
         return np.stack([self._vector(picture) for picture in pictures]).astype(np.float32)
 
     def _vector(self, picture: "Image") -> Matrix:
@@ -89,7 +89,7 @@ class GradientEncoder:
 
 
 def _edges(grey: Matrix) -> Matrix:  # (SIZE, SIZE) -> (cells, cells, TURNS)
-    """Return how strong the edges of each direction are in each cell, a cell that has any being of unit length."""
+    """Return the strength of edges of each direction in each cell; a cell with edges has unit length."""
     down, across = np.gradient(grey)
     strength, angle = np.hypot(down, across), np.arctan2(down, across) % np.pi
     turn = np.minimum((angle * (TURNS / np.pi)).astype(np.intp), TURNS - 1)

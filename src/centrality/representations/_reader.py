@@ -1,4 +1,4 @@
-"""Read rows for a Chain: by its representation."""
+"""Read rows for a Chain by its representation."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class RepresentationReader(RowReader):
         self._representation = representation
 
     def vectors(self, X: ModelRows) -> NDArray[Any]:  # (n, p)
-        """Return the rows as the networks see them; all NaN where a row could not be represented."""
+        """Return the rows' vectors as the networks take them; a row that could not be represented is all NaN."""
         if self.fitted.context is None:
             return np.asarray(self._representation.transform(X))
         vectors, unreadable = self.examined(X)
@@ -34,16 +34,16 @@ class RepresentationReader(RowReader):
         return vectors
 
     def examined(self, X: ModelRows) -> tuple[NDArray[Any], Unreadable]:
-        """Return the rows as the networks see them, and which of their cells the representation could not read."""
+        """Return the rows' vectors as the networks take them, and which cells the representation could not read."""
         vectors, unreadable = self._representation.examined(X)
         new = replace(self.new_kinds(vectors), rows=0)  # of the rows that are counted already
         said = self._without_new_contexts(unreadable, new.count())
         return np.asarray(self.fitted.relative(np.asarray(vectors))), said + new
 
     def _without_new_contexts(self, unreadable: Unreadable, new: int) -> Unreadable:
-        """Leave out values of context columns that were never seen, where the rows of new kinds tell of them all.
+        """Leave out the faults of new values in context columns, if they are already counted as rows of new kinds.
 
-        They do not count against the row: it is measured by what all kinds have in common.
+        They do not count against the row, which is compared with what all kinds have in common.
         """
         cells: dict[str, dict[str, int]] = {}
         for name, faults in unreadable.cells.items():
@@ -65,7 +65,7 @@ class RepresentationReader(RowReader):
         )
 
     def about(self) -> dict[str, Any]:
-        """Return which representation reads the rows, what it makes of each column, and which of that is doubtful."""
+        """Return which representation reads the rows, how it encodes each column, and which columns are doubtful."""
         read = self._representation
         return {"representation": type(read).__name__, "reads": read.describe(), "doubts": read.doubts()}
 
@@ -75,23 +75,23 @@ class RepresentationReader(RowReader):
         super().warm_up()
 
     def configure(self, **settings: object) -> None:
-        """Set what belongs to this machine (caches, devices), as far as the representation knows it."""
+        """Set options of this machine (caches, devices) that the representation has."""
         known = self._representation.get_params(deep=False)
         self._representation.set_params(
             **{name: value for name, value in settings.items() if value is not None and name in known}
         )
 
     def features(self) -> Features | None:
-        """Say what explanations speak of: what the representation's numbers stand for, if that has names."""
+        """Return the features that explanations name: those behind the representation's numbers, if they have names."""
         origins = self._representation.origins()
         return None if origins is None else Features(*origins)
 
     def values_of(self, point: NDArray[np.float64]) -> Sequence[object]:
-        """Return what the representation's numbers stand for, feature by feature."""
+        """Return the values that a vector encodes, feature by feature."""
         return self._representation.typical(self.fitted.absolute(point[None])[0])
 
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
-        """Return what the rows hold, feature by feature."""
+        """Return the rows' values, feature by feature."""
         return self._representation.values(X)
 
     def by_moment(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class RepresentationReader(RowReader):
         return self._representation.spread(scores, length) if self._representation.windowed else scores
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return which of so many rows each vector stands for; the first of each window of a series."""
+        """Return which of so many rows each vector belongs to; for a window of a series, its first row."""
         return self._representation.rows_of(length)
 
     def shown(self, X: ModelRows) -> Sequence[object] | None:

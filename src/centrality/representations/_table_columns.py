@@ -1,11 +1,11 @@
 """Encode the columns of a mixed table, by one small encoder for each kind.
 
 Each encoder gives its column a block of numbers that is centred on the training rows and has a total variance of
-about one, so that every column weighs alike, however many numbers stand for it. What it learned is a few JSON
+about one, so that every column weighs alike, however many numbers encode it. What it learned is a few JSON
 values and arrays: encoding a saved model's rows runs the same code on them.
 
-A cell that cannot be read, or holds what never occurred in fitting, is told apart from typical ones: an encoder says
-which cells are so, and where they lie, `FAR` deviations off.
+A cell that cannot be read, or holds what never occurred in fitting, must not look typical: an encoder says
+which cells are so, and puts them `FAR` deviations off.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -29,7 +29,7 @@ from centrality.tables.written_numbers import NumberWriting
 if TYPE_CHECKING:
     import pandas as pd
 
-# A part of a date that returns, and the whole that it goes round in.
+# A periodic part of a date, and its period.
 CIRCLES = {"month": "year", "day": "month", "weekday": "week", "hour": "day"}
 SECONDS = "total_seconds"  # skrub's name for how long after 1970 a date is
 LONGEST_AGO_AND_AHEAD = (-9e9, 9e9)  # seconds: dates that pandas can hold
@@ -40,7 +40,7 @@ OTHER, MISSING = "(other)", "(missing)"
 
 @dataclass
 class Categories:
-    """Encodes categories, a column each. Rare ones share a column; a missing value is a category like the others."""
+    """Encodes categories by one column for each. Rare ones share a column; a missing value is a category of its own."""
 
     levels: list[str]
     shares: list[float]
@@ -74,7 +74,7 @@ class Categories:
         return Cells(block, gaps, {NEW_GAP: unseen & gaps, NEW_VALUE: unseen & ~gaps})
 
     def far_off(self) -> NDArray[np.float64]:
-        """Return what lies where the rarest category does, but further off."""
+        """Return a point in the direction of the rarest category, but farther off."""
         z = np.eye(len(self.levels))[self._rarest()] - np.array(self.shares)
         return np.asarray(FAR * z / np.linalg.norm(z))
 
@@ -86,9 +86,9 @@ class Categories:
         return float(np.sqrt((shares * (1 - shares)).sum()))
 
     def _stretch(self) -> NDArray[np.float64]:  # (levels,)
-        """Return by how much each level is put further off than its share alone would put it; 1 for most.
+        """Return the factor by which each level is put farther off than its share alone would put it; 1 for most.
 
-        Among several levels, one that hardly occurs, a slip of the pen perhaps, is no further from the rest than they
+        Among several levels, one that hardly occurs, perhaps a typing error, is no farther from the rest than they
         are from each other. It is put as far off as a number that is as rare: by √(-2 log share) deviations.
         """
         shares = np.array(self.shares)
@@ -113,7 +113,7 @@ class Categories:
 
 @dataclass
 class Dates:
-    """Encodes dates by skrub's features: when, and where in the year, month, week and day; gaps are marked."""
+    """Encodes dates by skrub's features: the time, and its place in year, month, week and day; gaps are marked."""
 
     format: str | None  # how dates are written, if they are text
     witness: list[str]  # a few training dates, on which skrub's encoder is fitted again to find the same settings
@@ -163,7 +163,7 @@ class Dates:
         return np.asarray(np.array(self.deviations) > 1e-12)
 
     def _in_known_zone(self, dates: "pd.Series") -> "pd.Series":
-        """Return the dates with a time zone if those of the fit had one, else without; without one means UTC."""
+        """Return the dates with a time zone if those in fitting had one, else without; no zone means UTC."""
         pd = optional("pandas", "table")
         with_zone = pd.Timestamp(self.witness[0]).tz is not None
         if with_zone == (dates.dt.tz is not None):
@@ -171,7 +171,7 @@ class Dates:
         return dates.dt.tz_localize("UTC") if with_zone else dates.dt.tz_convert("UTC").dt.tz_localize(None)
 
     def typical(self, z: NDArray[np.floating]) -> str | None:
-        """Return the moment that these stand for, by how long after 1970 it is, written as the column's are."""
+        """Return the date that these numbers encode, by its time since 1970, written as the column's are."""
         if self.missing and z[-1] > 0.5 - self.missing:
             return None
         place = self.feature_names.index(SECONDS)
@@ -224,7 +224,7 @@ def to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
 
 
 def from_state(state: State, arrays: Arrays) -> ColumnEncoder:
-    """Return the encoder that `to_state` took apart."""
+    """Return the encoder with this state: the inverse of `to_state`."""
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     if values.get("writing") is not None:
         values["writing"] = NumberWriting(**values["writing"])

@@ -1,4 +1,4 @@
-"""Read images, encode them, and keep what was encoded."""
+"""Read images, encode them, and cache their vectors."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ CLIP = "openai/clip-vit-base-patch32"
 
 
 class Unreadable:
-    """Deals with images that cannot be read: refuses the first, or counts them and reports them together."""
+    """Handles images that cannot be read: raises for the first, or counts them and reports them together."""
 
     def __init__(self, corrupt: str) -> None:
         self.corrupt = corrupt
@@ -34,7 +34,7 @@ class Unreadable:
 
     @contextmanager
     def caught(self, item: object, number: int) -> Iterator[None]:
-        """Catch the error if the item, which has this number, cannot be read inside the block."""
+        """Catch the error if the item of this number cannot be read inside the block."""
         name = str(item) if isinstance(item, str | Path) else f"image {number}"
         try:
             yield
@@ -54,7 +54,7 @@ class Unreadable:
 
 
 class Cache:
-    """Keeps vectors in a folder, one small file each, written completely or not at all: none is ever damaged."""
+    """Keeps vectors in a folder, one small file each, written completely or not at all, so that none is damaged."""
 
     def __init__(self, folder: str | Path | None, model: str) -> None:
         self.folder = None if folder is None else Path(folder, model[:32])
@@ -66,7 +66,7 @@ class Cache:
         try:
             return np.asarray(np.load(self._path(key), allow_pickle=False), dtype=np.float32)
         except (OSError, ValueError, EOFError):
-            return None  # not there, or not ours: it is encoded again
+            return None  # missing, or not a file of ours: the image is encoded again
 
     def put(self, key: str, vector: NDArray[np.float32]) -> None:
         """Keep the vector under this key, if there is a folder to keep it in."""
@@ -126,7 +126,7 @@ class VisionEncoder:
         from centrality.network.devices import find_encoder_device
 
         by_transformers = isinstance(model, str) and (model == "clip" or "/" in model or Path(model).is_dir())
-        if isinstance(model, str):  # whoever lacks the extra is told of it, not of the torch that it brings
+        if isinstance(model, str):  # a missing extra is named before the torch that it installs
             optional(*(("transformers", "images") if by_transformers else ("timm", "timm")))
         self.device = find_encoder_device(device)
         self.size, self.mean, self.std = size, mean, std
@@ -162,7 +162,7 @@ class VisionEncoder:
         self.size, self.mean, self.std = config.input_size[-1], config.mean, config.std
 
     def __call__(self, pictures: "list[Image]", /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector a picture."""
+        """Return one vector for each picture."""
         import torch
 
         if self.processor is not None:
@@ -186,12 +186,12 @@ class VisionEncoder:
 
 
 def _vectors(output: Any) -> "torch.Tensor":  # (n, d)
-    """Return one vector an image from what the model gives, whatever the model calls it."""
+    """Return one vector for each image from the model's output, whose type depends on the model."""
     if hasattr(output, "pooler_output") and output.pooler_output is not None:
         vectors = output.pooler_output
     elif hasattr(output, "last_hidden_state"):
         states = output.last_hidden_state
-        vectors = states[:, 0] if states.ndim == 3 else states  # the first token stands for all of the image
+        vectors = states[:, 0] if states.ndim == 3 else states  # the first token represents the whole image
     else:
         vectors = output
     pooled: torch.Tensor = vectors.mean((2, 3)) if vectors.ndim == 4 else vectors

@@ -1,4 +1,4 @@
-"""Load encoders that somebody else trained from disk, and tell them apart by their weights."""
+"""Load pretrained encoders from disk, and identify them by their weights."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def not_on_disk(name: str, kind: str) -> FileNotFoundError:
 
 @contextmanager
 def _without_progress_bars() -> Iterator[None]:
-    """Show no progress bar for reading a file of weights; the user's setting comes back afterwards."""
+    """Turn off progress bars while weights are read; restore the user's setting afterwards."""
     logging = optional("transformers", "text").utils.logging
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -53,7 +53,7 @@ def _without_progress_bars() -> Iterator[None]:
 
 
 def fingerprint(module: "torch.nn.Module", *settings: object) -> str:
-    """Return a name for what the module computes: its class, its weights and the settings around it."""
+    """Return a fingerprint of what the module computes: of its class, its weights and its settings."""
     import torch
 
     digest = hashlib.sha256(repr((type(module).__name__, settings)).encode())
@@ -64,7 +64,7 @@ def fingerprint(module: "torch.nn.Module", *settings: object) -> str:
 
 
 def require_same(fitted: str, loaded: str, name: str) -> None:
-    """Raise if the encoder is another than in fitting: its vectors would mean something else."""
+    """Raise if the encoder is not the one used in fitting: its vectors would mean something else."""
     if fitted != loaded:
         raise InputError(
             f"The encoder {name!r} is not the one this model was fitted with: its weights or settings differ. "

@@ -1,4 +1,4 @@
-"""Represent images by their edges and colours, or by a vision model that somebody else trained."""
+"""Represent images by their edges and colours, or by a pretrained vision model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 CORRUPT = ("refuse", "skip")
-GRADIENTS = "gradients"  # needs nobody's weights
+GRADIENTS = "gradients"  # needs no pretrained weights
 
 
 class Images(Embedding):
@@ -61,7 +61,7 @@ class Images(Embedding):
 
     @classmethod
     def from_command_line(cls, column: str, options: Options) -> Self:
-        """Return what `--represent images` means: without a column, the paths of a folder's images are read."""
+        """Return the representation for `--represent images`; without a column it reads the images of a folder."""
         return super().from_command_line(column or "path", options)
 
     def __init__(

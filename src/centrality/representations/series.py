@@ -18,13 +18,13 @@ from centrality.tables.columns import TableError, numbers, require
 FEATURES = ("catch22", "catch24")
 SHORTEST = 10  # values below which the features mean nothing
 TINY = 1e-100  # values nearer to zero count as zero: pycatch22 divides by a variance that must not vanish, and crashes
-MOST_GAPS = 0.5  # the share of a series that may be bridged; more would be our invention, not data
+MOST_GAPS = 0.5  # the largest share of a series that may be interpolated; more would be invention, not data
 
 Item = NDArray[np.float64]  # (length,) or (length, channels)
 
 
 class Catch22(TypedDict):
-    """Describes what pycatch22 gives."""
+    """Describe the result of pycatch22."""
 
     names: list[str]
     values: list[float]
@@ -63,7 +63,7 @@ class Series(Representation):
 
     @classmethod
     def from_command_line(cls, column: str, options: Options) -> Self:
-        """Return what `--represent series` means: a series in each row, or windows over the named columns."""
+        """Return the representation for `--represent series`: a series per row, or windows over named columns."""
         if column and options["window"] is None:
             raise InputError("A column that holds one long series needs windows: --window N")
         columns = [name.strip() for name in column.split(",")] if column else None
@@ -83,7 +83,7 @@ class Series(Representation):
         self.column = column
 
     def fit(self, X: ItemsLike, y: object = None) -> Self:
-        """Learn what to put where a feature cannot be computed: its median."""
+        """Learn the median of each feature, which replaces values that cannot be computed."""
         with unchanged_on_failure(self):
             if self.features not in FEATURES:
                 raise InputError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}.")
@@ -111,7 +111,7 @@ class Series(Representation):
 
     @property
     def windowed(self) -> bool:  # type: ignore[override]
-        """Say whether X is one long series, of which windows are taken."""
+        """Say whether X is one long series that is cut into windows."""
         return self.window is not None
 
     def shown(self, X: ItemsLike) -> list[Item]:
@@ -119,11 +119,11 @@ class Series(Representation):
         return [item[:, 0] for item in self._items(X)]
 
     def rows_of(self, length: int) -> NDArray[np.intp]:
-        """Return the moments at which the windows begin, or every row where each holds a series."""
+        """Return the first row of each window, or every row if each holds a series."""
         return self.starts(length).astype(np.intp) if self.windowed else np.arange(length)
 
     def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:  # (length,) or (length, k)
-        """Return scores of windows, (n,) or (n, k), as scores of moments: the mean over the windows that hold each."""
+        """Return scores of windows, (n,) or (n, k), as scores of moments: the mean over the windows around each."""
         window, _ = self._window()
         starts = self.starts(length)
         if len(starts) != len(scores):
@@ -176,7 +176,7 @@ class Series(Representation):
         return window, max(1, window // 2) if self.step is None else whole_number("step", self.step)
 
     def _columns_read(self, X: ItemsLike) -> list[str] | None:
-        """Name the columns that hold the values; None if X is no table."""
+        """Return the names of the columns that hold the values; None if X is not a table."""
         if not is_frame(X):
             return None
         names = as_arrow(X).column_names
@@ -185,7 +185,7 @@ class Series(Representation):
         return chosen
 
     def _compute_features(self, X: ItemsLike, channels: int | None) -> tuple[NDArray[np.float64], int]:
-        """Return the features of each series or window, NaN where one has none, and the number of channels."""
+        """Return the features of each series or window, NaN where one is undefined, and the number of channels."""
         items = self._items(X)
         if not items:
             raise InputError("Series were wanted, got none.")
@@ -210,7 +210,7 @@ class Series(Representation):
         return [series[start : start + window] for start in self.starts(len(series))]
 
     def _channel_features(self, values: Item, i: int) -> NDArray[np.float64]:
-        """Return the features of one channel of series i, its gaps bridged; raise if they are too many."""
+        """Return the features of one channel of series i, with gaps interpolated; raise if gaps are too many."""
         known = np.flatnonzero(np.isfinite(values))  # the moments that have a value
         span = known[-1] - known[0] + 1 if len(known) else 0
         if len(known) < SHORTEST or len(known) < (1 - MOST_GAPS) * span:
@@ -231,7 +231,7 @@ class Series(Representation):
 
 
 def _two_dimensional(item: object, i: int) -> Item:  # (length, channels)
-    """Return series i as an array of numbers; raise if it is none."""
+    """Return series i as an array of numbers; raise if it cannot be one."""
     try:
         array = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError) as error:

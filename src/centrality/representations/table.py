@@ -1,4 +1,4 @@
-"""Represent mixed tables: numbers, booleans, dates, categories, free text and gaps, as comparable numbers."""
+"""Represent mixed tables (numbers, booleans, dates, categories, free text, missing values) by comparable numbers."""
 
 import warnings
 from typing import Self
@@ -152,7 +152,7 @@ class Table(Representation):
         return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
 
     def _widths(self) -> list[int]:
-        """Return how many numbers stand for each column."""
+        """Return how many numbers encode each column."""
         return [len(self._encoders[name].names(name)) for name in self.columns_ or []]
 
     def describe(self) -> dict[str, str]:
@@ -190,11 +190,11 @@ class Table(Representation):
         return self
 
     def _columns_read(self) -> list[str]:
-        """Name the columns that are not left out."""
+        """Return the names of the columns that are not left out."""
         return [name for name, encoder in self._encoders.items() if encoder.kind != "left out"]
 
     def _doubt_identifiers(self, table: pa.Table) -> None:
-        """Name columns of numbers that may be identifiers; they are used all the same."""
+        """Note a doubt about columns of numbers that may be identifiers; they are used all the same."""
         of_numbers = {name: encoder for name, encoder in self._encoders.items() if isinstance(encoder, Numbers)}
 
         def read(name: str, step: int) -> NDArray[np.float64]:

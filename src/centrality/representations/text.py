@@ -1,4 +1,4 @@
-"""Represent texts by their n-grams, or by a language model that somebody else trained."""
+"""Represent texts by their n-grams, or by a pretrained language model."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from centrality.representations._weights import fingerprint, pretrained
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-NGRAMS = "ngrams"  # needs nobody's weights
+NGRAMS = "ngrams"  # needs no pretrained weights
 POOLINGS = ("auto", "cls", "mean", "max")
 
 
@@ -142,7 +142,7 @@ class _Encoder:
 
         has_pooling = name.startswith("sentence-transformers/") or Path(name, "modules.json").is_file()
         by_sentences = pooling == "auto" and has_pooling
-        # Before the device: whoever lacks the extra is told of it, not of the torch that it brings.
+        # Before the device: a missing extra is named before the torch that it installs.
         library = optional("sentence_transformers" if by_sentences else "transformers", "text")
         self.device = find_encoder_device(device)
         self.pooling = "mean" if pooling == "auto" else pooling
@@ -163,7 +163,7 @@ class _Encoder:
         self.fingerprint = fingerprint(self.model, self.pooling, self.max_length)
 
     def __call__(self, texts: list[str], /) -> NDArray[np.float32]:  # (n, d)
-        """Return one vector a text."""
+        """Return one vector for each text."""
         import torch
 
         if self.sentences is not None:

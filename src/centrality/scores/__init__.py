@@ -1,1 +1,1 @@
-"""Turn numbers into meaning, without tensors: calibration, p-values, drift, reasons and reports."""
+"""Interpret the networks' outputs, without torch: calibration, p-values, drift, reasons and reports."""

@@ -1,9 +1,9 @@
 """Calibrate the networks' outputs: to one pair of raw scores for each row, to units, to heads in [0, 1].
 
-Each member of an ensemble is measured by rows that it has not seen. A row's raw scores are the members' mean, in which
-a member counts the more the odder it finds the row. For a training row those are the members that have not seen it:
-the others know it by heart, and find it typical for that reason alone. So a score follows from the row and the weights,
-and no row need be recognised.
+Each member of an ensemble is calibrated on rows that it was not trained on. A row's raw scores are the members' mean,
+in which a member counts the more the lower it scores the row. For a training row those are the members not trained on
+it: the others have overfitted it, and score it high for that reason alone. So a score follows from the row and the
+weights, and no row need be recognised.
 
 "clip" is the paper's: the global logit passes through a sigmoid, the local potential is rescaled between its 1st and
 99th percentiles on the training rows and clipped. Every point below the 1st percentile gets 0, so the oddest points
@@ -40,18 +40,18 @@ Outputs: TypeAlias = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Value):
-    """Hold what fitting fixed: quantiles on rows that the networks have not seen."""
+    """Hold the constants of calibration: quantiles of outputs for rows that the networks were not trained on."""
 
     kind: str
     potentials: Matrix  # (members, k, 2) low and high of each noise scale's potential
     members: Matrix  # (members, 2, 2) what is 0 and what is 1 of each member's global and local score
-    doubt: float  # how much more a doubtful member counts; 0: all count alike
+    doubt: float  # how much more a member counts that scores the row lower; 0: all count alike
     ends: Matrix  # (2, 2) low and high of the raw global score, and of the raw local one
     halves: Matrix  # (2, 2) their medians and 95th percentiles
     mixing: Mixing
 
     def __post_init__(self) -> None:
-        """Refuse quantiles that are out of order: heads would rise where rows get odder."""
+        """Raise if quantiles are out of order: heads would rise where rows get odder."""
         super().__post_init__()
         for name in ("potentials", "members", "ends", "halves"):
             pairs = getattr(self, name)
@@ -60,11 +60,11 @@ class Calibration(Value):
 
     @classmethod
     def fit(cls, kind: str, outputs: Outputs, unseen: NDArray[np.bool_], **about: bool) -> tuple[Calibration, Matrix]:
-        """Return the calibration that these outputs of training rows call for, and raw scores that new rows would have.
+        """Return the calibration by these outputs for training rows, and the raw scores that such rows have when new.
 
-        `unseen` (members, n) says which members have not seen which rows. `about`: the rows are `clean`; members are
-        `apart`, each with rows of its own that it has not seen; their `level_is_open`, since comparisons say nothing
-        about the level of g, which is then 0 at the median row; and `given` a context.
+        `unseen` (members, n) says which members were not trained on which rows. `about`: the rows are `clean`; members
+        are `apart`, each with rows of its own that it has not seen; their `level_is_open`, since comparisons say
+        nothing about the level of g, which is then 0 at the median row; and `given` a context.
         """
         checked_calibration(kind)
         count, _, k = outputs.shape
@@ -109,7 +109,7 @@ class Calibration(Value):
         return self._engine.of_members(_contiguous(outputs))
 
     def raw(self, outputs: Outputs) -> Matrix:  # (n, 2)
-        """Return the raw global and local scores that the networks' outputs amount to."""
+        """Combine the networks' outputs into raw global and local scores."""
         return self._engine.raw(np.ascontiguousarray(outputs, dtype=np.float64))
 
     def raw_back(self, outputs: Outputs, by: Matrix) -> Matrix:  # (members, n, 1 + k)
@@ -117,12 +117,12 @@ class Calibration(Value):
         return self._engine.raw_back(_contiguous(outputs), _contiguous(by))
 
     def as_if_new(self, outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (n, 2)
-        """Return the raw scores that rows like these training rows would have, had no member seen them.
+        """Return the raw scores that these training rows would have if no member had been trained on them.
 
-        What members that have seen a row would say of it otherwise is drawn from the r that have not: their mean, and
-        beside it one of their deviations, turned round. These are scaled by √((r + 1) / (r - 1)): a new draw differs
-        from the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
-        noisier than one of all members, so means are drawn in by what that adds to their spread, both by medians, which
+        Scores of members trained on a row are replaced by draws from the r that were not: their mean, and beside it one
+        of their deviations, with its sign changed. These are scaled by √((r + 1) / (r - 1)): a new draw differs from
+        the mean of r others by (1 + 1/r) of the variance, and they themselves do by (1 - 1/r). A mean of r is also
+        noisier than one of all members, so means are shrunk by what that adds to their spread, both by medians, which
         outliers do not move: that of r - 1 squares is (1 - 2 / (9 (r - 1)))³ of their mean.
         """
         pairs = self.of_members(outputs)
@@ -169,12 +169,12 @@ class Calibration(Value):
         return np.broadcast_to(1 / self._upper_half[1], raw.shape)
 
     def softened(self) -> Calibration:
-        """Return the soft calibration by the same quantiles: what "clip" cuts off has no slope to follow."""
+        """Return the soft calibration by the same quantiles, which has a slope also where "clip" is flat."""
         return self if self.kind == "soft" else replace(self, kind="soft", mixing=SOFT)
 
 
 def _patterns(unseen: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Yield which members have not seen some rows, and these rows, until all rows have come."""
+    """Group rows by the members not trained on them: yield these members, and the rows of the group."""
     kinds, kind = np.unique(unseen, axis=1, return_inverse=True)
     for number, known in enumerate(kinds.T):
         yield known, np.flatnonzero(kind.ravel() == number)
@@ -186,7 +186,7 @@ def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k
 
 
 def _rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the low values and the widths of pairs, which lie along the last dimension; a flat one has width 1."""
+    """Return the low ends and the widths of intervals, given along the last dimension; an empty one gets width 1."""
     low, high = low_high[..., 0], low_high[..., 1]
     return low, np.where(high > low, high - low, 1.0)
 
@@ -196,7 +196,7 @@ def _contiguous(array: Outputs) -> Matrix:
 
 
 def checked_calibration(kind: str) -> None:
-    """Refuse a calibration that does not exist."""
+    """Raise unless a calibration of this name exists."""
     if kind not in CALIBRATIONS:
         raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {kind!r}.")
 

@@ -1,7 +1,7 @@
 """Say what a score means: conformal p-values, and who is called an outlier at a stated error rate.
 
 Fresh inliers, which the model has not been trained on, are scored beside the rows in question. If a row is one of
-their kind, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
+them, its rank among them is uniform: the share of them that is no more central is a p-value, whatever the
 data and however good or bad the model. Only the training rows must not serve as inliers: the model knows them.
 
 Ties count against the row (`<=`), so that a p-value is never too small, P(p <= a) <= a, and the same rows always get
@@ -37,7 +37,7 @@ CALIBRATION_ROWS = 20_000  # fresh inliers kept, 320 kB in the model's file: p-v
 TAIL_FROM, TAIL_TO = 0.25, 0.08  # shares of the rows: how heavy a tail is, is measured from one to the other
 APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group; its least size; sizes tried
 USUAL_FDR = 0.05  # of `detect` without a rule
-ROUNDING = 1 + 1e-12  # what is equal in exact arithmetic must not miss a bound by a bit
+ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
 Scores = NDArray[np.float64]
 Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
 
@@ -58,10 +58,10 @@ class Inliers(Value):
         mixing: Mixing,
         rows: NDArray[np.intp] | None = None,
     ) -> Self:
-        """Keep evenly spaced ones of these units; rows without any are left out.
+        """Hold these units, evenly spaced ones if there are many; rows without units (NaN) are left out.
 
-        With "auto", so is a group of them that lies apart from the rest at t = 1/2, at the low end: outliers.
-        `rows` says which of the training rows they are, where they are some.
+        With "auto", a group at the low end that lies apart from the rest at t = 1/2 is left out too, as outliers.
+        `rows` are their numbers among the training rows, if they are training rows.
         """
         known = np.flatnonzero(~np.isnan(units).any(1))
         kept = known[evenly_spaced(np.arange(len(known)))]
@@ -76,12 +76,12 @@ class Inliers(Value):
         return scores[int(self.contamination * len(scores)) :]
 
     def quantile(self, level: float) -> NDArray[np.float64]:  # (2,)
-        """Return a quantile of each unit of the inliers among them."""
+        """Return a quantile of each unit over the rows that count as inliers."""
         return np.asarray(np.quantile(self.units, self.contamination + level * (1 - self.contamination), axis=0))
 
 
 def outliers_apart(units: NDArray[np.float64], mixing: Mixing) -> NDArray[np.bool_]:
-    """Say which of these rows are the group of outliers that lies apart from the rest at t = 1/2, if there is one."""
+    """Say which of these rows are outliers that form a group apart from the rest at t = 1/2; there may be none."""
     scores = mixing.mixed(units, 0.5)
     order = np.argsort(scores, kind="stable")
     found = np.zeros(len(scores), dtype=bool)
@@ -190,7 +190,7 @@ def threshold_by_contamination(scores: Scores, share: float) -> float:
 
 @dataclass(frozen=True)
 class Rule:
-    """Draw the line between inliers and outliers in one of the ways that `RULES` lists, or by `contamination`."""
+    """Set the threshold between inliers and outliers by one of the rules that `RULES` lists, or by `contamination`."""
 
     name: str
     value: float
@@ -212,7 +212,7 @@ class Rule:
 
     @property
     def needs_inliers(self) -> bool:
-        """Say whether the rule measures rows by calibration rows."""
+        """Say whether the rule needs calibration rows."""
         return self.name != "contamination"
 
     def threshold(self, scores: Scores, inliers: Scores | None) -> float:
@@ -250,7 +250,7 @@ def split_off_holdout(
 
 
 def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
-    """Return the dissimilarity between these of n rows, which are numbered anew."""
+    """Return the dissimilarity restricted to these of n rows, which get new numbers from 0 on."""
     if dissimilarity is None:
         return None
     if callable(dissimilarity):

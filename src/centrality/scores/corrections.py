@@ -1,4 +1,4 @@
-"""Say which few values would have to be others for a row to be odd no longer."""
+"""Describe the smallest corrections of odd rows: which values to change so that a row is no longer odd."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from centrality.scores.number_format import number
 
 @dataclass(frozen=True)
 class Correction:
-    """Hold the smallest correction found for one row: which columns, what they hold, and what would do instead.
+    """Hold the smallest correction found for one row: its columns, their values, and the values that would be enough.
 
     >>> from centrality.scores.corrections import Correction
     >>> str(Correction(3, ("price",), (-5.0,), (12.0,), 0.02, 0.31, enough=True))
@@ -34,7 +34,7 @@ class Correction:
 
 
 def _change(name: str, old: object, new: object) -> str:
-    """Say what a cell would have to hold; of a text nobody can say what.
+    """Write one change of a cell; for a text no new value is known.
 
     >>> _change("note", "asdf", None)
     'note other than asdf'

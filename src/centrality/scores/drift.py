@@ -1,4 +1,4 @@
-"""Say whether rows have changed: compare new rows with what a model remembers of its training rows.
+"""Test whether rows have changed: compare new rows with the summary that a model keeps of its training rows.
 
 Three kinds of tests share the level asked for equally, and within a kind Holm's rule adjusts for there being many:
 
@@ -57,7 +57,7 @@ class HeadDrift:
     odd: float  # share of the new rows that are odder than all but about 0.5% of the training rows
 
     def matters(self, effect: float) -> bool:
-        """Say whether the change is large: of all rows, or of the number of odd ones."""
+        """Say whether the change is large: in all scores, or in the number of odd rows."""
         return abs(self.effect) >= effect or self.odd >= MANY
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Drift:
     def changes(self, *, alpha: float = ALPHA, effect: float = EFFECT) -> list[Change]:
         """Return the heads, columns and pairs that changed beyond chance and by enough to matter, clearest first.
 
-        Pairs of which a column has changed are left out: they say the same again.
+        Pairs with a changed column are left out: they would report the same change again.
         """
         found = [one for p, one in sorted(self._adjusted(), key=lambda pair: pair[0]) if p <= alpha]
         found = [one for one in found if one.matters(effect)]
@@ -161,27 +161,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Names:
-    """Say what the columns of vectors are called, and of which of them higher and lower mean something."""
+    """Hold the names of the columns of vectors, and which of them have an order (higher and lower)."""
 
     of_columns: Sequence[str]
     directions: Sequence[bool]
 
     @classmethod
     def numbered(cls, count: int) -> "Names":
-        """Call the columns x0, x1, ..."""
+        """Return the names x0, x1, ... for so many columns."""
         return cls([f"x{j}" for j in range(count)], [True] * count)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingScores(Value):
-    """Hold what a model remembers of its training rows: their heads, and their columns."""
+    """Hold the summary of the training rows that a model keeps: quantiles of their heads and columns."""
 
     quantiles: NDArray[np.float64]  # (2, k) of the global and of the local head, evenly spaced
     rows: int  # how many rows they stand for
     columns: TrainingColumns | None = None  # None: only scores can be compared
 
     def __post_init__(self) -> None:
-        """Refuse quantiles that are out of order."""
+        """Raise if quantiles are out of order."""
         super().__post_init__()
         if not (np.diff(self.quantiles) >= 0).all():
             raise InputError("training.quantiles must rise, got them in another order.")
@@ -190,7 +190,7 @@ class TrainingScores(Value):
     def of(
         cls, heads: NDArray[np.float64], rows: CheckedRows | None = None, columns: TrainingColumns | None = None
     ) -> "TrainingScores":  # (n, 2)
-        """Return what to remember of these heads of training rows, and of the training rows or their columns."""
+        """Return the summary of training rows from their heads, and from the rows themselves or their columns."""
         levels = np.linspace(0, 1, min(KEPT, max(len(heads), 2)))
         columns = columns if rows is None else TrainingColumns.of(rows)
         return cls(np.quantile(heads, levels, axis=0).T, len(heads), columns)
@@ -217,7 +217,7 @@ class TrainingScores(Value):
         return Drift(len(known), of_global, of_local, columns, pairs)
 
     def warn_of_odd(self, heads: NDArray[np.float64]) -> None:  # (m, 2)
-        """Warn if more of these calibration rows are odd than of the training rows, beyond chance."""
+        """Warn if a larger share of these calibration rows is odd than of the training rows, beyond chance."""
         from scipy.stats import binom  # 40 MiB that scoring alone does not need
 
         levels = np.linspace(0, 1, self.quantiles.shape[1])

@@ -1,4 +1,4 @@
-"""Say which columns have changed, and which pairs of columns: by shares of training rows beside a few values of each.
+"""Test which columns and pairs of columns have changed, by the shares of training rows below a few values of each.
 
 A model keeps, of every column by itself, some values and the share of the training rows below and up to each of them.
 A value is kept as it is only where several rows share it; else one in the middle between two rows' values stands in, so
@@ -51,7 +51,7 @@ class ColumnDrift:
     direction: bool = True  # False: the numbers of this column are a code, of which higher and lower mean nothing
 
     def matters(self, effect: float) -> bool:
-        """Say whether the change is large: of the whole column, or of what lies beyond its usual ends."""
+        """Say whether the change is large: in the whole column, or in the number of values beyond its usual ends."""
         return max(abs(self.effect), self.statistic) >= effect or max(self.below, self.above) >= MANY
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class PairDrift:
     p_value: float
 
     def matters(self, effect: float) -> bool:
-        """Say whether the correlation has changed by so much."""
+        """Say whether the correlation has changed by enough to matter."""
         return abs(self.now - self.before) >= effect
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class PairDrift:
 
 @dataclass(frozen=True, eq=False)
 class TrainingColumns(Value):
-    """Hold what a model remembers of its training rows' columns, each by itself, and of pairs of them."""
+    """Hold the summary of the training rows' columns that a model keeps: of each column, and of pairs."""
 
     values: Matrix  # (k, p) rising in each column; where there are fewer than k, the last is repeated
     below: Matrix  # (k, p) share of the rows below each value
@@ -99,7 +99,7 @@ class TrainingColumns(Value):
     rows: int
 
     def __post_init__(self) -> None:
-        """Refuse values that are out of order, and shares that are none."""
+        """Raise if values are out of order, or shares are not in [0, 1]."""
         super().__post_init__()
         if not (np.diff(self.values, axis=0) >= 0).all():
             raise InputError("columns.values must rise, got them in another order.")
@@ -108,7 +108,7 @@ class TrainingColumns(Value):
 
     @classmethod
     def of(cls, rows: CheckedRows) -> "TrainingColumns":  # (n, p)
-        """Return what to remember of these training rows; of more than 20,000, evenly spaced ones are looked at."""
+        """Return the summary of these training rows; of more than 20,000, evenly spaced ones are used."""
         n, p = rows.shape
         some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
         k = max(11, min(VALUES, MOST_VALUES // p))
@@ -154,7 +154,7 @@ class TrainingColumns(Value):
         return _products(np.stack([self._ranks(j, x) for j, x in enumerate(columns)]))
 
     def _paired(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the pairs of columns whose ranks vary enough: of columns all but constant, a mean product is noise."""
+        """Return the pairs of columns whose ranks vary enough; for nearly constant columns a mean product is noise."""
         first, second = np.triu_indices(len(self.products), 1)
         varies = np.diag(self.products) >= VARIES
         both = varies[first] & varies[second]
@@ -234,16 +234,16 @@ def _correlations(products: Matrix) -> Matrix:
 
 
 def gap_p_value(gap: float, n: int, m: int) -> float:
-    """Return the chance of such a gap between the distributions of n and m values of one kind; ties lower it only."""
+    """Return the p-value of a gap between the distributions of n and of m values; with ties it is conservative."""
     from scipy.stats import kstwo  # 40 MiB that scoring alone does not need
 
     return float(kstwo.sf(gap, max(1, round(n * m / (n + m)))))
 
 
 def more_beyond(new: int, m: int, old: int, n: int) -> float:
-    """Return the chance that so many of m new rows lie beyond a value that `old` of n training rows lie beyond.
+    """Return the chance that `new` or more of m new rows lie beyond a value that `old` of n training rows lie beyond.
 
-    Of all n + m rows in order, the outermost new + old hold that many new ones: that is hypergeometric.
+    The number of new rows among the outermost new + old of all n + m rows is hypergeometric.
     """
     from scipy.stats import hypergeom
 

@@ -142,7 +142,7 @@ def effects(drift: Drift) -> str:
 
 
 def small(p_value: float) -> str:
-    """Write a p-value for people."""
+    """Write a p-value with few digits."""
     return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
 
 

@@ -1,11 +1,11 @@
-"""Say how many outliers are likely left among rows that nobody has marked yet, with an interval."""
+"""Estimate how many outliers are left among rows that nobody has marked yet, with an interval."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-NEXT = 100  # rows that are spoken of: those that would be looked at next
+NEXT = 100  # rows that the estimate is about: those that would be looked at next
 COVERAGE = 0.9  # of the interval
 OFF, DRIFT = (
     2.0,
@@ -32,7 +32,7 @@ class ErrorsLeft:
 
     @property
     def enough(self) -> bool:
-        """Say whether one may stop: even by the upper end, hardly any of the next rows is an outlier."""
+        """Say whether one may stop marking: even the upper end leaves hardly any outlier among the next rows."""
         return self.high <= FEW * self.rows
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class ErrorsLeft:
 def errors_left(log_odds: Matrix, judged: Matrix, outlier: NDArray[np.bool_]) -> ErrorsLeft:
     """Return how many of the rows with these log-odds are likely outliers.
 
-    `judged` are log-odds of the marked rows by the other marks alone: they tell how far off all of them are together.
+    `judged` are log-odds of the marked rows by the other marks alone: they show a common error of all log-odds.
     """
     if not len(log_odds):
         return ErrorsLeft(0, 0.0, 0, 0)

@@ -1,4 +1,4 @@
-"""Measure what a report says of a fit, from the training rows and the model's function from rows to heads."""
+"""Measure the numbers of a fit's report, from the training rows and the model's function from rows to heads."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -41,7 +41,7 @@ def examine(
 ) -> Report:
     """Report on a model from the rows X that it was trained on, and its function from rows to heads.
 
-    `center` (p,) is what its scaling takes from them, `scaled` how it scales them.
+    `center` (p,) is what its scaling subtracts from rows, `scaled` the function that scales them.
     """
     rows = X.shape[0]
     X = X if rows <= SAMPLE else X[np.linspace(0, rows - 1, SAMPLE).astype(np.intp)]
@@ -69,7 +69,7 @@ def examine(
 
 
 def _ending(losses: list[float], nothing: float) -> dict[str, float]:
-    """Return the mean of the last fifth of the losses and its standard error; without losses, those of no knowledge."""
+    """Return the mean of the last fifth of the losses and its standard error; without losses, of an untrained head."""
     known = np.array([loss for loss in losses if np.isfinite(loss)] or [nothing])
     last = known[-max(3, len(known) // 5) :]
     # The noise is estimated by differences of neighbours, so that a loss which still falls does not count as noise;
@@ -79,7 +79,7 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
 
 
 def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) -> dict[str, float]:
-    """Say how often a row is more central than another one with noise of three deviations in every column."""
+    """Return how often a row scores higher than another row with noise of three deviations added in every column."""
     rows = _few(X, int(np.clip((1 << 21) // X.shape[1], 50, 1000)))
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
     both = np.concatenate([score(rows), score(rows + NOISE * deviation * noise)])
@@ -127,7 +127,7 @@ def _influence(
     score: Score,
     names: Sequence[str] | None,
 ) -> dict[str, dict[str, float]]:
-    """Say how much each head changes, on average, when one column moves by a standard deviation; as shares."""
+    """Return how much each head changes, on average, when one column moves by a standard deviation, as shares."""
     p = X.shape[1]
     if p > MOST_COLUMNS:
         return {}
@@ -152,7 +152,7 @@ def _influence(
 def _off_zero(
     X: CheckedRows, deviation: NDArray[np.float64], center: NDArray[np.float64], names: Sequence[str] | None
 ) -> dict[str, float]:
-    """Return the columns that the network sees far from zero for how little they vary, the farthest first."""
+    """Return the columns whose scaled values lie far from zero compared with how little they vary, farthest first."""
     X, unit = in_units(X)
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() * unit
     away = np.divide(np.abs(mean - center), deviation, out=np.zeros_like(mean), where=deviation > 0)
@@ -172,7 +172,7 @@ def _wild(X: CheckedRows, names: Sequence[str] | None) -> dict[str, int]:
 
 
 def wild_cells(values: NDArray[np.float64]) -> NDArray[np.intp]:  # (n, p) -> (p,)
-    """Return from how many cells the variance of each column comes; 0 where they are not a few.
+    """Return the number of cells that make up most of each column's variance; 0 where these are not a few.
 
     These lie far beyond the range of nearly all others; a column that hardly ever differs has no such range.
     """

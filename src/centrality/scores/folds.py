@@ -1,4 +1,4 @@
-"""Say which rows a network is not trained on, so that it can judge them.
+"""Choose the rows that each network is not trained on, so that it can score them as new rows.
 
 The rows are dealt out at random to a few folds. An ensemble's networks leave out two of four each, every network
 another pair: each row is unseen by half of the networks. A network alone leaves out one fold of ten.
@@ -32,23 +32,24 @@ class Split:
         return len(set(self.left_out)) > 1
 
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
-        """Say which networks have not seen which of these rows."""
+        """Say which networks were not trained on which of these rows."""
         return np.stack([np.isin(self.own[rows], folds) for folds in self.left_out])
 
     def setting_ends(self, X: Any) -> Any:
-        """Return the rows of X that say how far columns reach: those learned from, where networks leave out the same.
+        """Return the rows of X that set the columns' ends: the training rows, if all networks leave out the same rows.
 
-        The rows left out are then as new ones are. Of very many rows all may say it: few of them are at an end.
+        The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since
+        few are at an end, or if networks leave out different rows.
         """
         return X if self.apart or X.shape[0] > MANY else X[np.flatnonzero(~np.isin(self.own, self.left_out[0]))]
 
     def judged(self) -> NDArray[np.intp]:
-        """Return the numbers of the rows that some network has not seen."""
+        """Return the numbers of the rows that some network was not trained on."""
         return np.flatnonzero(np.isin(self.own, sorted({fold for folds in self.left_out for fold in folds})))
 
 
 def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split | None:
-    """Deal n rows out to folds; None if they are too few, so that all must be learned from.
+    """Divide n rows into folds at random; return None if rows are too few to leave any out.
 
     `alike`: all networks leave out the same rows; `given`: there is a context.
     """

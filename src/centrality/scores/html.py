@@ -10,13 +10,13 @@ BAR_WIDTH = 6  # pixels, the gap to the next bar included
 
 
 class Markup(str):
-    """HTML that is written as it is; any other text is escaped."""
+    """Mark a text as HTML, which is written as it is; any other text is escaped."""
 
     __slots__ = ()
 
 
 class Bar(NamedTuple):
-    """One bar of a chart: where it begins, from the top, and how long it is, in pixels."""
+    """Hold one bar of a chart: where it begins, from the top, and its length, in pixels."""
 
     top: float
     height: float
@@ -34,7 +34,7 @@ def joined(parts: Iterable[object], tag: str, style: str = "") -> Markup:
 
 
 def facts_table(facts: Mapping[str, object], warnings: Sequence[str]) -> Markup:
-    """Return names and what is to be said of each as a table, with warnings below."""
+    """Return a table of names and values, with warnings below."""
     lines = [joined([name], "th", LEFT) + joined([fact], "td", LEFT) for name, fact in facts.items()]
     below = f"<p><b>Warnings</b></p><ul>{joined(warnings, 'li')}</ul>" if warnings else ""
     return Markup(f"<table>{joined(map(Markup, lines), 'tr')}</table>{below}")
@@ -49,7 +49,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
 
 
 def chart(bars: Sequence[Bar], height: int, label: str, behind: str = "") -> Markup:
-    """Draw bars side by side, over what is drawn `behind` them."""
+    """Draw bars side by side, in front of the SVG `behind`."""
     drawn = "".join(
         f"<rect x='{k * BAR_WIDTH}' y='{bar.top:.1f}' width='{BAR_WIDTH - 1}' height='{bar.height:.1f}' "
         f"fill='{bar.colour}'/>"
@@ -60,7 +60,7 @@ def chart(bars: Sequence[Bar], height: int, label: str, behind: str = "") -> Mar
 
 
 def line_of_bar(share: float, text: str, widest: int) -> Markup:
-    """Return one line: a bar as long as the share says, then the text."""
+    """Return one line: a bar whose length is this share of the full one, then the text."""
     box, length = "display:inline-block;height:.7em", widest * min(1.0, share)
     bar = f"<span style='{box};width:{length:.0f}px;background:{RED}'></span>"
     gap = f"<span style='{box};width:{widest - length:.0f}px'></span>"

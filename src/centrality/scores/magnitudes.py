@@ -1,4 +1,4 @@
-"""Measure columns of any magnitude: in units of a power of two, in which squares are ordinary numbers."""
+"""Scale columns of extreme magnitude by a power of two, so that squares of their numbers stay finite."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NOTHING = 1e-6  # numbers below this share of their column's spread are as good 
 
 
 def unit_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return a power of two near the largest magnitude; 1 where it is ordinary, so that nothing changes by a bit.
+    """Return a power of two near the largest magnitude; 1 where that is not extreme, so that no number changes.
 
     >>> unit_of(1234.5).item(), unit_of(1e-200).item() < 1e-199
     (1.0, True)
@@ -28,7 +28,7 @@ def largest(X: Any) -> NDArray[np.float64]:  # (p,)
 
 
 def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
-    """Return numbers for people: 0 for one far below the spread of its column, which rounding errors have left.
+    """Replace numbers far below the spread of their column, which are rounding errors, by 0, for display.
 
     >>> without_rounding([-8.58e-11, 3e-200], spread=[1.0, 1e-200]).tolist()
     [0.0, 3e-200]
@@ -37,7 +37,7 @@ def without_rounding(values: Any, spread: Any) -> NDArray[np.float64]:
 
 
 def in_units(X: Any) -> tuple[Any, NDArray[np.float64]]:  # (n, p), (p,)
-    """Return the columns divided by their units, and these; X itself where all are ordinary."""
+    """Return the columns divided by their units, and the units; X itself where all units are 1."""
     unit = unit_of(largest(X))
     if (unit == 1).all():
         return X, unit

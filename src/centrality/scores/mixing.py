@@ -1,6 +1,6 @@
 """Mix the two heads into one centrality, by the dial t.
 
-What travels is a pair of units: the global and the local score of a row on scales without ends, 0 at the median of the
+A row is scored by a pair of units: the global and the local score on unbounded scales, 0 at the median of the
 training rows. They are mixed, m = (1 - s) * global + s * local, where s grows from 0 to 1 with t, and the centrality is
 m squeezed into [0, 1], once, at the edge. So a row's centrality and its unbounded score are two ways to write one
 number, and rank rows alike. The global score has a veto: the local one counts for no more than ALLOWANCE / (1 - t)
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from centrality._checks import InputError
 
 LOCAL_WEIGHT = 3.0  # measured: benchmarks/detection
-LOCAL_WEIGHT_IF_CLEAN = 9.0  # of clean rows the local head knows more: they were learned for longer, from a prior
+LOCAL_WEIGHT_IF_CLEAN = 9.0  # on clean rows the local head is better: it was trained for longer, from a prior
 LOCAL_WEIGHT_GIVEN = 9.0  # given a context, in the wider units that the local score has there: benchmarks/contextual.py
 ALLOWANCE = 0.5  # at t = 1/2 the local score may exceed the global one by one unit, the upper half of the training rows
 ALIKE = 1e-9  # mixtures that differ by less have the derivative for a chord
@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mixing:
-    """Hold how units are mixed and squeezed.
+    """Define how units are mixed and squeezed.
 
     `local_weight` None: units are heads in [0, 1], mixed linearly. Else the local one counts so many times as much as
     the global one. With `veto`, it may exceed the global one by ALLOWANCE / (1 - t) only.
@@ -39,7 +39,7 @@ class Mixing:
     veto: bool = False
 
     def share(self, t: Matrix | float) -> Matrix | float:
-        """Return how much the local unit counts at t, from 0 to 1."""
+        """Return the weight of the local unit at t, from 0 to 1."""
         return t if self.local_weight is None else self.local_weight * t / (1 + (self.local_weight - 1) * t)
 
     def allowance(self, t: Matrix | float) -> Matrix:
@@ -49,7 +49,7 @@ class Mixing:
 
     def mixed(self, units: Matrix, t: float | Sequence[float]) -> Matrix:
         """Mix units at t, before they are squeezed: (n,) for one t, (n, len(t)) for several."""
-        if type(t) is float and 0 <= t <= 1:  # a request loop asks for one row at a time: plain numbers are quicker
+        if type(t) is float and 0 <= t <= 1:  # many calls score one row at a time: plain numbers are quicker
             share, of_global, of_local = self.share(t), units[:, 0], units[:, 1]
             if self.veto and t < 1:
                 of_local = np.minimum(of_local, of_global + ALLOWANCE / (1 - t))
@@ -78,7 +78,7 @@ class Mixing:
 
         `parts` (n, 2, p) add up to `units` - `origin`, both (n, 2). The result, (n, p), adds up to the difference of
         centralities: the parts are mixed as the units are, and what a veto or squeezing make of that is a factor for
-        each row. Where the global score has its veto over the local one, it answers for that one's share too.
+        each row. Where the global score vetoes the local one, the global parts take the local one's share too.
         """
         before, after = self.mixed(origin, t), self.mixed(units, t)
         weights = self.weights(units, t)
@@ -103,7 +103,7 @@ SOFT_GIVEN = Mixing(LOCAL_WEIGHT_GIVEN, veto=True)
 
 
 def blend(heads: Matrix, t: float | Sequence[float], mixing: Mixing = SOFT) -> Matrix:
-    """Mix heads as a model with default settings does; `model.fitted_.mixing` says how another one does.
+    """Mix heads as a model with default settings does; `model.fitted_.mixing` mixes those of any model.
 
     >>> import numpy as np
     >>> from centrality import blend
@@ -123,7 +123,7 @@ def squeezed(units: Matrix) -> Matrix:
 
 
 def stretched(heads: Matrix) -> Matrix:
-    """Undo `squeezed`; the ends 0 and 1, which it does not reach, become very far."""
+    """Return the inverse of `squeezed`; the ends 0 and 1, which it does not reach, become very large numbers."""
     heads = np.clip(heads, 1e-18, np.nextafter(1.0, 0.0))
     above = np.maximum(2 * heads - 1, 0.0)
     return np.asarray(np.where(heads <= 0.5, 1 - 0.5 / heads, above / np.cbrt(1 - above**3)))
@@ -138,7 +138,7 @@ def chord(function: Callable[[Matrix], Matrix], a: Matrix, b: Matrix) -> Matrix:
 
 
 def checked_t(t: object) -> Matrix:
-    """Return `t` as a float array of no or one dimension; an error unless every value is in [0, 1]."""
+    """Return `t` as a float array of no or one dimension; raise unless every value is in [0, 1]."""
     if type(t) is float and 0 <= t <= 1:
         return np.array(t)
     try:
@@ -151,7 +151,7 @@ def checked_t(t: object) -> Matrix:
 
 
 def one_t(t: object) -> float:
-    """Return `t` as one number; an error if it is a list."""
+    """Return `t` as one number; raise if it is a list."""
     if type(t) is float and 0 <= t <= 1:
         return t
     dial = checked_t(t)

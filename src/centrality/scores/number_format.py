@@ -8,7 +8,7 @@ SMALLEST = 0.001  # shares below this are written as such: nobody reads 0.000031
 
 
 def number(value: object, digits: int = 4) -> str:
-    """Write a value for people: large whole numbers with commas, years and dates as such, few digits.
+    """Write a value for display: large whole numbers with commas, years and dates as such, few digits.
 
     >>> number(1234567), number(2021), number(0.000012), number(12.5), number(3.0), number(71234.5678)
     ('1,234,567', '2021', '0.000012', '12.5', '3', '71,235')
@@ -31,7 +31,7 @@ def number(value: object, digits: int = 4) -> str:
 
 
 def rounded_up(count: int) -> int:
-    """Return the next number that people would say: two digits and zeros.
+    """Return the next larger round number: two digits and zeros.
 
     >>> rounded_up(2969), rounded_up(99), rounded_up(100)
     (3000, 99, 100)
@@ -41,7 +41,7 @@ def rounded_up(count: int) -> int:
 
 
 def share(value: float) -> str:
-    """Write a number between 0 and 1 for people: three decimals, and no more than that it is small.
+    """Write a number between 0 and 1 with three decimals, or as "<0.001" if it is smaller than that but not 0.
 
     >>> share(0.5), share(0.00004), share(0.0)
     ('0.500', '<0.001', '0.000')
@@ -54,7 +54,7 @@ def _day(moment: datetime) -> str:
 
 
 def _decimal(value: float, digits: int) -> str:
-    """Write a number with so many significant digits and no exponent, unless it is beyond all measure."""
+    """Write a number with so many significant digits and no exponent, unless it is huge or tiny."""
     if value != value or abs(value) in (0.0, float("inf")):
         return f"{value:g}"
     if not 1e-9 < abs(value) < 1e15:

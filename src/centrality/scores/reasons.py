@@ -65,12 +65,12 @@ class Reasons:
         against: NDArray[np.intp],
         top: int,
     ) -> "Reasons":
-        """Choose the `top` reasons of each row; `values`, and each of the `typical` points, are column by column.
+        """Choose the `top` reasons of each row; `values` and each of the `typical` points are given column by column.
 
         `against` says with which of the points each row is compared.
         """
         order = np.argsort(contributions, axis=1, kind="stable")[:, :top]
-        worst = np.take_along_axis(contributions, order, axis=1) <= -LEAST  # NaN is no reason
+        worst = np.take_along_axis(contributions, order, axis=1) <= -LEAST  # a NaN contribution is no reason
         rows = [
             [
                 Reason(str(names[j]), float(contributions[i, j]), _item(values[j][i]), _item(typical[against[i]][j]))
@@ -135,7 +135,7 @@ def plain(value: object) -> str:
 
 
 def usual_of_kind(typical: object, low: object, high: object) -> object:
-    """Return what is usual in a row's kind: from low to high where these are numbers, else what is typical.
+    """Write the usual values of a row's kind: a range from low to high for numbers, else the typical value.
 
     >>> usual_of_kind(450.0, 380.0, 520.0)
     '380 to 520 for its kind'

@@ -1,10 +1,10 @@
-"""Learn from rows that people marked as outliers or fine how far the model's score is to be moved.
+"""Learn a correction of the model's score from rows that people marked as outliers or as fine.
 
-The moved score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at a
-few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
+The corrected score is score + shift(row), and the shift is a sum over columns of functions, each given by its values at
+a few knots: so it is one more sum in the forward pass, every column's part in it can be told, and no row is kept.
 
 How it is learned: the log-odds that a row is an outlier are s * (how low its score is) + level + columns' functions,
-which are Gaussian processes over the columns' ranks (`REACH`). Nobody has to say how far the score and how far the
+which are Gaussian processes over the columns' ranks (`REACH`). No setting says how far the score and how far the
 columns are to be trusted: each pair of s and of the functions' variance has a probability given the marks (Laplace's
 approximation), and what is used is the mean over them. Measured in benchmarks/marks.py.
 """
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from centrality._values import Value
 
 KNOTS = 17  # of a column's function, at every sixteenth of the rows
-REACH = 0.2  # share of the rows over which a column's function forgets
+REACH = 0.2  # the correlation length of a column's function, as a share of the rows
 TRUSTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # log-odds for each spread of the score: from hardly any trust in it to much
 VARIANCES = (3.0, 30.0)  # of the columns' functions together, in log-odds
 LEVEL_VARIANCE = 4.0  # of the level: the score below which 5% of the rows lie has even odds, give or take these
@@ -69,20 +69,20 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Lesson:
-    """Hold what marks have taught."""
+    """Hold the correction learned from marks, its threshold, and what it would be for each marked row left out."""
 
     refinement: Refinement
-    threshold: float  # the moved score at which a row is as likely an outlier as not
-    odds: float  # by how much the log-odds of being one rise as the moved score falls by one
+    threshold: float  # the corrected score at which a row is as likely an outlier as not
+    odds: float  # by how much the log-odds of being one rise as the corrected score falls by one
     unlearned: Matrix  # (m,) the shift of each marked row, had it not been marked itself
 
     def log_odds(self, scores: Matrix) -> Matrix:
-        """Return the log-odds that rows with these moved scores are outliers."""
+        """Return the log-odds that rows with these corrected scores are outliers."""
         return self.odds * (self.threshold - scores)
 
 
 def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: float = 0.0) -> Lesson:
-    """Return what the marks of the rows `marked` teach; `usual` rows tell what is usual, marked or not.
+    """Learn a correction from the marks of the rows `marked`; `usual` rows give the distribution of columns and scores.
 
     `favoured` are log-odds by which outliers are more frequent here than among all marks, where these are some of them.
     """
@@ -94,7 +94,7 @@ def learn(usual: Scored, marked: Scored, outlier: NDArray[np.bool_], favoured: f
     near = np.exp(-np.abs(levels[:, :, None] - places.T[:, None]) / REACH)  # (p, k, m)
     to_score = -spread / found.trust
     values = to_score * (near @ found.force) / len(knots)
-    # The middle of each column moves by nothing: so typical rows keep their scores.
+    # The median row of each column gets no shift, so that typical rows keep their scores.
     centre = np.median(Refinement(knots, values).parts(usual.scaled), axis=0)
     return Lesson(
         Refinement(knots, values - centre[:, None]),
@@ -134,8 +134,8 @@ class _Posterior(NamedTuple):
 def _posterior(alike: Matrix, trust: float, prior: Matrix, outlier: NDArray[np.bool_], variance: float) -> _Posterior:
     """Return the most likely level and functions, by Newton's method.
 
-    `force`, (m,), stands for them: the log-odds are prior + covariance @ force. A step that would make the marks less
-    likely is halved until it does not: where the score was trusted and wrong, whole steps swing without end.
+    `force`, (m,), determines them: the log-odds are prior + covariance @ force. A step that would make the marks less
+    likely is halved until it does not: where the score was trusted and wrong, whole steps would oscillate.
     """
     covariance = LEVEL_VARIANCE + variance * alike
     force, log_odds = np.zeros_like(prior), prior
@@ -167,7 +167,7 @@ def _log_likelihood(log_odds: Matrix, outlier: NDArray[np.bool_]) -> float:
 
 
 def _solved(factor: Matrix, right: Matrix) -> Matrix:
-    """Solve by Cholesky's factor."""
+    """Solve the linear system of a symmetric positive definite matrix by its Cholesky factor."""
     from scipy.linalg import cho_solve  # which scoring alone does not need
 
     return np.asarray(cho_solve((factor, True), right, check_finite=False))

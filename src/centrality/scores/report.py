@@ -23,7 +23,7 @@ OFF_ZERO = 100.0  # deviations; at 1000 the network's float32 moves scores by 3e
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """Hold what `FUSE.report()` gives: numbers, and in `warnings` what they mean and what to do about it.
+    """Hold the report of `FUSE.report()`: numbers, and in `warnings` what they mean and what to do about it.
 
     >>> import numpy as np
     >>> from centrality import FUSE
@@ -53,11 +53,11 @@ class Report:
 
     @property
     def learned(self) -> dict[str, bool]:
-        """Say whether each head ended better than it began.
+        """Say whether each head has learned something.
 
-        By its loss, beyond chance; the global one must gain a hundredth, as a fresh network may by luck. With little
-        noise even a perfect local loss is hardly below that of no learning: there, preferring rows to noisy copies
-        will do, if training has taught the global head, too.
+        Its loss must have fallen beyond chance; the global one by a hundredth, as an untrained network may by luck.
+        With little noise even a perfect local loss is hardly below that of no learning: there, preferring rows to noisy
+        copies is enough, if the global head has learned too.
         """
         bound = {head: loss["end"] + 3 * loss["error"] for head, loss in self.losses.items()}
         start, nothing = (self.losses["global"][what] for what in ("start", "nothing"))
@@ -71,7 +71,7 @@ class Report:
 
     @property
     def alarms(self) -> list[str]:
-        """Return the warnings that mean that scores are not what they seem: `fit` gives them at once."""
+        """Return the warnings after which scores cannot be trusted; `fit` gives them at once."""
         return [*self._about_collapse(), *self._about_far_but_dense(), *self._about_wild_cells()]
 
     def _about_training(self) -> list[str]:
@@ -164,7 +164,7 @@ class Report:
         return [about_wild_cells(name, cells) for name, cells in list(self.wild.items())[:1]]
 
     def of_features(self, names: Sequence[str], owner: NDArray[np.intp]) -> "Report":
-        """Return the same report, speaking of features in place of the numbers that stand for them."""
+        """Return the same report about features instead of the numbers that encode them."""
 
         def named(shares: dict[str, float], join: Callable[[float, float], float]) -> dict[str, float]:
             joined: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Stand between a model and rows of any kind: files, frames, requests, pages and clusters all use this adapter."""
+"""Feed rows of any kind to a model: files, frames, requests, pages and clusters all use this adapter."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from centrality.scores.reasons import Reasons
 from centrality.tables.unreadable import DataNote, Unreadable
 
 Matrix = NDArray[np.float64]
-ADVICE = (  # the model is there already: only the rows can be changed, or another model taken
+ADVICE = (  # what to do with a finished model: change the rows, or take another model
     "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
     "dates and gaps: centrality fit ... --represent table (in Python: Chain(Table(), FUSE()))."
 )
 
 
 class Adapter:
-    """Gives a model what it wants of tables with columns of these names, and returns what it says of their rows.
+    """Gives a model the columns that it reads of tables with columns of these names, and returns the rows' scores.
 
     An error names the columns that are missing. `vectors` turns rows into vectors, once; units, raw scores and reasons
     are then computed from those.
@@ -44,7 +44,7 @@ class Adapter:
             raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
 
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
-        """Return the rows as the fitted model takes them; all NaN where a row could not be represented."""
+        """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
         table = table.select(self.columns)
         if not self.of_numbers:
             vectors, unreadable = self.reader.examined(table)
@@ -56,7 +56,7 @@ class Adapter:
         return self.fitted.relative(matrix)
 
     def require_readable(self, *, after: int = 0) -> None:
-        """Raise if a column could not be read in too many of the rows so far, once there are so many of them."""
+        """Raise if a column could not be read in too many of the rows so far, once there are `after` rows."""
         if self.unreadable.rows >= after:
             self.unreadable.require_few(self._most)
 
@@ -68,11 +68,11 @@ class Adapter:
         return self.unreadable
 
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the pair from which all scores of the table's rows follow, whose vectors these are."""
+        """Return the units of the table's rows, from which all scores follow; `vectors` are those of the rows."""
         return self.reader.by_moment(over_vectors(vectors, self.fitted.units), rows)
 
     def raw(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
-        """Return the uncalibrated scores of the table's rows, whose vectors these are."""
+        """Return the uncalibrated scores of the table's rows; `vectors` are those of the rows."""
         return self.reader.by_moment(over_vectors(vectors, self.fitted.raw), rows)
 
     def reasons(

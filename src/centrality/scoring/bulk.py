@@ -15,12 +15,12 @@ from centrality.scoring.adapter import Adapter
 from centrality.scoring.stream import read_ahead
 from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
-KEPT_VALUES = 1 << 27  # of rows, 1 GB: of more, only the units are kept
+KEPT_VALUES = 1 << 27  # of all vectors, 1 GB: of more rows only the units are kept
 BLOCK = 10_000  # rows that are read between two steps of the bar
 
 
 def dial(model: CentralityModel, t: float | None) -> float:
-    """Return the t that was asked for, checked, or the model's own."""
+    """Return the given t, checked, or the model's own if none is given."""
     return one_t(model.t if t is None else t)
 
 
@@ -38,7 +38,7 @@ def units_of(
 def units_and_rows(
     model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Unreadable]:  # (rows, 2), (rows, p)
-    """Return the units of all rows, and the rows as vectors while they hold no more than so many values, else None."""
+    """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
     from tqdm import tqdm
 
     adapter = Adapter(model, source.schema.names)

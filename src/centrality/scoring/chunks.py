@@ -1,6 +1,6 @@
 """Define the chunk of work: one file, or some row groups of one, scored into one file whose name follows from it.
 
-A chunk's file is written under another name and then renamed, and doing it again changes nothing. So whoever does the
+A chunk's file is written under another name and then renamed, and doing it again changes nothing. So whatever runs the
 chunks, in whatever order, as often as need be, ends with the same files: one after another here, in worker processes
 (`workers`), or on a cluster (`distributed`).
 """
@@ -23,14 +23,14 @@ from centrality.tables.unreadable import Unreadable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-PART = re.compile(r"(.+)\.\d{5}(\.parquet)")  # how a part of a file is called: by its first row group
+PART = re.compile(r"(.+)\.\d{5}(\.parquet)")  # the name of a part of a file, by its first row group
 
 
 class Runner(Protocol):
-    """Describes who does the work: as `in_turn` does, or in other processes, or on other machines."""
+    """Runs the work on items: one after another, as `in_turn` does, or in other processes, or on other machines."""
 
     def __call__(self, work: Callable[[Item], Result], items: Sequence[Item], /) -> Generator[tuple[Item, Result]]:
-        """Yield every item and what `work` makes of it, in any order."""
+        """Yield every item with the result of `work`, in any order."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Chunk:
 
     source: str  # a file, by its path or address
     target: str  # the file of its scores; empty if it is only read
-    rows: int | None = None  # None: nobody can tell
+    rows: int | None = None  # None: not known before the end
     groups: tuple[int, int] | None = None  # the first row group and the one after the last; None: all of the file
     file: StoredFile | None = field(default=None, compare=False, repr=False)  # what is known of it already, if it is
 
     def open(self) -> tables.Source:
-        """Open its rows."""
+        """Open the chunk's rows as a source."""
         return tables.open_rows(self.source) if self.file is None else self.file.open(self.groups)
 
 
@@ -56,13 +56,13 @@ class Scored(NamedTuple):
 
     @classmethod
     def all_of(cls, parts: "Iterable[Scored]") -> "Scored":
-        """Return what several scorings come to together."""
+        """Return the sum of several scorings."""
         rows, unreadable = zip(*parts, strict=True)
         return cls(sum(rows), sum(unreadable, Unreadable()))
 
 
 def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
-    """Yield every item and what `work` makes of it, one after another in this process: the plainest runner."""
+    """Yield every item with the result of `work`, one after another in this process: the simplest runner."""
     for item in items:
         yield item, work(item)
 
@@ -70,7 +70,7 @@ def in_turn(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[
 def do_all(
     work: Callable[[Chunk], Result], chunks: Sequence[Chunk], runner: Runner = in_turn, *, progress: bool = False
 ) -> list[Result]:
-    """Return what `work` makes of each chunk, in no order; nothing half done is left behind, come what may."""
+    """Return the result of `work` for each chunk, in no order; remove half-written files even after an error."""
     from tqdm import tqdm
 
     results = []
@@ -109,7 +109,7 @@ def plan(data: str | Path, folder: str | Path | None, split: int | None = None) 
 
 
 def _not_onto_itself(chunks: list[Chunk]) -> list[Chunk]:
-    """Return the chunks; raise if the scores of one would take the place of its rows."""
+    """Return the chunks; raise if the scores of one would overwrite its rows."""
     for chunk in chunks:
         if chunk.target and Path(chunk.target).exists() and Path(chunk.target).samefile(chunk.source):
             raise tables.TableError(f"{chunk.target} would be overwritten, but its rows are read: name another folder.")
@@ -119,7 +119,7 @@ def _not_onto_itself(chunks: list[Chunk]) -> list[Chunk]:
 def of_files(
     files: Sequence[StoredFile], target: Callable[[str], str] = lambda _: "", split: int | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files that know how many rows they have, those without rows left out."""
+    """Return the chunks of files that store their number of rows, without empty files."""
     return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
 
 
@@ -149,7 +149,7 @@ def is_done(chunk: Chunk, note: str) -> bool:
 
 
 def tidy(chunks: Iterable[Chunk]) -> None:
-    """Remove what killed processes left beside the scores."""
+    """Remove the half-written files that killed processes left beside the scores."""
     remove_leftovers(Path(chunk.target) for chunk in chunks if not locations.is_remote(chunk.target))
 
 

@@ -1,4 +1,4 @@
-"""Say what one scoring is: by which model, at which t, and which columns it adds to the rows."""
+"""Describe one scoring job: the model, the t, and the columns that it adds to the rows."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ Column = NDArray[np.float64] | NDArray[np.object_]  # scores, or reasons in word
 
 @dataclass(frozen=True)
 class Job:
-    """Says which model scores, at which t, what is added, and who is told about it."""
+    """Hold the model that scores, the values of t, which columns are added, and what is shown meanwhile."""
 
     model: CentralityModel
     ts: list[float]
@@ -34,15 +34,15 @@ class Job:
     progress: bool = False
     p_values: bool = False
     explain: bool = False
-    resume: bool = False  # units that are done already are left as they are
+    resume: bool = False  # chunks that are done already are left as they are
 
     @property
     def names(self) -> list[str]:
-        """Name the columns it adds."""
+        """Return the names of the columns that the job adds."""
         return chunks.added_columns(self.ts, self.model.t, p_values=self.p_values, explain=self.explain)
 
     def note(self, source: str | None) -> str:
-        """Return what is noted at the end of a Parquet file: which model made which columns, of which file's rows."""
+        """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
         rows = None if source is None else locations.fingerprint(source)
         return json.dumps({"model": self._digest, "columns": self.names, "rows": rows})
 
@@ -61,7 +61,7 @@ class Job:
         return dict(zip(self.names, scores, strict=False))
 
     def new_columns(self, adapter: Adapter, table: pa.Table) -> dict[str, Column]:
-        """Return all that it adds to these rows, column by column."""
+        """Return all columns that the job adds to these rows."""
         vectors = adapter.vectors(table)
         pairs = adapter.units(vectors, table.num_rows)
         columns = self.score_columns(pairs)
@@ -75,7 +75,7 @@ class Job:
 
 
 def _digest(model: CentralityModel) -> str:
-    """Return what tells one model from another: a checksum of the file that it would be saved to."""
+    """Return a checksum that identifies the model: that of the file it would be saved to."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.safetensors"
         model.save(file)

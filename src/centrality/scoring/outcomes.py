@@ -1,4 +1,4 @@
-"""Say what a worker process answers: a result, or an error with the same type and message, where possible."""
+"""Carry the outcome of work between processes: a result, or an error of the same type and message where possible."""
 
 import pickle
 import traceback
@@ -15,7 +15,7 @@ ErrorParts: TypeAlias = tuple[type[BaseException], tuple[Any, ...], dict[str, An
 
 @dataclass(frozen=True)
 class Success(Generic[Result]):
-    """Carries what the work made of an item, and the warnings that it gave on the way."""
+    """Carries the result of the work on an item, and the warnings that it gave."""
 
     result: Result
     warnings: list[str]
@@ -31,7 +31,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
-        """Take an error that was just caught."""
+        """Return the failure that carries an error just caught."""
         message, name = str(error), type(error).__qualname__
         attributes = {key: value for key, value in vars(error).items() if _can_be_pickled(value)}
         candidates: list[Exception | StandIn] = [
@@ -46,7 +46,7 @@ class Failure:
         return cls(next(filter(None, map(_pickled, candidates))), f"{name}: {message}", trace)
 
     def error(self) -> BaseException:
-        """Return the error again, with a note of where in the other process it arose."""
+        """Return the error, with a note of where in the other process it was raised."""
         try:
             error: BaseException = pickle.loads(self.pickled)
         except Exception:  # noqa: BLE001  (a module that is missing here, or whatever foreign constructors raise)
@@ -59,7 +59,7 @@ Outcome: TypeAlias = Success[Result] | Failure
 
 
 class StandIn:
-    """Is pickled in place of an error, and unpickled as an error of this kind, made without its constructor."""
+    """Replaces an error when pickled; unpickling makes the error again without calling its constructor."""
 
     def __init__(self, kind: type[BaseException], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> None:
         self.parts: ErrorParts = kind, arguments, attributes
@@ -72,14 +72,14 @@ class StandIn:
 
 
 def _make_error(kind: type[BaseException], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
-    """Make an error of this kind, whatever its constructor wants."""
+    """Make an error of this type without calling its constructor, which may want other arguments."""
     error = kind.__new__(kind, *arguments)
     vars(error).update(attributes)
     return error
 
 
 def _pickled(error: Exception | StandIn) -> bytes | None:
-    """Return the error as bytes that give the same message again, or None if that cannot be had."""
+    """Return the pickled error, or None if it cannot be pickled or its message would change."""
     with suppress(Exception):  # whatever foreign constructors and attributes can raise
         content = pickle.dumps(error)
         if str(pickle.loads(content)) == str(error):
@@ -88,7 +88,7 @@ def _pickled(error: Exception | StandIn) -> bytes | None:
 
 
 def _can_be_pickled(value: object) -> bool:
-    """Say whether the value arrives in another process."""
+    """Say whether the value can be pickled and unpickled."""
     try:
         pickle.loads(pickle.dumps(value))
     except Exception:  # noqa: BLE001  (foreign classes may raise anything when they are pickled)

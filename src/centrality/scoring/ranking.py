@@ -28,7 +28,7 @@ SHOWN_COLUMNS = 4
 MOST_GROUPS = 200
 
 
-# In plain values: the row's number, its scores, what it holds, and what lowers its centrality.
+# As plain values: the row's number, its scores, its values, and what lowers its centrality.
 RankedRow = TypedDict(
     "RankedRow",
     {
@@ -45,14 +45,14 @@ RankedRow = TypedDict(
 
 @dataclass(frozen=True)
 class Ranked:
-    """Holds some rows in order, with where they stood in the file."""
+    """Hold some rows in order of their scores, with their numbers in the file."""
 
     table: pa.Table  # with columns _row, _score, _global, _local at its end: scores and heads in units
     reasons: Reasons | None  # None: what the model reads has no features with names
     mixing: Mixing
 
     def rows(self) -> list[RankedRow]:
-        """Return the rows in plain values."""
+        """Return the rows as plain values."""
         contents = self.table.drop_columns(["_row", "_score", "_global", "_local"]).to_pylist()
         numbers = self.table.select(["_row", "_score", "_global", "_local"]).to_pylist()
         pairs = np.array([[n["_global"], n["_local"]] for n in numbers]).reshape(-1, 2)
@@ -83,7 +83,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Holds both ends of a ranking of so many rows, of all and of each group, and which cells could not be read."""
+    """Hold the most central and most peripheral rows, of all and of each group, and which cells could not be read."""
 
     rows: int
     best: Ranked
@@ -93,7 +93,7 @@ class Ranking:
 
 
 class _Ends:
-    """Collects the `top` rows of each end, of the tables that it is shown."""
+    """Collects the `top` rows of each end from the tables given to it."""
 
     def __init__(self, top: int, apart: int = 1) -> None:
         self.rows, self._top, self._apart = 0, top, apart
@@ -122,7 +122,7 @@ def rank(
 def _rank_source(
     model: CentralityModel, source: tables.Source, t: float, top: int, by: str | None, *, progress: bool
 ) -> Ranking:
-    """Rank the rows of an open source, of which no more than `top` of each kind and a few batches are in memory."""
+    """Rank the rows of an open source; memory holds only `top` rows of each end and group, and a few batches."""
     adapter = Adapter(model, source.schema.names)
     if by is not None:
         tables.require(source.schema.names, [by])
@@ -152,7 +152,7 @@ def _rank_source(
 
 
 def _with_scores(table: pa.Table, pairs: NDArray[np.float64], scores: NDArray[np.float64], before: int) -> pa.Table:
-    """Return the rows with their numbers in the file, of which so many came before, and their scores at the end."""
+    """Return the rows with new columns at the end: their numbers in the file, counted from `before`, and scores."""
     order = np.arange(before, before + table.num_rows)
     columns = {"_row": order, "_score": scores, "_global": pairs[:, 0], "_local": pairs[:, 1]}
     for name, values in columns.items():
@@ -161,7 +161,7 @@ def _with_scores(table: pa.Table, pairs: NDArray[np.float64], scores: NDArray[np
 
 
 def _by_group(table: pa.Table, by: str | None) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the groups that the values of a column make, by name, and their rows; nothing without a column."""
+    """Yield the name and the rows of each group, one for each value of a column; nothing without a column."""
     if by is None:
         return
     keys = table[by].combine_chunks().dictionary_encode("encode")
@@ -178,7 +178,7 @@ def _require_groups(groups: Collection[str], by: str | None) -> None:
 
 
 def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
-    """Add to ranked rows what lowers their centrality, if the model can say."""
+    """Add to ranked rows the reasons that lower their centrality, if the model's features have names."""
     if not adapter.explains or table.num_rows == 0:
         return Ranked(table, None, adapter.fitted.mixing)
     pairs = np.column_stack([table[name].to_numpy() for name in ("_global", "_local")])
@@ -186,7 +186,7 @@ def _explained(table: pa.Table, adapter: Adapter, t: float) -> Ranked:
 
 
 def event_length(model: CentralityModel, moments: int) -> int:
-    """Return how many moments of a series one window covers: scores closer together than that are of one event."""
+    """Return the number of moments in a window of a series: rows closer together than that are one event."""
     starts = reader_of(model).rows_of(moments)
     return int(moments - starts[-1]) if len(starts) else 1
 
@@ -228,7 +228,7 @@ def line_of(row: RankedRow, only: list[str] | None, *, why: bool = False) -> str
 
 
 def _telling(row: RankedRow) -> dict[str, object]:
-    """Return what the row holds, first the columns that lower its centrality."""
+    """Return the row's values, those of columns that lower its centrality first."""
     named = [reason["feature"] for reason in row.get("reasons", [])]
     first = {name: row["holds"][name] for name in named if name in row["holds"]}
     return first | {name: value for name, value in row["holds"].items() if name not in first}
@@ -240,7 +240,7 @@ def sparkline(values: Iterable[float]) -> str:
 
 
 def excerpt(values: dict[str, object], only: list[str] | None) -> str:
-    """Show what a row holds: the first words of a text, the path of an image, or the first few columns."""
+    """Write a short excerpt of a row: the first words of a text, the path of an image, or the first few columns."""
     if only is not None and len(only) == 1:
         return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
     parts = [f"{name}={_short(_plain(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
@@ -248,12 +248,12 @@ def excerpt(values: dict[str, object], only: list[str] | None) -> str:
 
 
 def _plain(value: object) -> str:
-    """Show one cell: a whole number as the file has it, which may be an id; any other number by its first digits."""
+    """Write one cell: a whole number in full, since it may be an id; any other number by its first digits."""
     return number(value).replace(",", "") if isinstance(value, int | float) else number(value)
 
 
 def _short(text: str, width: int, *, keep_end: bool = False) -> str:
-    """Put a text on one line, cut after a word; with `keep_end` a path is cut in front, as its end says more."""
+    """Shorten a text to one line, cut after a word; with `keep_end` cut its beginning, as for paths."""
     text = " ".join(text.split())
     if len(text) <= width:
         return text

@@ -1,8 +1,9 @@
 """Draw a uniform sample of rows from data larger than memory: every row is as likely to be in it as any other.
 
-Of Parquet, row numbers are drawn over all files together, from the counts at the files' ends, and then read. Drawing
-row groups would be quicker and wrong: files that drift make rows of one group alike. Of other formats, where nobody
-knows the number of rows before the end, every row gets a random number and the rows with the smallest numbers stay.
+From Parquet files, row numbers are drawn over all files together, by the counts at the files' ends, and then read.
+Drawing row groups would be quicker and wrong: in files that drift, rows of one group are alike. In other formats, where
+the number of rows is not known before the end, every row gets a random number and those with the smallest numbers are
+kept.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ FEWEST = 20_000
 
 
 def enough(width: int) -> int:
-    """Return how many rows of this width a fit needs to see."""
+    """Return how many rows of this width are enough for a fit."""
     return min(ROWS, max(FEWEST, VALUES // max(width, 1)))
 
 
@@ -35,7 +36,7 @@ def sample(
     columns: Sequence[str] | None = None,
     runner: Runner = chunks.in_turn,
 ) -> pa.Table:
-    """Return these columns of `size` rows of the data, or of all if there are fewer, in their order there."""
+    """Return these columns of `size` random rows of the data, or of all if there are fewer, in the data's order."""
     with data if isinstance(data, tables.Source) else tables.open_rows(data) as source:
         names = source.schema.names if columns is None else list(columns)
         tables.require(source.schema.names, names)
@@ -51,7 +52,7 @@ def sample(
 
 @dataclass(frozen=True)
 class Share:
-    """Holds which rows of one chunk were drawn."""
+    """Hold the rows drawn from one chunk."""
 
     number: int  # of the chunk among all chunks
     chunk: Chunk
@@ -59,7 +60,7 @@ class Share:
 
 
 def _shares(all_chunks: Sequence[Chunk], chosen: NDArray[np.int64]) -> list[Share]:
-    """Say which of the chosen rows, numbered over all chunks, lie in which chunk."""
+    """Divide the chosen rows, numbered over all chunks, among the chunks."""
     ends = np.cumsum([chunk.rows or 0 for chunk in all_chunks])
     parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     starts = [0, *ends[:-1]]
@@ -83,7 +84,7 @@ def _read_share(names: Sequence[str], share: Share) -> pa.Table:
 
 
 def _smallest_lots(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.Generator) -> list[pa.RecordBatch]:
-    """Return the rows with the `size` smallest lots, in order; about twice as many wait in memory at most."""
+    """Return the rows with the `size` smallest random numbers, in order; at most about twice as many are in memory."""
     chosen: list[pa.RecordBatch] = []
     lots, highest = np.empty(0), 1.0
     for batch in batches:
@@ -100,6 +101,6 @@ def _smallest_lots(batches: Iterable[pa.RecordBatch], size: int, rng: np.random.
 def _smallest(
     chosen: list[pa.RecordBatch], lots: NDArray[np.float64], size: int
 ) -> tuple[list[pa.RecordBatch], NDArray[np.float64]]:
-    """Return the rows with the `size` smallest lots, in order, and these lots."""
+    """Return the rows with the `size` smallest random numbers, in order, and these numbers."""
     best = np.sort(np.argpartition(lots, size)[:size])
     return pa.Table.from_batches(chosen).take(pa.array(best)).combine_chunks().to_batches(), lots[best]

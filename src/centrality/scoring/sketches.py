@@ -1,8 +1,8 @@
 """Find quantiles of all rows, however many, by sketches of a few kilobytes, made wherever the rows are and merged.
 
 A fit sets its quantiles by a sample of rows. This is the second pass, which sets them by all rows: where the local
-score's 1st and 99th percentiles lie, what the model remembers of its training scores, and where `predict` draws its
-line. The units in which potentials and heads are mixed stay those of the sample. The sketches are KLL's (Karnin, Lang
+score's 1st and 99th percentiles lie, the model's summary of its training scores, and the threshold of `predict`.
+The units in which potentials and heads are mixed stay those of the sample. The sketches are KLL's (Karnin, Lang
 and Liberty), which are random themselves: two passes agree within their error, not bit for bit.
 """
 
@@ -35,12 +35,12 @@ SKETCHED = 3  # raw global, raw local, and the score that `predict` cuts
 
 
 class Sketch(Protocol):
-    """Describes what is used of a KLL sketch, whose library carries no types."""
+    """Declare the methods of a KLL sketch that are used here, since its library has no types."""
 
     n: int  # how many values it has seen
 
     def merge(self, other: Self) -> None:
-        """Take in the values of another sketch."""
+        """Add the values of another sketch."""
 
     def get_quantile(self, rank: float) -> float:
         """Return the value at this rank."""
@@ -50,7 +50,7 @@ class Sketch(Protocol):
 
 
 def require_possible(holdout: float | None) -> None:
-    """Raise if something stands in the way of a second pass: asked before the first one, not after it."""
+    """Raise if a second pass would fail; it is called before the first one, so as not to waste that."""
     optional("datasketches", "scale")
     if holdout is not None:
         raise InputError(
@@ -75,7 +75,7 @@ def second_pass(
 
 
 def sketch_chunk(model: CentralityModel, chunk: Chunk) -> list[bytes]:
-    """Sketch what the model makes of one chunk's rows."""
+    """Sketch the model's scores of one chunk's rows."""
     sketches = [optional("datasketches", "scale").kll_doubles_sketch(SIZE) for _ in range(SKETCHED)]
     with chunk.open() as source:
         adapter = Adapter(model, source.schema.names)
@@ -90,7 +90,7 @@ def sketch_chunk(model: CentralityModel, chunk: Chunk) -> list[bytes]:
 
 
 def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:  # (n, 3)
-    """Return what is sketched; rows without a score, such as images that cannot be read, are left out."""
+    """Return the scores to sketch; rows without a score, such as images that cannot be read, are left out."""
     vectors, calibration = adapter.vectors(table), adapter.fitted.calibration
     raw = adapter.raw(vectors, table.num_rows)
     of_kinds = adapter.fitted.kinds is not None
@@ -99,7 +99,7 @@ def _scores(adapter: Adapter, t: float, table: pa.Table) -> NDArray[np.float64]:
 
 
 def merge(parts: Sequence[list[bytes]]) -> list[Sketch]:
-    """Merge the sketches of all units, number by number."""
+    """Merge the sketches of all chunks, score by score."""
     kind = optional("datasketches", "scale").kll_doubles_sketch
     merged: list[Sketch] = [kind(SIZE) for _ in range(SKETCHED)]
     for part in parts:

@@ -1,4 +1,4 @@
-"""Score more rows than memory holds: read, score and write batch by batch, each while the others work."""
+"""Score more rows than fit into memory: read, score and write batches at the same time."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 def score(job: Job, data: str | Path, output: str | Path) -> chunks.Scored:
     """Add the scores to the rows of `data` and write them to `output`, completely or not at all.
 
-    `output` may be "-": then they go to stdout, as they come.
+    If `output` is "-", they go to stdout, each batch when it is scored.
     """
     checked_t(job.ts)
     if str(output) != "-":
@@ -49,7 +49,7 @@ def score_chunk(job: Job, chunk: chunks.Chunk) -> chunks.Scored:
 
 
 def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks.Scored:
-    """Score an open source, as records of text where it and the output allow that, else as batches of columns."""
+    """Score an open source: as text records if both it and the output are text, else as batches of columns."""
     adapter = Adapter(job.model, source.schema.names)
     if job.explain and not adapter.explains:
         raise InputError(
@@ -79,7 +79,7 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
 
 
 def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:
-    """Write text as text of the same kind: each record keeps what was written and gets the scores at its end."""
+    """Write text records in the same format: each stays as it was written, with the scores added at its end."""
     rows = 0
     file.write(source.extended_header(job.names))
     blocks = source.records(adapter.columns, adapter.types)
@@ -140,7 +140,7 @@ def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
 
 
 def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
-    """Yield the same items, the next ones fetched by a thread while the last one is used."""
+    """Yield the same items; a thread fetches the next ones while the last one is used."""
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))

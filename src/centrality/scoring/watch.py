@@ -13,7 +13,7 @@ Rows = NDArray[np.float64]
 
 @dataclass
 class Watch:
-    """Looks for drift in a stream, a window of rows at a time; says when it begins and when it ends."""
+    """Tests a stream for drift, one window of rows at a time; warns when drift begins and when it ends."""
 
     training: TrainingScores
     window: int
@@ -25,7 +25,7 @@ class Watch:
     _drifting: bool = False
 
     def add(self, heads: Rows, rows: Rows | None = None) -> None:
-        """Take the heads of the next rows, and these themselves, and compare every window that is full."""
+        """Add the next rows and their heads, and compare every window that is full."""
         self._waiting.append(heads if rows is None else np.column_stack([heads, rows]))
         while sum(map(len, self._waiting)) >= self.window:
             together = np.concatenate(self._waiting)
@@ -33,7 +33,7 @@ class Watch:
             self._waiting = [together[self.window :]]
 
     def end(self) -> None:
-        """Compare the rows that are left, if they are enough to say anything."""
+        """Compare the rows that are left, if they are enough for a test."""
         rest = np.concatenate(self._waiting) if self._waiting else np.empty((0, 2))
         if len(rest) >= min(self.window, 100):
             self._compare(rest)

@@ -1,4 +1,4 @@
-"""Run worker processes on this machine: each takes an item, gives back what the work makes of it, and takes the next.
+"""Run worker processes on this machine: each takes an item, returns the result of the work, and takes the next.
 
 They are programs of their own (`python -m centrality.scoring.workers`), not forks: nothing of the caller is shared, and
 threads inside numpy and torch are held to one before these are imported. A worker that is killed is replaced, and its
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PATIENCE = 1.0  # seconds that a worker without a caller has to end in order
-MOST_DEATHS = 3  # so many workers may die over one item: then the item is to blame
+MOST_DEATHS = 3  # when so many workers died over one item, the item is the cause
 ENVIRONMENT = {
     # One thread each: there is a worker for every core.
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
@@ -44,7 +44,7 @@ def cores() -> int:
 
 
 def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Generator[tuple[Item, Result]]:
-    """Yield each item and what `work` makes of it, as they get done. `work`, items and results must be picklable."""
+    """Yield each item with the result of `work` when it is done. `work`, items and results must be picklable."""
     waiting, deaths = deque(enumerate(items)), Counter[int]()
     busy: dict[object, Worker[Item, Result]] = {}  # by the pipe to it
     already_warned: set[str] = set()
@@ -74,18 +74,18 @@ def run(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> 
 
 
 def result_of(answer: Outcome[Result], already_warned: set[str]) -> Result:
-    """Return the result that the answer holds, and give its warnings once; raise the error of a failure."""
+    """Return the result of an outcome and give its warnings once; raise the error if it is a failure."""
     if isinstance(answer, Failure):
         raise answer.error()
     for message in answer.warnings:
-        if message not in already_warned:  # all workers come upon the same
+        if message not in already_warned:  # all workers give the same warnings
             already_warned.add(message)
             warnings.warn(message, stacklevel=3)
     return answer.result
 
 
 class Worker(Generic[Item, Result]):
-    """Talks to one worker process, on the caller's side."""
+    """Communicates with one worker process, on the caller's side."""
 
     def __init__(self, work: Callable[[Item], Result], number: int, item: Item) -> None:
         self.pipe, theirs = Pipe()
@@ -93,8 +93,8 @@ class Worker(Generic[Item, Result]):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "centrality.scoring.workers", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
-            stdin=subprocess.PIPE,  # nothing is ever written: when we are gone, however we went, they see its end
-            process_group=0,  # Ctrl-C is ours to hear; we tell them
+            stdin=subprocess.PIPE,  # never written to: it closes when this process is gone, for whatever reason
+            process_group=0,  # Ctrl-C is handled here, and workers are told
             stdout=subprocess.DEVNULL,  # that stream carries the caller's own output
             env=os.environ | ENVIRONMENT | {"PYTHONPATH": path},
         )
@@ -103,7 +103,7 @@ class Worker(Generic[Item, Result]):
         self.give(number, item)
 
     def give(self, number: int, item: Item) -> None:
-        """Send it the next item to work on."""
+        """Send the worker the next item."""
         self.number, self.item = number, item
         self._send(item)
 
@@ -113,7 +113,7 @@ class Worker(Generic[Item, Result]):
             self.pipe.send_bytes(pickle.dumps(what))  # `send` would leave torch's tensors in shared memory
 
     def answer(self) -> Outcome[Result] | None:
-        """Wait for its answer; None if the process died."""
+        """Wait for the worker's outcome and return it; None if the process died."""
         try:
             answer: Outcome[Result] = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
@@ -131,20 +131,20 @@ class Worker(Generic[Item, Result]):
         )
 
     def end(self) -> None:
-        """Let it go, as there is nothing more to do: it sees the end of the pipe."""
+        """Close the pipe, so that the worker ends: there is nothing more to do."""
         self.pipe.close()
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
     def stop(self) -> None:
-        """Stop it in the middle of its work, of which it removes what is half done."""
+        """Stop the worker in the middle of its work; it removes its half-written files."""
         self.process.terminate()
         self.end()
 
 
 def main(handle: int) -> None:
-    """Be the worker process: receive the work, then items, and answer each, until the pipe ends."""
+    """Run as the worker process: receive the work, then items, and send the outcome of each, until the pipe closes."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
     threading.Thread(target=end_with_caller, daemon=True).start()
     pipe = Connection(handle)
@@ -162,7 +162,7 @@ def main(handle: int) -> None:
 
 
 def end_with_caller() -> None:
-    """Wait until the process that started this one is gone, then end: at once, if that can be in order."""
+    """Wait until the process that started this one is gone; then end this process, in order if that is quick enough."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

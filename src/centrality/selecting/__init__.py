@@ -1,1 +1,1 @@
-"""From a ranking to a finished job: which rows are odd, which to keep or to label, which are copies."""
+"""Choose rows for common tasks: odd rows, rows to keep or to label, wrong labels, copies."""

@@ -31,7 +31,7 @@ WORDS = {"exact": "exact copies", "one column": "the same but for one column", "
 
 @dataclass(frozen=True)
 class CopyGroup:
-    """Holds rows that are copies of each other, and the cells in which they differ.
+    """Hold rows that are copies of each other, and the cells in which they differ.
 
     >>> print(CopyGroup("one column", (3, 7), {"price": [100, 101]}))
     one column  rows 3, 7: price 100 | 101
@@ -45,12 +45,12 @@ class CopyGroup:
         return f"{self.kind}  rows {self.numbers()}" + (f": {self.differences()}" if self.differs else "")
 
     def numbers(self) -> str:
-        """Show the numbers of the rows in one line, of many the first few."""
+        """Write the numbers of the rows in one line; of many, the first few."""
         more = "" if len(self.rows) <= 2 * SHOWN else ", ..."
         return ", ".join(f"{row:,}" for row in self.rows[: 2 * SHOWN]) + more
 
     def differences(self) -> str:
-        """Show the differing cells in one line, of many the first few."""
+        """Write the differing cells in one line; of many, the first few."""
         cells = [
             f"{name} {' | '.join(_told_apart(values[:SHOWN]))}" for name, values in list(self.differs.items())[:SHOWN]
         ]
@@ -60,9 +60,9 @@ class CopyGroup:
 
 @dataclass(frozen=True)
 class Copies:
-    """Holds the groups of copies among so many rows: exact ones first, then those but for one column, then near ones.
+    """Hold the groups of copies among so many rows: exact ones, then those that differ in one column, then near ones.
 
-    Print it, or take the groups one by one. A row of two kinds is in a group of each.
+    Print it, or take the groups one by one. A row may be in a group of each kind.
     """
 
     rows: int
@@ -83,7 +83,7 @@ class Copies:
         return sorted({other for group in self.groups if row in group.rows for other in group.rows} - {row})
 
     def to_drop(self, kinds: Sequence[str] = ("exact", "near")) -> NDArray[np.intp]:
-        """Return the rows that may go if the first row of each group of these kinds stays."""
+        """Return the rows to drop so that only the first row of each group of these kinds is kept."""
         later = {row for group in self.groups if group.kind in kinds for row in group.rows[1:]}
         return np.array(sorted(later), dtype=np.intp)
 
@@ -113,7 +113,7 @@ def copies(
     random_state: int | None = 0,
     progress: bool = False,
 ) -> Copies:
-    """Find exact copies, rows that are the same but for one column, and near copies; no threshold is asked for.
+    """Find exact copies, rows that differ in one column only, and near copies; no threshold is needed.
 
     Near copies lie so much closer to each other than to their other neighbours that chance hardly does it: on average
     at most 1% of the pairs called so are chance.
@@ -154,7 +154,7 @@ def copies(
 
 @dataclass(frozen=True)
 class _Compared:
-    """Holds rows as a table, whose cells can be compared, and what makes vectors of the rows of some numbers."""
+    """Hold rows as a table whose cells can be compared, and a function from row numbers to the rows' vectors."""
 
     table: pa.Table
     vectors: Callable[[NDArray[np.intp]], NDArray[np.float32]]
@@ -169,7 +169,7 @@ def _near(
         return []
     try:
         rng, vectors = generator(random_state), compared.vectors(rows)
-    except TableError:  # nothing but identifiers, of which no two are near
+    except TableError:  # only identifiers are left, which are never near copies
         return []
     return [rows[group] for group in near_copies(vectors, rng, far_below=compared.far_below, progress=progress)]
 
@@ -213,7 +213,7 @@ def _with_differences(kind: str, rows: NDArray[np.intp], table: pa.Table, column
 
 
 def _identifiers(table: pa.Table) -> list[str]:
-    """Return the columns that seem to name the rows: one word or whole number each, hardly ever the same twice."""
+    """Return the columns that look like identifiers: one word or whole number each, hardly ever repeated."""
     columns = zip(table.column_names, table.columns, strict=True)
     return [name for name, column in columns if names_rows(column)] if table.num_columns > 1 else []
 
@@ -223,7 +223,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _told_apart(values: Sequence[object]) -> list[str]:
-    """Show values in a few letters each; texts that then look alike in quotes, from shortly before they differ.
+    """Shorten values to a few letters each; texts that then look alike are quoted, from shortly before they differ.
 
     >>> _told_apart(["oil", "oil ", "gas"])
     ["'oil'", "'oil '", "'gas'"]

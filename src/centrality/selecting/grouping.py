@@ -1,4 +1,4 @@
-"""Groups of rows: by the values of a column or by given labels, and how to share a number of rows among them."""
+"""Group rows by the values of a column or by given labels, and divide a number of rows among the groups."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -17,7 +17,7 @@ Labels = str | Sequence[object] | NDArray[Any]
 
 
 def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
-    """Return the number of each row's group, in the order in which the groups' values sort; all 0 without groups.
+    """Return the number of each row's group; groups are numbered in the sorted order of their values, 0 without groups.
 
     `by` names a column of a frame, or holds one value for each of the n rows.
 
@@ -37,7 +37,7 @@ def codes_of(X: Any, by: Labels | None, n: int) -> NDArray[np.intp]:  # (n,)
 
 
 def values_of(X: Any, by: Labels) -> list[object]:
-    """Return the different values by which rows are grouped: numbers by size, others as text, a gap at the end.
+    """Return the distinct values by which rows are grouped: numbers by size, others as text, a missing value last.
 
     >>> values_of(None, [10, 9, None, 10])
     [9, 10, None]
@@ -68,7 +68,7 @@ def _column(X: Any, name: str) -> list[object]:
 
 
 def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Share k among groups of these sizes: as evenly as can be, no group more than it has.
+    """Divide k among groups of these sizes as evenly as possible; no group gets more than its size.
 
     >>> shares_of(7, np.array([100, 2, 100])).tolist()
     [3, 2, 2]
@@ -86,7 +86,7 @@ def shares_of(k: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def in_turn(parts: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Return the rows of all groups in turns: the first of each group, then the second of each, and so on.
+    """Interleave the rows of all groups: the first of each group, then the second of each, and so on.
 
     >>> in_turn([np.array([5, 6, 7]), np.array([1])]).tolist()
     [5, 1, 6, 7]

@@ -1,8 +1,8 @@
-"""Find labels that are likely wrong: rows that, by all other rows, rather belong to another class.
+"""Find labels that are likely wrong: rows that classifiers trained on other rows assign to another class.
 
-Two classifiers say how probable each class is for a row, without having seen it: a logistic regression, which sees what
-all columns say together, and a forest, which sees groups and limits. The mean of the two finds more wrong labels than
-either, and than models of what is typical of each class (benchmarks/labels.py): classes that overlap tell no wrong
+Two classifiers that were not trained on a row give the probability of each class: a logistic regression, which sees
+what all columns say together, and a forest, which sees groups and limits. The mean of the two finds more wrong labels
+than either, and than models of what is typical of each class (benchmarks/labels.py): classes that overlap tell no wrong
 label by being typical.
 """
 
@@ -22,7 +22,7 @@ from centrality.selecting.rank import as_frame
 from centrality.selecting.suited import are_finite_numbers
 from centrality.tables.columns import numbers
 
-FEWEST = 10  # rows of a class: of fewer nothing can be learned
+FEWEST = 10  # fewest rows of a class to learn it from
 FOLDS = 5
 TREES, LEAF = 100, 3  # of the forest; a leaf of fewer rows would follow a wrong label
 PENALTY = 0.1  # of the regression, scikit-learn's C
@@ -31,7 +31,7 @@ Chances = NDArray[np.float64]  # (n, classes)
 
 
 def wrong_labels(rows: ModelRows, labels: Labels, *, top: int | None = None, random_state: int | None = 0) -> Any:
-    """Return the rows that rather belong to another class, the least probable label first.
+    """Return the rows whose labels are likely wrong, the least probable label first.
 
     The frame is of the kind that came in: pandas (with its index), polars or Arrow; an array gives an Arrow table. Its
     last columns are row, the row's number; suggested, the most probable other class; p_label and p_suggested, how
@@ -77,13 +77,13 @@ def wrong_labels(rows: ModelRows, labels: Labels, *, top: int | None = None, ran
 
 
 def _vectors(frame: Any) -> NDArray[Any]:
-    """Return the rows as vectors: by all of them, whatever their class."""
+    """Return the rows as vectors, by a representation fitted to rows of all classes."""
     table = as_arrow(frame)
     return numbers(table) if are_finite_numbers(table) else np.asarray(Table().fit_transform(table))
 
 
 def _chances(Z: NDArray[Any], codes: NDArray[np.intp], classes: list[object], seed: int | None) -> Chances:
-    """Return how probable each class is for each row, by the other rows; NaN where row or class is not judged."""
+    """Return each row's probability of each class by classifiers trained on other rows; NaN if not judged."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict

@@ -1,4 +1,4 @@
-"""Turn rows of any kind into vectors whose distance says how alike two of them are, without a trained model."""
+"""Turn rows of any kind into vectors that are close for similar rows, without a trained model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 
 
 def by_model(model: CentralityModel, X: ModelRows) -> Floats:
-    """Return rows as the networks of a fitted model see them."""
+    """Return rows as the scaled vectors that a fitted model's networks take."""
     vectors = np.asarray(dense(reader_of(model).vectors(X)), dtype=np.float64)
     return model.fitted_.scaling.scaled(vectors).astype(np.float32)
 
@@ -37,7 +37,7 @@ def by_model(model: CentralityModel, X: ModelRows) -> Floats:
 def of_table(table: pa.Table) -> Floats:
     """Return the rows of a table in comparable units: finite numbers by standard deviations, else as `Table` reads.
 
-    Robust units would not do: in a column that is 0 but for a few rows, the noise of copies would be its measure.
+    Robust units would be wrong: in a column that is 0 except in a few rows, the noise of copies would set the unit.
     """
     if not are_finite_numbers(table):
         return np.asarray(Table(unreadable=1.0).fit_transform(table), dtype=np.float32)
@@ -48,7 +48,7 @@ def of_table(table: pa.Table) -> Floats:
 
 
 def of_texts(texts: Sequence[str | None]) -> Floats:
-    """Return texts by how often they hold which three to five letters in a row; case and spaces do not count."""
+    """Return texts as counts of their sequences of three to five letters; case and spaces do not count."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     # Signed hashing is a random projection: it keeps angles within a few per cent.
@@ -58,7 +58,7 @@ def of_texts(texts: Sequence[str | None]) -> Floats:
 
 
 def of_images(images: Sequence[Any], *, progress: bool = False) -> Floats:
-    """Return images as small pictures: what encoding and resizing do to them is lost in these."""
+    """Return images as small pictures, which hardly change when an image is encoded or resized anew."""
     return np.stack([_small(_decoded(image)) for image in tqdm(images, disable=not progress, leave=False)])
 
 

@@ -1,10 +1,10 @@
-"""Tell which rows are near copies: so much nearer to each other than to their other neighbours that it is no chance.
+"""Find near copies: rows that are nearer to each other, compared with their other neighbours, than chance explains.
 
 Within the ball that reaches to a row's k-th neighbour, rows by chance lie evenly: the nearest is then as near as
 u = (d / d_k)^dimension or nearer with probability 1 - (1 - u)^(k - 1). The dimension is that of the data itself, by the
 distances of the neighbours (Levina and Bickel). Pairs are called copies by these p-values at a false discovery rate of
 1% (Benjamini and Hochberg), if they also lie at less than a quarter of the usual distance between neighbours. A pair is
-tested once, though both of its rows are asked: of n rows, n p / 2 pairs by chance have a probability below p.
+tested once, though both of its rows have a p-value: of n rows, n p / 2 pairs have one below p by chance.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ NEIGHBOURS = 15
 FALSE_SHARE = 0.01
 FAR_BELOW = 0.25  # of the usual distance to the nearest other row
 MARKEDLY = 1.5  # four times the standard deviation of a mean over the neighbours of a row
-FEWEST = 20  # rows: of fewer nobody can say what their spacing is
+FEWEST = 20  # fewest rows whose spacing can be estimated
 
 
 def near_copies(
@@ -34,7 +34,7 @@ def near_copies(
 
 
 def _pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return both rows of each pair that are near copies."""
+    """Return the pairs of rows that are near copies, as two arrays of row numbers."""
     spacing = np.median(apart[:, 0][apart[:, 0] > 0]) if (apart[:, 0] > 0).any() else 0.0
     is_other = (apart > far_below * spacing) & (which >= 0)  # too far for a copy
     chance = _chance(apart, apart[:, -1], _dimension(apart, which, is_other))
@@ -48,7 +48,7 @@ def _pairs(apart: Floats, which: NDArray[np.intp], far_below: float) -> tuple[ND
 
 
 def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool_]) -> NDArray[np.float64]:  # (n,)
-    """Return the dimension in which the rows lie round each row, by how distances grow from the second neighbour on.
+    """Estimate the dimension of the data around each row, by how distances grow from the second neighbour on.
 
     Of rows that lie evenly, dimension * log(d_k / d_j) are k - 1 exponential numbers in order. Without the largest,
     that of the nearest neighbour, which may be a copy, they sum up to k - 1 - (1 + 1/2 + ... + 1/(k - 1)); the median
@@ -70,7 +70,7 @@ def _dimension(apart: Floats, which: NDArray[np.intp], is_other: NDArray[np.bool
 
 
 def _chance(apart: Floats, reach: Floats, dimension: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, k)
-    """Return the probability that a row by chance has another one so near."""
+    """Return the probability that a row has another row so near by chance."""
     ratio = np.divide(apart, reach[:, None], out=np.ones(apart.shape), where=(reach > 0)[:, None] & np.isfinite(apart))
     inside = np.clip(ratio, 0, 1) ** dimension[:, None]
     return np.asarray(-np.expm1((apart.shape[1] - 1) * np.log1p(-np.minimum(inside, 1 - 1e-12))))
@@ -79,7 +79,7 @@ def _chance(apart: Floats, reach: Floats, dimension: NDArray[np.float64]) -> NDA
 def _mutual(
     one: NDArray[np.intp], other: NDArray[np.intp], p: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return each pair that either row sees as close, once, with the larger of both probabilities."""
+    """Return each pair that is close as seen from both of its rows, once, with the larger of both probabilities."""
     key = np.minimum(one, other) * n + np.maximum(one, other)
     order = np.argsort(key, kind="stable")
     key, p = key[order], p[order]
@@ -88,14 +88,14 @@ def _mutual(
 
 
 def _at_false_discovery_rate(p: NDArray[np.float64], tests: float) -> NDArray[np.bool_]:
-    """Say which of so many tests, whose small p-values these are, are discoveries (Benjamini and Hochberg)."""
+    """Say which of `tests` tests are discoveries (Benjamini and Hochberg), given all of their small p-values."""
     in_order = np.sort(p)
     passed = np.flatnonzero(in_order <= FALSE_SHARE * np.arange(1, len(p) + 1) / tests)
     return p <= (in_order[passed[-1]] if len(passed) else -1.0)
 
 
 def groups_of(first: NDArray[np.intp], second: NDArray[np.intp], n: int) -> list[NDArray[np.intp]]:
-    """Return the groups of n rows that these pairs connect, each in order; rows without a partner are in none."""
+    """Return the groups of n rows that these pairs connect, each in order; rows without a pair are left out."""
     if not len(first):
         return []
     graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))

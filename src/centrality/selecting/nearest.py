@@ -40,7 +40,7 @@ def nearest(
 
 
 def _within(Z: Floats, rows: NDArray[np.intp], k: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return distances and numbers of the nearest among these rows, of each of them."""
+    """Return the distances and numbers of each row's nearest rows among these rows."""
     E = Z[rows] - Z[rows].mean(0)  # small numbers: differences of squares are then exact enough
     squares = np.einsum("ij,ij->i", E, E)
     k = min(k, len(rows) - 1)
@@ -50,14 +50,14 @@ def _within(Z: Floats, rows: NDArray[np.intp], k: int) -> tuple[Floats, NDArray[
         distance = squares[part, None] + squares - 2 * E[part] @ E.T
         distance[np.arange(len(distance)), np.arange(part.start, part.stop)] = np.inf
         near = np.argpartition(distance, k - 1, axis=1)[:, :k]
-        exact = np.sqrt(np.square(E[part, None] - E[near]).sum(2))  # no rounding between rows that nearly agree
+        exact = np.sqrt(np.square(E[part, None] - E[near]).sum(2))  # exact for rows that nearly agree
         rising = np.argsort(exact, axis=1, kind="stable")
         apart[part], which[part] = np.take_along_axis(exact, rising, 1), rows[np.take_along_axis(near, rising, 1)]
     return apart, which
 
 
 def _cells(Z: Floats, rng: np.random.Generator) -> NDArray[np.intp]:  # (n,)
-    """Return the cell of each row: that of the nearest of some centres."""
+    """Return the cell of each row: the number of the nearest centre."""
     if len(Z) <= ONE_CELL:
         return np.zeros(len(Z), dtype=np.intp)
     count = len(Z) // CELL

@@ -1,4 +1,4 @@
-"""Pick rows: the most typical or the oddest, a few that stand for all, or those to label first."""
+"""Pick rows: the most typical or the oddest, a few that represent all, or those to label first."""
 
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ class Picker:
             raise InputError(f"what must be one of {', '.join(map(repr, KINDS))}, got {self.what!r}.")
 
     def pick_by(self, groups: NDArray[np.intp], rows: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-        """Return k of these rows, shared evenly among their groups, which take turns."""
+        """Return k of these rows, divided evenly among their groups and interleaved, the best first."""
         shares = shares_of(whole_number("k", k, at_most=len(rows)), np.bincount(groups))
         return in_turn([self.pick(rows[groups == g], int(share)) for g, share in enumerate(shares)])
 
@@ -102,7 +102,7 @@ class Picker:
         return over_vectors(self.vectors[rows], lambda block: self.fitted.scores(block, self.t))
 
     def _scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return these rows as the network sees them."""
+        """Return these rows scaled, as the network takes them."""
         return self.fitted.scaling.scaled(np.asarray(dense(self.vectors[rows]), dtype=np.float64)).astype(np.float32)
 
     def _weights(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:

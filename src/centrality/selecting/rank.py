@@ -49,7 +49,7 @@ def rank(
     --------
     >>> import centrality
     >>> from centrality.datasets import houses
-    >>> odd = centrality.rank(houses(), top=3)  # among those that are odd on purpose
+    >>> odd = centrality.rank(houses(), top=3)  # the data set's last rows are odd on purpose
     >>> sorted(odd["row"].to_pylist())
     [1194, 1195, 1197]
     >>> odd.column_names[:4]
@@ -77,14 +77,14 @@ def rank(
 
 
 def as_frame(rows: ModelRows) -> Any:
-    """Return rows as a frame: of their own kind, or an Arrow table."""
+    """Return rows as a frame of their own library, or as an Arrow table."""
     rows = in_memory(rows)
     is_frame = nw.dependencies.is_into_dataframe(rows) and not isinstance(rows, pa.RecordBatch)
     return rows if is_frame else as_arrow(rows)
 
 
 def _order(scores: NDArray[np.float64], groups: NDArray[np.intp], top: int | None) -> NDArray[np.intp]:
-    """Return the rows' numbers group by group, in each the lowest score first; rows without a score come last.
+    """Return the rows' numbers group by group, the lowest score of a group first; rows without a score come last.
 
     >>> _order(np.array([0.5, 0.1, 0.9, 0.2]), np.array([1, 1, 0, 0]), top=1)
     array([3, 1])

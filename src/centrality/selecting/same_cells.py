@@ -1,7 +1,8 @@
-"""Find rows that agree in every cell, or in all cells but those of one column: by hashes that add up cell by cell.
+"""Find rows that agree in every cell, or in all but one, by comparing sums of the cells' hashes.
 
-Rows of few values agree in all columns but one by chance, too. How many pairs do is told by those that differ in that
-column and in another one: if a share s of all pairs agrees in the other one, s / (1 - s) times as many agree there.
+Rows of few values agree in all columns but one by chance, too. The number of such pairs is estimated from those that
+differ in that column and in another one: if a share s of all pairs agrees in the other one, s / (1 - s) times as many
+agree there.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ DECIMALS = 6  # numbers with more of them do not agree by chance
 
 
 class CellHashes:
-    """Holds a hash for each row, the sum of the hashes of its cells: without a column, it is that much less."""
+    """Hold a hash for each row, the sum of the hashes of its cells; subtracting a cell's hash leaves out its column."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = table.columns
@@ -31,13 +32,13 @@ class CellHashes:
             self.rows += _hashed(column, number)
 
     def exact(self) -> NDArray[np.intp]:  # (n,)
-        """Return for each row the first row that agrees with it in every cell: itself, where there is none before."""
+        """Return for each row the first row that agrees with it in every cell; this may be the row itself."""
         return _first_alike(self.rows)
 
     def but_one(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, list[NDArray[np.intp]]]]:
-        """Yield each column, by number, without which some of these rows agree, and the groups of those that do.
+        """Yield each column, by number, that alone differs between some rows, and the groups of these rows.
 
-        No two of the rows may agree in every cell. Columns without which rows agree by chance are left out.
+        No two of the rows may agree in every cell. Columns for which such groups arise by chance are left out.
         """
         found = {number: groups_alike(self._without(rows, number)) for number in range(len(self._columns))}
         found = {number: groups for number, groups in found.items() if groups} if len(found) > 1 else {}
@@ -60,7 +61,7 @@ class CellHashes:
         return _hashed(self._columns[number], number)[rows]
 
     def _agreeing(self, rows: NDArray[np.intp], number: int) -> float:
-        """Return the share of all pairs of rows that agree in a column by chance."""
+        """Return the share of all pairs of rows that agree in this column by chance."""
         hashes, column = self._of(rows, number), self._columns[number]
         is_hardly_repeated = len(np.unique(hashes)) >= HARDLY_REPEATED * len(rows)
         if is_hardly_repeated and is_text(column.type):
@@ -70,7 +71,7 @@ class CellHashes:
         return _pairs(hashes) / (len(rows) * (len(rows) - 1) / 2)
 
     def _by_chance(self, rows: NDArray[np.intp], number: int, pairs: dict[int, float], shares: list[float]) -> float:
-        """Return how many pairs of rows agree by chance in all columns but this one: the largest of some estimates."""
+        """Return the largest of some estimates of how many pairs of rows agree by chance in all other columns."""
         others = [other for other in np.argsort(shares, kind="stable").tolist() if other != number]
         others = [other for other in others if shares[other] < 1]
         if not others:  # all other columns hold one value
@@ -83,7 +84,7 @@ class CellHashes:
 
 
 def _hashed(column: pa.ChunkedArray, number: int) -> Hashes:
-    """Return a hash for each cell of a column; a gap is a value like others."""
+    """Return a hash for each cell of a column; a missing value is a value like others."""
     if not (pa.types.is_dictionary(column.type) or _is_plain_number(column)):
         column = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
     if _is_plain_number(column):
@@ -111,7 +112,7 @@ def _first_alike(hashes: Hashes) -> NDArray[np.intp]:
 
 
 def groups_alike(hashes: NDArray[Any]) -> list[NDArray[np.intp]]:
-    """Return the groups of positions, two or more, that have the same hash or value: each in order, and in order."""
+    """Return the groups of two or more positions with the same hash or value; groups and their positions are sorted."""
     order = np.argsort(hashes, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
     sizes = np.diff(np.append(starts, len(order)))
@@ -126,7 +127,7 @@ def _pairs(hashes: Hashes) -> float:
 
 
 def _agreeing_when_rounded(values: NDArray[np.float64]) -> float:
-    """Return how often two numbers agree only because they have few decimals: the step by the width of the middle half.
+    """Return how often two numbers agree only because they are rounded: the step over twice the middle half's width.
 
     >>> _agreeing_when_rounded(np.arange(101.0))  # 101 whole numbers
     0.01

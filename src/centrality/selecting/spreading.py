@@ -1,10 +1,10 @@
-"""Choose rows that cover all rows: greedily, each next one where it brings the others nearest to a chosen one.
+"""Choose rows that cover all rows: greedily, each next row is the one that most reduces the distance of the others.
 
 The mean distance of all rows to the nearest chosen one is what is made small (facility location), or the mean of its
-square, to which rows far from all chosen ones, such as those of a rare class, count more. Each step tries a few
-candidates, drawn as often as that distance or square says, and keeps the best: greedy k-means++. Many rows are stood
-for by a sample, whose mean distance is that of all rows within a per cent. What was chosen first never changes, so that
-every prefix is a good choice for its size.
+square, in which rows far from all chosen ones, such as those of a rare class, count more. Each step tries a few
+candidates, drawn in proportion to that distance or square, and keeps the best: greedy k-means++. Many rows are
+represented by a sample, whose mean distance is that of all rows within a per cent. Rows chosen first never change, so
+that every prefix is a good choice for its size.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 
 
 def sample_for(k: int, rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the rows from which k are to be chosen: all, or of very many a sample, in order."""
+    """Return the rows from which k are chosen: all rows, or a sample of very many, in order."""
     size = max(SAMPLE, 10 * k)
     return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False))
 
@@ -33,9 +33,9 @@ def spread(
     squared: bool = False,
     progress: bool = False,
 ) -> NDArray[np.intp]:  # (k,)
-    """Return the numbers of k rows that cover all rows, each of which counts by its weight; those of weight 0 last.
+    """Return the numbers of k rows that cover all rows, which count by their weights; rows of weight 0 come last.
 
-    With `squared`, it is the squares of distances that are made small.
+    With `squared`, the mean of squared distances is reduced.
 
     >>> line = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]], dtype=np.float32)
     >>> sorted(spread(line, 3, np.random.default_rng(0)) // 2)  # one of each pair, and the last
@@ -48,7 +48,7 @@ def spread(
     chosen: list[int] = []
     for _ in tqdm(range(k), disable=not progress, desc="Picking", leave=False):
         candidates = _drawn(weight if apart is None else weight * apart, tries, rng)
-        if not len(candidates):  # every row that counts lies on a chosen one
+        if not len(candidates):  # every row with a weight equals a chosen one
             break
         tried = squares[candidates, None] + squares - 2 * Z[candidates] @ Z.T
         np.maximum(tried, 0, out=tried)
@@ -64,7 +64,7 @@ def spread(
 
 
 def _drawn(chance: Floats, tries: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return a few different rows, drawn with chances in these proportions; none if all are 0."""
+    """Draw a few different rows with these relative chances; return none if all are 0."""
     sums = np.cumsum(chance, dtype=np.float64)
     if not sums[-1] > 0:
         return np.empty(0, dtype=np.intp)
@@ -72,7 +72,7 @@ def _drawn(chance: Floats, tries: int, rng: np.random.Generator) -> NDArray[np.i
 
 
 def _filled(chosen: NDArray[np.intp], k: int, weight: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return k rows: the chosen ones, then any others, those that count before those that do not."""
+    """Return k rows: the chosen ones, then others, those with a weight first."""
     if len(chosen) == k:
         return chosen
     others = np.setdiff1d(np.arange(len(weight)), chosen)

@@ -1,4 +1,4 @@
-"""Choose the model that suits rows as they are: FUSE for finite numbers alone, a table before it for anything else."""
+"""Choose a model for rows: FUSE for finite numbers alone, a chain of Table and FUSE for anything else."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text
 
 
 def suited_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
-    """Return what to fit on these rows: this FUSE itself if they are finite numbers, else a chain that reads a table.
+    """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads a table.
 
     >>> import pyarrow as pa
     >>> from centrality.selecting.suited import suited_model

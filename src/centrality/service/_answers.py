@@ -1,4 +1,4 @@
-"""Hold what is sent back, and turn errors into answers."""
+"""Define the answer to a request, and turn errors into answers."""
 
 import logging
 from collections.abc import Awaitable, Sequence
@@ -16,7 +16,7 @@ TOO_LARGE = "This takes more memory than the service has for a request: send few
 
 
 class Answer(NamedTuple):
-    """Holds what is sent back; a large body comes in pieces."""
+    """Hold an HTTP answer: status, headers and body; a large body comes in pieces."""
 
     status: int
     content_type: str
@@ -25,12 +25,12 @@ class Answer(NamedTuple):
 
     @property
     def pieces(self) -> Sequence[bytes]:
-        """Return the body in pieces, also if it is whole."""
+        """Return the body in pieces; a whole body is one piece."""
         return [self.body] if isinstance(self.body, bytes) else self.body
 
 
 async def answer_of(work: Awaitable[Answer], path: str) -> Answer:
-    """Return the answer that the work gives, or the one that its error makes."""
+    """Return the answer that the work returns, or the answer for the error that it raises."""
     try:
         return await work
     except RequestError as error:
@@ -39,7 +39,7 @@ async def answer_of(work: Awaitable[Answer], path: str) -> Answer:
         return refusal(422, str(error))
     except MemoryError:
         return refusal(413, TOO_LARGE)
-    except Exception:  # a bug of ours: the log tells all of it, the answer nothing of our insides
+    except Exception:  # a bug of ours: the log has the traceback, the answer no internals
         LOG.exception("An error of the service at %s, not of the request", path)
         return refusal(500, "An error of the service, not of the request. The service's log says more.")
 
@@ -50,7 +50,7 @@ def json_answer(value: object, status: int = 200) -> Answer:
 
 
 def refusal(status: int, message: str) -> Answer:
-    """Return an error as JSON, with the headers that belong to its status."""
+    """Return an error as an answer in JSON, with the headers that belong to its status."""
     headers = {503: ((b"retry-after", b"1"),), 401: ((b"www-authenticate", b"Bearer"),), 408: (CLOSE,)}
     headers[415] = ((b"accept-encoding", b"identity"),)
     return json_answer({"error": message}, status)._replace(headers=headers.get(status, ()))

@@ -1,4 +1,4 @@
-"""Answer requests, as an ASGI application: check who asks, find the page, and send what it answers."""
+"""Answer requests, as an ASGI application: check the client, find the handler of the path, and send its answer."""
 
 import asyncio
 import hmac
@@ -26,10 +26,10 @@ Page: TypeAlias = Callable[[Scope, Receive], Awaitable[Answer]]
 
 
 class App:
-    """Scores over HTTP, without a framework: a few paths need none, and every request would pay for its time.
+    """Scores over HTTP, without a framework, which a few paths do not need and which would slow down every request.
 
     Without a token, only requests to this machine's addresses or to one of the `hosts` are answered. Where there is a
-    worker, it does what may take longer than a millisecond.
+    worker, it handles requests that may take longer than a millisecond.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class App:
         self.worker = worker
         self.bodies = Bodies(limits)
         self.running = 0  # requests for scores
-        # For each path its method, who answers, and whether that needs no token.
+        # For each path its method, its handler, and whether it needs no token.
         self._pages: dict[str, tuple[str, Page, bool]] = {
             "/score": ("POST", self.score, False),
             "/model": ("GET", self.model, False),
@@ -86,7 +86,7 @@ class App:
         await send({"type": "http.response.body", "body": last})
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Watch the model's file from the server's start to its end."""
+        """Handle ASGI's lifespan: watch the model's file from the server's start to its end."""
         watching: asyncio.Task[None] | None = None
         while True:
             message = await receive()
@@ -104,7 +104,7 @@ class App:
                 return
 
     async def _prepare(self) -> None:
-        """Start the process for large requests with the present model: that takes seconds."""
+        """Start the process for large requests with the current model; this takes seconds."""
         if self.worker is not None:
             await self.worker.open(self.file.current)
 
@@ -120,7 +120,7 @@ class App:
         return answer
 
     def _page(self, scope: Scope) -> Page:
-        """Find who answers this request; raise if there is nobody, or if this client may not have it."""
+        """Return the handler of this request; raise if there is none, or if the client is not allowed to use it."""
         path, method = scope["path"], scope["method"]
         if self.secret is None and not is_own(_header(scope, b"host"), self._hosts):
             raise RequestError(403, "The Host header names another host than this one: use localhost, or --allow-host.")
@@ -136,7 +136,7 @@ class App:
         return page
 
     async def score(self, scope: Scope, receive: Receive) -> Answer:
-        """Answer with scores, within the time that a request may take."""
+        """Answer a request for scores, within the time limit of a request."""
         begun = time.perf_counter()
         self.running += 1
         try:
@@ -157,7 +157,7 @@ class App:
         _require_plain(scope)
         kind = _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
         query = scope["query_string"]
-        served = self.file.current  # this one to the end, whatever is loaded meanwhile
+        served = self.file.current  # the request keeps this model, even if another is loaded meanwhile
         if self.worker is None:
             return await self.scorer.answer(served, kind, query, b"".join(pieces))
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
@@ -194,7 +194,7 @@ def _header(scope: Scope, name: bytes) -> bytes:
 
 
 def _require_plain(scope: Scope) -> None:
-    """Raise if the body is packed: a small one could become very large, and few clients pack what they send."""
+    """Raise if the body is compressed: a small one could become very large, and few clients compress requests."""
     packed = [value for key, value in scope["headers"] if key == b"content-encoding"]
     if any(value.strip().lower() not in (b"", b"identity") for value in packed):
         got = b", ".join(packed).decode("latin-1")
@@ -204,6 +204,6 @@ def _require_plain(scope: Scope) -> None:
 
 
 def _length(scope: Scope) -> int | None:
-    """Return how long the request says its body is; None if it does not."""
+    """Return the Content-Length of the request; None if it has none."""
     length = _header(scope, b"content-length")
     return int(length) if length.isdigit() else None

@@ -1,4 +1,4 @@
-"""Read Arrow IPC streams from people we do not know: nothing in them is trusted."""
+"""Read Arrow IPC streams from unknown clients: nothing in them is trusted."""
 
 import struct
 from collections import Counter
@@ -25,7 +25,7 @@ LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def table_of(body: bytes, columns: Sequence[str] | None, limits: Limits) -> pa.Table:
-    """Return these columns of the stream, None for all: checked, and no larger than allowed when they are decoded."""
+    """Return these columns of the stream, None for all; raise if they are invalid, or too large when decoded."""
     try:
         for message in pa.ipc.MessageReader.open_stream(body):
             _require_plain(message.metadata.to_pybytes())
@@ -34,7 +34,7 @@ def table_of(body: bytes, columns: Sequence[str] | None, limits: Limits) -> pa.T
         table = _chosen(table, columns)
         for field in table.schema:
             _require_flat(field.name, field.type)
-        table.validate(full=True)  # offsets that lead out of a buffer would be followed otherwise
+        table.validate(full=True)  # else offsets that point outside a buffer would be followed
         decoded = sum(_decoded_bytes(chunk) for column in table.columns for chunk in column.chunks)
     except (pa.ArrowException, UnicodeDecodeError, OSError, struct.error) as error:
         raise RequestError(422, f"The body is not an Arrow IPC stream: {error}.") from None
@@ -51,7 +51,7 @@ def require_rows(n: int, most: int) -> None:
 
 
 def _chosen(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
-    """Return the columns that the model takes; those it does not know are not even looked at."""
+    """Return the columns that the model reads; others are not decoded."""
     if columns is None:
         return table
     times = Counter(table.column_names)
@@ -62,7 +62,7 @@ def _chosen(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
 
 
 def _require_flat(name: str, kind: pa.DataType) -> None:
-    """Raise if a column is of a type in which few bytes can stand for any amount of data."""
+    """Raise if a column's type lets few bytes encode any amount of data."""
     inner = kind
     if pa.types.is_dictionary(inner) or any(is_kind(inner) for is_kind in LISTS):
         inner = inner.value_type
@@ -71,7 +71,7 @@ def _require_flat(name: str, kind: pa.DataType) -> None:
 
 
 def _decoded_bytes(array: Any) -> int:
-    """Return how many bytes the array's values take, each written out."""
+    """Return how many bytes the array's values take when decoded."""
     if pa.types.is_dictionary(array.type):
         if not any(is_kind(array.type.value_type) for is_kind in TEXTS):
             return OBJECT_BYTES * len(array)
@@ -83,9 +83,9 @@ def _decoded_bytes(array: Any) -> int:
 
 
 def _require_plain(metadata: bytes) -> None:
-    """Raise if a message's buffers are compressed, or add to an earlier dictionary: then its size says little.
+    """Raise if a message's buffers are compressed, or add to an earlier dictionary: its size would then be no bound.
 
-    The message's flatbuffer says so, and Arrow has no other way to ask.
+    This is read from the message's flatbuffer, as Arrow has no function for it.
     """
     message = struct.unpack_from("<I", metadata)[0]
     kind = _field(metadata, message, 1)
@@ -103,7 +103,7 @@ def _require_plain(metadata: bytes) -> None:
 
 
 def _field(buffer: bytes, table: int, number: int) -> int:
-    """Return where a flatbuffer table has its field of this number; 0 if it has none."""
+    """Return the position of a flatbuffer table's field of this number; 0 if it has none."""
     layout = table - struct.unpack_from("<i", buffer, table)[0]
     size = struct.unpack_from("<H", buffer, layout)[0]
     entry = 4 + 2 * number
@@ -112,5 +112,5 @@ def _field(buffer: bytes, table: int, number: int) -> int:
 
 
 def _target(buffer: bytes, reference: int) -> int:
-    """Return where a reference of the flatbuffer, which is relative to itself, leads."""
+    """Return the position that a reference of the flatbuffer, relative to itself, points to."""
     return reference + int(struct.unpack_from("<I", buffer, reference)[0])

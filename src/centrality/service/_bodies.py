@@ -1,4 +1,4 @@
-"""Read the bodies of requests: no more of them at a time than there is room for, and none that hardly comes."""
+"""Read the bodies of requests, within a bound on their total size, and give up those that come too slowly."""
 
 import asyncio
 import heapq
@@ -15,7 +15,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 
 
 class Bodies:
-    """Lets large bodies in while there is room for them; of those that wait, the smallest comes first."""
+    """Admits large bodies up to a total number of bytes; of those that wait, the smallest is admitted first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -25,7 +25,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, first: Message, declared: int | None, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Give the pieces of a body that began with `first`, and hold room for it until they are done with."""
+        """Yield the pieces of a body that began with `first`, and reserve its bytes until the block ends."""
         size = min(self.limits.body_bytes, self.limits.body_bytes if declared is None else declared)
         if size <= LARGE_BODY:
             yield await self._pieces(first, receive)
@@ -38,21 +38,21 @@ class Bodies:
             self._admit()
 
     async def _enter(self, size: int) -> None:
-        """Wait until there is room for so many bytes, and take it."""
+        """Wait until so many bytes are free, and reserve them."""
         admitted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (size, next(self._order), admitted))
         self._admit()
         try:
             await admitted
         except asyncio.CancelledError:
-            if admitted.done() and not admitted.cancelled():  # it was let in just before it gave up
+            if admitted.done() and not admitted.cancelled():  # it was admitted just before it gave up
                 self.free_bytes += size
             admitted.cancel()
             self._admit()
             raise
 
     def _admit(self) -> None:
-        """Let in those for whom there is room."""
+        """Admit the waiting bodies that fit into the free bytes."""
         while self._waiting and (self._waiting[0][2].done() or self._waiting[0][0] <= self.free_bytes):
             size, _, admitted = heapq.heappop(self._waiting)
             if not admitted.done():
@@ -60,7 +60,7 @@ class Bodies:
                 admitted.set_result(None)
 
     async def _pieces(self, first: Message, receive: Receive) -> list[bytes]:
-        """Read all of a body; raise if it is larger than allowed, but only when all of it has come."""
+        """Read a whole body; raise if it is larger than allowed, but only after all of it has arrived."""
         begun, most = asyncio.get_running_loop().time(), self.limits.body_bytes
         message, pieces, size = first, [first.get("body", b"")], len(first.get("body", b""))
         while message.get("more_body"):
@@ -73,7 +73,7 @@ class Bodies:
             if size <= most:
                 pieces.append(message.get("body", b""))
             else:
-                pieces.clear()  # read on, and keep nothing: a client that is still sending does not listen
+                pieces.clear()  # read on, and keep nothing: a client that is still sending does not read the answer
         if message["type"] == "http.disconnect":
             raise RequestError(400, "The connection ended before the body did.")
         if size > most:

@@ -1,7 +1,7 @@
-"""Keep connections within bounds, so that no client can take the place of the others.
+"""Limit connections, so that no client can block the others.
 
-uvicorn answers any number of connections for as long as they like. Here a request's head has its time and its size, an
-answer must be read, and those who are connected when the service is told to stop are answered before it does.
+uvicorn answers any number of connections for any time. Here a request's head has limits of time and size, an
+answer must be read, and clients that are connected when the service is told to stop are answered first.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from centrality.service._limits import Limits
 
 SWEEP_SECONDS = 1.0
 HEAD_SLICE = 8 << 10  # bytes that are parsed together while a head is coming
-OLDEST = 256  # connections that are looked at to find one that makes room
+OLDEST = 256  # connections that are checked to find one to close
 FILES_BESIDE = 100  # open files that are no connections: libraries, the model, a socket to the other process
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -25,7 +25,7 @@ LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\nco
 
 
 class Connection(HttpToolsProtocol):
-    """Speaks HTTP with one client as uvicorn does, and knows what the client is doing."""
+    """Speaks HTTP with one client as uvicorn does, and tracks what the client is doing."""
 
     def __init__(self, limiter: "ConnectionLimiter", **settings: Any) -> None:
         super().__init__(**settings)
@@ -54,7 +54,7 @@ class Connection(HttpToolsProtocol):
             self._take(data)
 
     def _take(self, data: bytes) -> None:
-        """Take in a part of what came, of which no more than a bounded part may be anything else than a body."""
+        """Parse a part of what arrived; close the connection if anything but a body exceeds its bound."""
         self._beside_body = max(0, self._beside_body) + len(data)
         super().data_received(data)
         if self._beside_body > self.limiter.limits.head_bytes:
@@ -80,11 +80,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether no request is being answered."""
+        """Say whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def refuse(self, answer: bytes) -> None:
-        """Say why, and hang up; where an earlier answer is not read yet, without a word."""
+        """Send an error and close the connection; only close it if an earlier answer is not read yet."""
         if self.transport.is_closing():
             return
         if self.transport.get_write_buffer_size():
@@ -94,7 +94,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def require_reader(self) -> None:
-        """Hang up on a client that leaves its answer lying; called once a sweep."""
+        """Close the connection if the client does not read its answer; it is called once in each sweep."""
         unsent = self.transport.get_write_buffer_size()
         if not unsent or unsent < self._unsent:
             self._idle_sweeps = 0
@@ -115,7 +115,7 @@ class ConnectionLimiter:
         self.draining = False  # every answer is the last of its connection
 
     def knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Say whether the headers hold the token, where the service wants one."""
+        """Say whether the headers hold the token, if the service requires one."""
         if self._secret is None:
             return True
         return any(name == b"authorization" and hmac.compare_digest(value, self._secret) for name, value in headers)
@@ -151,7 +151,7 @@ class ConnectionLimiter:
             await self.sweep()
 
     async def drain(self) -> None:
-        """Give those who are connected the time to be answered."""
+        """Wait, for a limited time, until the clients that are connected are answered."""
         self.draining = True
         for one in self.open:
             if not one.is_idle:
@@ -162,7 +162,7 @@ class ConnectionLimiter:
 
 
 def _files_for(connections: int) -> int:
-    """Return how many connections there can be: as many as wanted, if the system lets us open so many files."""
+    """Return the possible number of connections: as many as wanted, or as the system's limit of open files allows."""
     if sys.platform == "win32":
         return connections
     import resource

@@ -1,4 +1,4 @@
-"""Say which extra brings the service's packages, before the modules beside this one import them."""
+"""Raise an error that names the extra to install, before the other modules import the service's packages."""
 
 from centrality._optional import optional
 

@@ -19,7 +19,7 @@ Fingerprint: TypeAlias = tuple[int, ...] | None  # tells versions of the file ap
 
 
 class ModelFile:
-    """Keeps the model to score with, `current`, up to date; a request stays with the one it began with."""
+    """Keeps the model to score with, `current`, up to date; a request uses one model from start to end."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class ModelFile:
         self.trouble: str | None = None  # why the newest file is not the one in use
 
     def _load_version(self) -> tuple[Fingerprint, ServedModel]:
-        """Load the model, again if its file is replaced meanwhile, and return the fingerprint of that file with it."""
+        """Load the model, again if its file is replaced meanwhile; return it with the fingerprint of its file."""
         while True:
             fingerprint, model = self._read_fingerprint(), self._load(self.path)
             content = self.path.read_bytes()
@@ -53,7 +53,7 @@ class ModelFile:
         return about.st_mtime_ns, about.st_size, about.st_ino
 
     async def watch(self, prepare: Callable[[], Awaitable[None]]) -> None:
-        """Load whatever new file appears, and let somebody prepare for it, until cancelled."""
+        """Load each new version of the file, and call the callback that prepares for it, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             before = self.current
@@ -62,14 +62,14 @@ class ModelFile:
                 await prepare()
 
     async def look(self) -> None:
-        """Take a new file if there is one; go on with the old model if it cannot be used."""
+        """Load the file if it is new; keep the old model if the new file cannot be used."""
         fingerprint = self._read_fingerprint()
         if fingerprint is None or fingerprint == self._fingerprint:
             return  # a file that is gone for a moment is being replaced
         self._fingerprint = fingerprint
         try:
             self._fingerprint, self.current = await asyncio.to_thread(self._load_version)
-        except Exception as error:  # whatever a wrong file can lead to: the service goes on
+        except Exception as error:  # any error that a wrong file can cause: the service goes on
             if not isinstance(error, InputError | OSError):  # no fault of the file's: a bug of ours
                 LOG.exception("An error of the service while it loaded %s", self.path)
             self.trouble = f"the new file cannot be used: {error}"

@@ -1,4 +1,4 @@
-"""Tell addresses: which only this machine can reach, and which a browser may have been led to."""
+"""Check host names: which ones only this machine can reach, and which are the service's own."""
 
 import ipaddress
 import re
@@ -8,7 +8,7 @@ HOST = re.compile(r"(\[(?P<address>[^\[\]]+)\]|(?P<name>[^:\[\]]+))(:\d*)?")
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach the host."""
+    """Say whether only this machine can reach the host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -17,10 +17,10 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(maxsize=64)  # all requests of most clients name the same one
 def is_own(host: bytes, names: frozenset[str]) -> bool:
-    """Tell whether a Host header names this service: by an address, as localhost, or by one of these names.
+    """Say whether a Host header names this service: by an address, as localhost, or by one of these names.
 
-    A page of somebody else's can have its own name lead to 127.0.0.1, and its visitors' browsers then ask us in that
-    name (DNS rebinding). An address is no name.
+    A foreign page can make its own name resolve to 127.0.0.1, and its visitors' browsers then send us requests in that
+    name (DNS rebinding). With a bare address this is impossible.
     """
     if not host:
         return True  # browsers always send one

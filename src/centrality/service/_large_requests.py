@@ -1,4 +1,4 @@
-"""Be the process for large requests: `python -m centrality.service._large_requests HANDLE`, started by `_worker`."""
+"""Run the process for large requests: `python -m centrality.service._large_requests HANDLE`, started by `_worker`."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ class LargeRequests:
         self._channel.send(_messages.BATCH, 0, [requests, rows, self._scorer.queue.waiting])
 
     async def serve(self) -> bool:
-        """Answer requests until there will be no more; return whether nothing is left undone."""
+        """Answer requests until the channel closes; return whether all were answered."""
         while (message := await self._channel.receive()) is not None:
             if message.what == _messages.ASK:
                 self._tasks[message.number] = asyncio.create_task(self._answer(message))
@@ -58,7 +58,7 @@ class LargeRequests:
         self._channel.send(_messages.ANSWER, number, facts, [answer.body])
 
     async def _cancel(self, number: int) -> None:
-        """Give a request up, and say when the threads have done with what they were at."""
+        """Cancel a request, and send a message when the threads have finished their current work."""
         task = self._tasks.get(number)
         if task is not None:
             task.cancel()
@@ -67,7 +67,7 @@ class LargeRequests:
 
 
 async def main(handle: int) -> bool:
-    """Load the model that the first message brings, and answer all others."""
+    """Load the model that the first message holds, and answer all other messages."""
     channel = await _messages.Channel.over(socket.socket(fileno=handle))
     message = await channel.receive()
     if message is None:
@@ -83,7 +83,7 @@ async def main(handle: int) -> bool:
 
 
 def bound_memory(more: int) -> None:
-    """Let this process take so many bytes more than it has, where the system can see to it."""
+    """Limit this process to so many bytes more than it uses now, if the system supports that."""
     status = Path("/proc/self/status")
     if status.exists():
         import resource
@@ -98,4 +98,4 @@ if __name__ == "__main__":
         signal.signal(_number, signal.SIG_IGN)  # the service ends this process when it has its answers
     os.nice(NICENESS)
     if not asyncio.run(main(int(sys.argv[1]))):
-        os._exit(0)  # the service is gone: nobody waits for what the threads are still at
+        os._exit(0)  # the service is gone: nobody waits for the threads' results

@@ -1,11 +1,11 @@
-"""Bound what one client may take of the service, and refuse what cannot be answered."""
+"""Define the limits of requests and connections, and the error that refuses a request."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds what requests and connections may take; docs/internals/service.md says what each is for."""
+    """Hold the limits of requests and connections; docs/internals/service.md says what each is for."""
 
     body_bytes: int = 64 << 20
     rows: int = 1_000_000
@@ -17,18 +17,18 @@ class Limits:
     head_seconds: float = 10.0  # until a request's head is complete
     body_grace: float = 10.0  # seconds that a large body may take beside those that its bytes allow
     body_rate: int = 1 << 20  # bytes a second that a large body must come with
-    unread_seconds: int = 5  # that a client may leave its answer lying
+    unread_seconds: int = 5  # seconds in which a client may read nothing of its answer
     linger_seconds: float = 3.0  # after the signal to stop, for requests that are on their way
     memory_bytes: int = 4 << 30  # that the process for large requests may take beyond what it starts with
 
     @property
     def bodies_bytes(self) -> int:
-        """Return how many bytes of large bodies are held at a time."""
+        """Return the largest number of bytes of large bodies in memory at a time."""
         return 2 * self.body_bytes
 
     @property
     def decoded_bytes(self) -> int:
-        """Return how much memory a body may become when it is decoded."""
+        """Return the most memory that a decoded body may take."""
         return 8 * self.body_bytes
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-# What a message is: to the process for large requests, and back from it.
+# Kinds of messages: to the process for large requests, and back from it.
 SETUP, ASK, CANCEL = 1, 2, 3
 READY, ANSWER, BATCH, FREED = 4, 5, 6, 7
 HEAD = struct.Struct("<BIIQ")  # what it is, about which request, bytes of its facts, bytes of its body
@@ -32,11 +32,11 @@ class Channel:
 
     @classmethod
     async def over(cls, end: socket.socket) -> "Channel":
-        """Return the channel that goes over this end of a pair of sockets."""
+        """Return the channel over this end of a pair of sockets."""
         return cls(*await asyncio.open_unix_connection(sock=end, limit=PIECE))
 
     def send(self, what: int, number: int = 0, facts: Sequence[object] = (), pieces: Sequence[bytes] = ()) -> None:
-        """Send a message, whole, whatever becomes of the sender; a process that is not there any more gets none."""
+        """Send a whole message, even if the sender is cancelled; do nothing if the other process has ended."""
         if self._writer.is_closing():
             return
         about = orjson.dumps(facts)
@@ -45,7 +45,7 @@ class Channel:
             self._writer.write(piece)
 
     async def receive(self) -> Message | None:
-        """Return the next message, None when there will be no more."""
+        """Return the next message; None when the channel is closed."""
         try:
             what, number, of_facts, of_body = HEAD.unpack(await self._reader.readexactly(HEAD.size))
             facts = orjson.loads(await self._reader.readexactly(of_facts))
@@ -61,5 +61,5 @@ class Channel:
         return Message(what, number, facts, pieces)
 
     def close(self) -> None:
-        """Hang up: the other process ends."""
+        """Close the channel, so that the other process ends."""
         self._writer.close()

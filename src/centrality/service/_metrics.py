@@ -10,7 +10,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Holds the counters of one service; nothing is global, so that two services in one process do not add up."""
+    """Hold the counters of one service; none is global, so that two services in one process count separately."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -52,7 +52,7 @@ class Metrics:
         self.rows.inc(rows)
 
     def model_loaded(self) -> None:
-        """Note when the model was loaded: now."""
+        """Set the time at which the model was loaded to now."""
         self.loaded.set(time.time())
 
     def total(self, name: str) -> int:

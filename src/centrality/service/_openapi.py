@@ -1,4 +1,4 @@
-"""Describe the service for machines (OpenAPI), and for people: on a page that needs nothing from elsewhere."""
+"""Describe the service as an OpenAPI document, and as a page that loads nothing from other servers."""
 
 import json
 from html import escape
@@ -115,7 +115,7 @@ def _page(summary: str, content_type: str, *, needs_token: bool = True) -> Schem
 
 
 def page(limits: Limits) -> str:
-    """Return the document as a page for people."""
+    """Return the document as an HTML page."""
     described = document(limits)
     parts = [_operation(path, *next(iter(methods.items()))) for path, methods in described["paths"].items()]
     return PAGE.format(version=__version__, operations="\n".join(parts), curl=escape(CURL))

@@ -26,7 +26,7 @@ Scores: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scoring:
-    """Says what is done with rows; requests whose keys are equal can be scored together."""
+    """Hold a function of rows; requests whose scorings have equal keys can be scored together."""
 
     function: Callable[[Rows], Scores]
     key: Hashable
@@ -37,7 +37,7 @@ class Scoring:
 
 @dataclass(eq=False)
 class Work:
-    """Holds the rows of one request, and the scores that are there already."""
+    """Hold the rows of one request, and the scores computed so far."""
 
     scoring: Scoring
     rows: Rows
@@ -47,29 +47,29 @@ class Work:
     rows_taken: int = 0
 
     def next(self, most: int) -> Rows:
-        """Take the next rows to be scored, at most so many."""
+        """Return the next rows to score, at most so many."""
         start = self.rows_taken
         self.rows_taken += min(most, self.rows_left)
         self.rows_left -= self.rows_taken - start
         return self.rows if start == 0 and self.rows_left == 0 else cut(self.rows, start, self.rows_taken)
 
     def add(self, part: Scores) -> None:
-        """Take in the scores of the rows taken last; after the last ones, the request is answered."""
+        """Add the scores of the rows taken last; when all rows are scored, set the request's result."""
         self.parts.append(part)
         if self.rows_left == 0 and not self.answer.done():
             self.answer.set_result(self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts))
 
     def fail(self, error: BaseException) -> None:
-        """Answer the request with an error."""
+        """Set an error as the request's result."""
         self.rows_left = 0
         if not self.answer.done():
             self.answer.set_exception(error)
 
 
 class Queue:
-    """Lets work wait to be scored. One thread scores; the event loop itself does what takes less than a millisecond.
+    """Queues work to be scored. One thread scores; the event loop itself scores batches of less than a millisecond.
 
-    `scored_together` is told after each batch how many requests and rows were in it.
+    `scored_together` is called after each batch with its number of requests and rows.
     """
 
     def __init__(self, most_waiting: int, scored_together: Callable[[int, int], None]) -> None:
@@ -80,7 +80,7 @@ class Queue:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="scorer")
 
     async def score(self, scoring: Scoring, rows: Rows) -> Scores:
-        """Return what `scoring` makes of the rows."""
+        """Return the result of `scoring` for the rows."""
         n = count(rows)
         if self.waiting and self.waiting + n > self.most_waiting:
             raise RequestError(503, f"Busy: {self.waiting:,} rows are waiting to be scored. Try again in a second.")
@@ -103,14 +103,14 @@ class Queue:
             self._running = None
 
     def _next_batch(self) -> list[tuple[Work, Rows]]:
-        """Choose whose rows are scored next, and which; those with more rows go to the end of the queue."""
+        """Choose the requests and rows of the next batch; requests with rows left go to the end of the queue."""
         batch: list[tuple[Work, Rows]] = []
         others: deque[Work] = deque()
         space = 0
         while self._works and (not batch or space > 0):
             work = self._works.popleft()
             scoring = work.scoring
-            if work.answer.done():  # the request took too long and was given up
+            if work.answer.done():  # the request took too long and was cancelled
                 continue
             if not batch:
                 space = work.rows_left if scoring.undivided else scoring.batch_rows
@@ -126,7 +126,7 @@ class Queue:
         return batch
 
     async def _score(self, batch: list[tuple[Work, Rows]]) -> None:
-        """Score the rows of a batch together; if that fails, those of each request by themselves."""
+        """Score the rows of a batch together; if that fails, score each request by itself."""
         scoring = batch[0][0].scoring
         parts = [part for _, part in batch]
         try:

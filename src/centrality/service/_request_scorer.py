@@ -1,4 +1,4 @@
-"""Score the rows of requests in this process: read them, let them wait to be scored, write the answer."""
+"""Score the rows of requests in this process: read them, queue them to be scored, write the answer."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,9 +19,9 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class RequestScorer:
-    """Answers requests for scores. One thread reads large bodies one after the other, so that one is decoded at a time.
+    """Answers requests for scores. One thread reads large bodies, so that only one is decoded at a time.
 
-    `scored_together` is told after each batch how many requests and rows were in it.
+    `scored_together` is called after each batch with its number of requests and rows.
     """
 
     def __init__(self, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
@@ -30,7 +30,7 @@ class RequestScorer:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="reader")
 
     async def answer(self, served: ServedModel, kind: str, query: bytes, body: bytes) -> Answer:
-        """Return the scores of any request."""
+        """Return the answer to any request for scores."""
         parts, large = (served, kind, query, body, self.limits), len(body) > LARGE_BODY
         request, rows = await self._in_thread(_requests.read, *parts) if large else _requests.read(*parts)
         return await self.scores(served, request, rows, large=large)
@@ -38,9 +38,9 @@ class RequestScorer:
     async def scores(
         self, served: ServedModel, request: _requests.ScoreRequest, rows: Rows, *, large: bool = False
     ) -> Answer:
-        """Return the scores of a request that has been read."""
+        """Return the answer to a request that has been parsed."""
         if request.p_values:
-            served.fitted.calibration_rows()  # if there are none, say so before the work
+            served.fitted.calibration_rows()  # raises before the work if there are none
         unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
         explanation = served.explanation(request.ts[0]) if request.explain else None
         units = await self.queue.score(served.units(), rows)
@@ -54,7 +54,7 @@ class RequestScorer:
         return Answer(200, kind, answer, tuple(headers))
 
     async def freed(self) -> None:
-        """Wait until both threads have done with what they are at."""
+        """Wait until both threads have finished their current work."""
         loop = asyncio.get_running_loop()
         await asyncio.gather(*(loop.run_in_executor(one, int) for one in (self._reader, self.queue.thread)))
 

@@ -1,4 +1,4 @@
-"""Read what a request to /score asks for, and write the answer in the same format: JSON or an Arrow stream."""
+"""Parse a request to /score, and write the answer in the same format: JSON or an Arrow stream."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 OPTIONS = ("t", "p_values", "explain")
 MOST_T = 101  # values of t in a request
 NUMBERS_A_ROW = 16  # in an answer, for each row that a request may have
-# Memory for what these marks of JSON stand for: a list; an object; one more value; half a text.
+# Bytes of memory for each of these characters of JSON: a list; an object; one more value; half a text.
 BYTES_OF_MARKS = {b"[": 64, b"{": 240, b",": 32, b'"': 28}
 MOST_BYTES_OF_ONE = 1 + max(BYTES_OF_MARKS.values())
 
@@ -34,7 +34,7 @@ Options: TypeAlias = dict[str, object]  # t, p_values and explain as the request
 
 @dataclass
 class ScoreRequest:
-    """Holds what one request asks for; its rows are still as they came."""
+    """Hold a parsed request: its options, and its rows as they came."""
 
     given: Any  # a table or a list
     take: Callable[[Any], Rows]
@@ -44,7 +44,7 @@ class ScoreRequest:
     arrow: bool
 
     def rows(self) -> Rows:
-        """Return the rows as they wait to be scored."""
+        """Return the rows in the form in which they are queued for scoring."""
         return self.take(self.given)
 
 
@@ -55,7 +55,7 @@ def read(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limi
 
 
 def parse(served: ServedModel, kind: str, query: bytes, body: bytes, limits: Limits) -> ScoreRequest:
-    """Read what a request asks for, which takes no more memory than the limits allow, but not its rows."""
+    """Parse a request within the limits of memory, without converting its rows."""
     options = _from_query(query) if query else {}
     take: Callable[[Any], Rows]
     if kind == ARROW:
@@ -90,7 +90,7 @@ def answer(
     contributions: NDArray[np.float64] | None,
     unreadable: Unreadable,
 ) -> bytes:
-    """Return the scores as columns, named as `centrality score` names them; in JSON, what could not be read too."""
+    """Return the scores as columns, named as by `centrality score`; in JSON, also the cells that could not be read."""
     if request.p_values:
         columns = Job(served.model, request.ts, p_values=True).score_columns(units)
     else:
@@ -129,9 +129,10 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
 
 
 def _require_distinct(body: bytes, request: dict[str, Any]) -> None:
-    """Raise if an object names something twice, of which orjson would keep the last without a word.
+    """Raise if an object has a name twice, of which orjson would silently keep the last.
 
-    Where nothing is quoted but the names that it found, none comes twice; else the body is read again, slower.
+    If the body has as many quoted texts as names were found, none is there twice; else the body is parsed again,
+    slower.
     """
     names = len(request) + sum(len(row) for row in request["rows"] if isinstance(row, dict))
     if body.count(b'"') == 2 * names:
@@ -143,7 +144,7 @@ def _require_distinct(body: bytes, request: dict[str, Any]) -> None:
 
 
 def _decoded_bytes(body: bytes) -> int:
-    """Return about how much memory JSON takes when it has become Python's objects."""
+    """Estimate the memory that JSON takes as Python objects."""
     return len(body) + sum(size * body.count(mark) for mark, size in BYTES_OF_MARKS.items())
 
 
@@ -158,7 +159,7 @@ def _from_query(query: bytes) -> Options:
 
 
 def _values_of_t(t: object, models_own: float) -> list[float]:
-    """Return the values of t that were asked for, or the model's own."""
+    """Return the values of t in the request, or the model's own."""
     if t is None:
         return [models_own]
     if type(t) is float and 0 <= t <= 1:  # what most requests ask for: the check below takes longer
@@ -170,7 +171,7 @@ def _values_of_t(t: object, models_own: float) -> list[float]:
 
 
 def _flag(options: Options, name: str) -> bool:
-    """Return an option that must be true or false, false if it is not there."""
+    """Return an option that must be true or false; false if it is missing."""
     value = options.get(name, False)
     if not isinstance(value, bool):
         raise RequestError(422, f"{name} must be true or false, got {value!r}.")

@@ -1,4 +1,4 @@
-"""Count, cut and join rows on their way through the service: a matrix, an Arrow table, or a list such as of texts."""
+"""Count, cut and join the rows of requests: a matrix, an Arrow table, or a list such as of texts."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

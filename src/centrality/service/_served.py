@@ -1,4 +1,4 @@
-"""Adapt a loaded model to the service: say which rows it takes from a request, and what it makes of them."""
+"""Adapt a loaded model to the service: turn the rows of a request into vectors, units and explanations."""
 
 import base64
 import binascii
@@ -32,29 +32,29 @@ JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a te
 
 
 class ServedModel:
-    """Does what all models have in common: requests bring rows, rows become vectors, and vectors are scored."""
+    """Does what all models have in common: turns rows of requests into vectors, and scores these."""
 
     is_quick = False  # a few rows take less than a millisecond
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         self.model, self.version = model, version  # which tells one version of the model's file from another
-        self.content = content  # of the file: the other process gets the same version, whatever lies there by then
+        self.content = content  # the file's bytes, from which the other process loads the same version
         self.fitted, self.reader, self.t = model.fitted_, reader_of(model), float(model.t)
         self.reading = self.reader.reading()
         self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
-        self.reader.warm_up()  # libraries and encoders set themselves up now, not at the first request
+        self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
 
     def from_json(self, rows: JsonRows) -> Rows:
-        """Return the rows of a request in JSON as they wait to be scored."""
+        """Return the rows of a JSON request in the form in which they are queued for scoring."""
         raise NotImplementedError
 
     def from_arrow(self, table: pa.Table) -> Rows:
-        """Return the rows of a request in Arrow as they wait to be scored."""
+        """Return the rows of an Arrow request in the form in which they are queued for scoring."""
         raise NotImplementedError
 
     def unreadable(self, rows: Rows) -> Unreadable:
-        """Return which cells of the rows could not be read: numbers are read, or the request is wrong."""
+        """Return which cells of the rows could not be read; none here, as a wrong number makes the request fail."""
         return Unreadable()
 
     def vectors(self, rows: Rows) -> Vectors:  # (n, p)
@@ -62,11 +62,11 @@ class ServedModel:
         raise NotImplementedError
 
     def units(self) -> Scoring:
-        """Say how rows become units."""
+        """Return the scoring that turns rows into units."""
         raise NotImplementedError
 
     def explanation(self, t: float) -> Scoring:
-        """Say how rows become the contributions of their features at t."""
+        """Return the scoring that turns rows into the contributions of their features at t."""
         if self.reading.one_series:
             raise RequestError(422, "explain: the windows of a series have no columns to explain a score by.")
         return Scoring(partial(self._contributions, t=t), ("explain", id(self.model), t), batch_rows=EXPLAINED_TOGETHER)
@@ -75,12 +75,12 @@ class ServedModel:
         return self.reader.by_feature(over_vectors(self.vectors(rows), partial(self.fitted.explain, t=t)))
 
     def contribution_names(self, width: int) -> list[str]:
-        """Return what the contributions to a score are called."""
+        """Return the names of the features that contribute to a score."""
         features = self.reader.features()
         return [f"x{j}" for j in range(width)] if features is None else features.names
 
     def describe(self) -> dict[str, object]:
-        """Return what GET /model answers."""
+        """Return the answer of GET /model."""
         return {
             "model": type(self.model).__name__,
             "version": self.version,
@@ -110,7 +110,7 @@ class ModelOfNumbers(ServedModel):
         return self._units
 
     def unreadable(self, rows: Rows) -> Unreadable:
-        """Return how many rows are of a kind that was not seen in fitting."""
+        """Count the rows of a kind that was not seen in fitting."""
         return self.reader.new_kinds(rows)
 
     def vectors(self, rows: Rows) -> Vectors:
@@ -152,7 +152,7 @@ class ModelOfNumbers(ServedModel):
             raise RequestError(422, f"Row {i}: an object of named values was wanted, got {_short(row)}.") from None
 
     def _first_wrong_row(self, rows: JsonRows) -> str:
-        """Say which row is the first that is not a list of so many numbers."""
+        """Return a message about the first row that is not a list of so many numbers."""
         wanted = f"a list of {self.width} numbers"
         if self.columns:
             wanted += f" ({', '.join(self.columns[:8])}{', ...' if self.width > 8 else ''})"
@@ -168,7 +168,7 @@ class ModelOfNumbers(ServedModel):
 
 
 class ModelWithRepresentation(ServedModel):
-    """Takes rows of whatever the model's representation reads."""
+    """Takes rows of the kind that the model's representation reads."""
 
     def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
         super().__init__(model, version, content)
@@ -217,14 +217,14 @@ class ModelWithRepresentation(ServedModel):
         return table
 
     def _require_no_paths(self, table: pa.Table) -> None:
-        """Raise if images are given by path: it would be one on this machine, which is not the caller's to read."""
+        """Raise if images are given by path: clients must not read files of this machine."""
         if self.reading.kind == "images" and not (
             pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)
         ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
     def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
-        """Return the row as an object: values in the columns' order, or the only column's value, get their names."""
+        """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
         assert self.columns is not None
         if isinstance(row, dict):
             return row
@@ -246,7 +246,7 @@ class ModelWithRepresentation(ServedModel):
 
 
 def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
-    """Return the model as the service uses it."""
+    """Return the adapter of this model for the service."""
     kind = ModelOfNumbers if reader_of(model).reading().kind == "numbers" else ModelWithRepresentation
     return kind(model, version, content)
 

@@ -1,4 +1,4 @@
-"""Run the server: listen on a socket, serve by uvicorn, and finish what was accepted before the end."""
+"""Run the server: listen on a socket, serve by uvicorn, and answer accepted requests before it ends."""
 
 import asyncio
 import math
@@ -24,24 +24,24 @@ from centrality.service._worker import Load, Worker
 
 
 class Server(uvicorn.Server):
-    """Serves as uvicorn does, except that a signal ends it in order: it is no error to be told to stop."""
+    """Serves as uvicorn does, except that a signal to stop ends it normally, not with an error."""
 
     def __init__(self, config: uvicorn.Config, limiter: ConnectionLimiter) -> None:
         super().__init__(config)
         self._limiter = limiter
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take the signal to stop: from now on every answer is the last of its connection."""
+        """Handle the signal to stop: from now on every connection closes after its next answer."""
         self._limiter.draining = True
         super().handle_exit(sig, frame)
 
     async def main_loop(self) -> None:
-        """Serve until a signal comes, and look after the connections meanwhile and until the end."""
+        """Serve until a signal comes, and sweep the connections all the while."""
         self._watching = asyncio.create_task(self._limiter.watch())
         await super().main_loop()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let nobody in any more, answer those who are in, and end."""
+        """Accept no more connections, answer those that are open, and end."""
         await asyncio.sleep(0.02)  # those whom the system has let in are taken over
         for server in self.servers:
             server.close()
@@ -53,7 +53,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let both signals end the server, and put the earlier handlers back when it has ended."""
+        """Handle both signals while the server runs, and restore the earlier handlers afterwards."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -73,7 +73,7 @@ def run(
     hosts: Collection[str] = (),
     say: Callable[[str], None],
 ) -> dict[str, int]:
-    """Serve until told to stop, and return how many requests and rows there were; `say` is told what happens."""
+    """Serve until told to stop; return the numbers of requests and rows. `say` is called with messages."""
     require_token(host, token)
     with _listen(host, port) as listener:
         metrics = Metrics()
@@ -104,7 +104,7 @@ def _config(app: App, limiter: ConnectionLimiter, limits: Limits) -> uvicorn.Con
 
 
 def require_token(host: str, token: str | None) -> None:
-    """Raise if others can reach the host and there is no token to keep them out."""
+    """Raise if other machines can reach the host and there is no token."""
     if token is None and not is_loopback(host):
         raise InputError(
             f"A token was wanted for {host}, which others can reach: put one into the environment variable "

@@ -1,7 +1,7 @@
-"""Hand large requests to a process of their own, which can be stopped whatever it is doing.
+"""Hand large requests to a process of their own, which can be killed at any time.
 
-What takes long there, or more memory than it may, is no trouble of the small requests that this process answers itself:
-no lock of Python's is shared, and a process that does not let go of a request that was given up is killed and replaced.
+A request that takes long there, or too much memory, does not disturb the small requests that this process answers:
+no lock of Python's is shared, and a process that does not drop a cancelled request is killed and replaced.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from centrality.service._served import ServedModel
 
 Load: TypeAlias = Callable[[Path], CentralityModel]  # picklable
 
-GRACE = 30.0  # seconds without a word from a process that was told to let go of a request; batches take tens of ms
+GRACE = 30.0  # seconds without a message from a process that was told to drop a request; batches take tens of ms
 START_SECONDS = 120.0  # to import libraries and load the model, on a machine that has much to do
 END_SECONDS = 5.0
 ENVIRONMENT = {  # memory that is freed goes back to the machine
@@ -56,12 +56,12 @@ class OutgoingBuffer:
         (self._has_space.set if self._bytes <= self._most else self._has_space.clear)()
 
     async def wait_for_space(self) -> None:
-        """Wait until there is room for one more answer."""
+        """Wait until the buffer has space for one more answer."""
         await self._has_space.wait()
 
 
 class Worker:
-    """Answers large requests in a process of its own, which starts with the service, and anew when it has ended."""
+    """Answers large requests in a process of its own, which starts with the service, and again if it has ended."""
 
     def __init__(self, load: Load, limits: Limits, scored_together: Callable[[int, int], None]) -> None:
         self._load, self._limits, self._scored_together = load, limits, scored_together
@@ -76,11 +76,11 @@ class Worker:
 
     @property
     def waiting(self) -> int:
-        """Return how many rows wait to be scored there."""
+        """Return the number of rows that wait to be scored in the process."""
         return 0 if self._process is None else self._process.waiting
 
     async def open(self, served: ServedModel) -> "WorkerProcess":
-        """Return the process that has this version of the model; one with an older version finishes and ends."""
+        """Return a process with this version of the model; one with an older version finishes its work and ends."""
         async with self._opening:
             if self._process is None or self._process.ended or self._process.version != served.version:
                 if self._process is not None:
@@ -96,7 +96,7 @@ class Worker:
 
 
 class WorkerProcess:
-    """Talks to one process, which has one version of the model."""
+    """Communicates with one process, which has one version of the model."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", version: str, channel: _messages.Channel) -> None:
         self.process, self.version, self._channel = process, version, channel
@@ -106,12 +106,12 @@ class WorkerProcess:
         self._ready_by = asyncio.get_running_loop().time() + START_SECONDS
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Answer]] = {}
-        self._given_up: set[int] = set()  # the process is killed unless it goes on, and lets go of these
+        self._given_up: set[int] = set()  # the process is killed unless it sends messages until it has dropped these
         self._doom: asyncio.TimerHandle | None = None
 
     @classmethod
     async def start(cls, served: ServedModel, load: Load, limits: Limits) -> "WorkerProcess":
-        """Start a process, and let it load the model."""
+        """Start a process, and make it load the model."""
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(part for part in sys.path if part)
         process = subprocess.Popen(
@@ -127,7 +127,7 @@ class WorkerProcess:
         return started
 
     async def answer(self, kind: str, query: bytes, pieces: Sequence[bytes]) -> Answer:
-        """Return the process's answer; if that is not waited for any more, see that the process lets go of it."""
+        """Return the process's answer; if the caller is cancelled, make the process drop the request."""
         number = next(self._numbers)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
@@ -137,7 +137,7 @@ class WorkerProcess:
         except asyncio.CancelledError:
             if answer.cancelled():
                 self._give_up(number)
-            elif answer.exception() is None:  # it came in the same moment
+            elif answer.exception() is None:  # it arrived at the same moment
                 self._outgoing.taken(answer.result())
             raise
         finally:
@@ -150,7 +150,7 @@ class WorkerProcess:
         self._heard()
 
     def _heard(self) -> None:
-        """Begin to wait anew for a word from a process that should let go of something."""
+        """Restart the timeout of a process that has yet to drop requests."""
         if self._doom is not None:
             self._doom.cancel()
             self._doom = None
@@ -159,12 +159,12 @@ class WorkerProcess:
             self._doom = loop.call_at(max(loop.time() + GRACE, self._ready_by), self.process.kill)
 
     def listen(self, scored_together: Callable[[int, int], None], outgoing: OutgoingBuffer) -> None:
-        """Begin to take in what the process says."""
+        """Start to receive the process's messages."""
         self._outgoing = outgoing
         self._listening = asyncio.create_task(self._listen(scored_together))
 
     async def _listen(self, scored_together: Callable[[int, int], None]) -> None:
-        """Take in what the process says, until it has ended; what is not answered then never will be."""
+        """Receive the process's messages until it ends; then fail the requests that are not answered."""
         while (message := await self._channel.receive()) is not None:
             if message.what == _messages.ANSWER:
                 self._deliver(message)
@@ -187,7 +187,7 @@ class WorkerProcess:
         await self.end()
 
     def _deliver(self, message: _messages.Message) -> None:
-        """Give an answer to whoever waits for it."""
+        """Set an answer as the result that its caller waits for."""
         waiting = self._answers.get(message.number)
         if waiting is not None and not waiting.done():
             status, kind, headers, self.waiting = message.facts
@@ -197,7 +197,7 @@ class WorkerProcess:
             waiting.set_result(answer)
 
     def retire(self) -> None:
-        """Answer what has been asked, then end."""
+        """Answer the requests that were sent, then end."""
         self._retired = True
         self._end_if_retired()
 
@@ -206,7 +206,7 @@ class WorkerProcess:
             self._channel.close()
 
     async def end(self) -> None:
-        """Hang up, and see that the process is gone."""
+        """Close the channel, and make sure that the process has ended."""
         self._channel.close()
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(self.process.wait, END_SECONDS)

@@ -1,4 +1,4 @@
-"""Tables of rows: read whole or as a stream of Arrow batches, written whole or not at all.
+"""Read tables of rows, whole or as a stream of Arrow batches, and write them completely or not at all.
 
 Files end in .csv, .tsv, .jsonl, .json (each also .gz, .bz2, .zst or .zip), .xlsx, .parquet, .arrow, .feather, .npy or
 .npz; a folder holds Parquet files, or images, whose paths are then the rows; "-" is stdin, with CSV, JSON lines or an
@@ -50,7 +50,7 @@ def open_rows(path: str | os.PathLike[str]) -> Source:
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
-    """Read all rows as one Arrow table. Columns of bare arrays are called x0, x1, ...
+    """Read all rows as one Arrow table. Columns of arrays without names are called x0, x1, ...
 
     >>> from centrality.tables import read
     >>> read("wine").num_rows

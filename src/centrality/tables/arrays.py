@@ -1,4 +1,4 @@
-"""Arrays of numpy, .npy and .npz, and the published data sets, which are such arrays."""
+"""Read and write arrays of numpy, .npy and .npz, and read the published data sets, which are such arrays."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from centrality.datasets import bundled_sets, published
 from centrality.tables.columns import TableError, first_few, numbers
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
-UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes that may come of however few; beyond, how many of each packed one
+UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes always allowed; of more, at most so many for each packed byte
 
 
 class ArraySource(Source):
@@ -62,14 +62,14 @@ class ArraySource(Source):
 
 
 class StoredArray:
-    """Reads rows of a .npy file, which is not mapped into memory: one that is cut meanwhile would end the process."""
+    """Reads rows of a .npy file without mapping it into memory, where a truncated file would crash the process."""
 
     def __init__(self, path: Path, begins: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype, self._path, self._begins = shape, dtype, path, begins
 
     @classmethod
     def open(cls, path: Path) -> "StoredArray | NDArray[Any]":
-        """Read the header; columns after each other, as Fortran has them, are read at once."""
+        """Read the header; an array in Fortran order, column after column, is read whole."""
         with path.open("rb") as file:
             mapped = np.lib.format.open_memmap(path, mode="r")  # checks header and length; no value is touched
             shape, dtype, begins = mapped.shape, mapped.dtype, int(mapped.offset)
@@ -93,7 +93,7 @@ class StoredArray:
 
 
 def _require_honest(archive: ZipFile, path: Path) -> None:
-    """Raise if unpacking would fill memory with what hardly takes room on disk."""
+    """Raise if a small packed file would unpack to so much that it fills the memory."""
     for entry in archive.infolist():
         if entry.file_size > max(UNPACKED, MOST_PACKED * entry.compress_size):
             raise TableError(
@@ -103,7 +103,7 @@ def _require_honest(archive: ZipFile, path: Path) -> None:
 
 
 class PublishedSource(ArraySource):
-    """Reads a published data set by its name, wherever it lies."""
+    """Reads a published data set by its name."""
 
     def _array(self, path: Path) -> NDArray[Any]:
         return published.rows(str(path))
@@ -123,10 +123,10 @@ class BundledSource(Source):
 
 
 class NpySink(Sink):
-    """Writes the numbers alone. The header is written again at the end, when the number of rows is known."""
+    """Writes columns of numbers as one array. The header is rewritten at the end, when the number of rows is known."""
 
     def __init__(self, file: Any, schema: pa.Schema) -> None:
-        numbers(schema.empty_table())  # says at once if a column is not made of numbers
+        numbers(schema.empty_table())  # raises at once if a column does not hold numbers
         single = all(field.type == pa.float32() for field in schema)
         self._dtype = np.dtype(np.float32 if single else np.float64)
         self._file, self._rows, self._columns = file, 0, len(schema)
@@ -149,7 +149,7 @@ class NpySink(Sink):
 
 
 class NpzSink(Sink):
-    """Writes an array a column. The format wants each one whole, so they wait until the end."""
+    """Writes one array for each column. The format needs each whole, so all are kept until the end."""
 
     def __init__(self, file: Any, schema: pa.Schema) -> None:
         numbers(schema.empty_table())
@@ -161,7 +161,7 @@ class NpzSink(Sink):
     def close(self) -> None:
         table = pa.concat_tables(self._parts)
         arrays: dict[str, Any] = {name: numbers(table.select([name]))[:, 0] for name in table.column_names}
-        np.savez(self._file, **arrays)  # numbers(...) leaves nothing to pickle
+        np.savez(self._file, **arrays)  # numbers(...) returns no objects that would be pickled
 
 
 NPY = Format(ArraySource, NpySink)

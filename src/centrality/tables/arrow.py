@@ -1,6 +1,6 @@
-"""Arrow's own format: an IPC file (also called Feather), or an IPC stream.
+"""Read and write Arrow's own format: an IPC file (also called Feather), or an IPC stream.
 
-Files are read, not mapped into memory: one that is cut meanwhile would end the process.
+Files are read, not mapped into memory: if a mapped file were truncated meanwhile, the process would crash.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class ArrowSource(Source):
             self._require_rows()
         except TableError:
             raise
-        except (pa.ArrowException, OSError, ValueError, MemoryError, SystemError) as error:  # names may be no text
+        except (pa.ArrowException, OSError, ValueError, MemoryError, SystemError) as error:  # names may be invalid
             raise TableError(f"{name} cannot be read as an Arrow file or stream: {error}") from None
 
     def _open(self, file: Any) -> None:
@@ -52,13 +52,13 @@ class ArrowSource(Source):
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for stored in self._reader if self.rows is None else self._stored():
-            stored.validate(full=True)  # else what leads out of a buffer would be followed
+            stored.validate(full=True)  # else offsets that point outside a buffer would be followed
             for start in range(0, stored.num_rows, BATCH):
                 yield stored.slice(start, BATCH).select(list(names)).replace_schema_metadata(None)
 
 
 class ArrowSink(Sink):
-    """Writes an IPC file, or a stream that can be read as it comes."""
+    """Writes an IPC file, or a stream that can be read while it is written."""
 
     def __init__(self, file: Any, schema: pa.Schema, *, stream: bool = False) -> None:
         self._writer = (pa.ipc.new_stream if stream else pa.ipc.new_file)(file, schema)

@@ -1,4 +1,4 @@
-"""Arrow's messages about text that it cannot parse, in the words of the file's reader."""
+"""Rewrite Arrow's messages about text that it cannot parse, with column names and row numbers of the file."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
 
 
 def is_about_a_value(message: str) -> bool:
-    """Say whether a value was not of its column's type, rather than the text no table at all."""
+    """Say whether the message is about a value of the wrong type, rather than about text that is no table."""
     return "conversion error" in message
 
 

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables: choosing them by name, and reading them as numbers."""
+"""Choose columns of Arrow tables by name, and read them as numbers."""
 
 import difflib
 from collections import Counter
@@ -27,7 +27,7 @@ class TableError(InputError):
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:
-    """Return these columns in this order, of a table or a batch; a missing one is named, with the nearest there is.
+    """Return these columns of a table or a batch, in this order; raise if one is missing, and suggest a similar name.
 
     >>> import pyarrow as pa
     >>> from centrality.tables import select
@@ -39,7 +39,7 @@ def select(table: Any, columns: Sequence[str]) -> Any:
 
 
 def require(there: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if one of the columns is not there.
+    """Raise if one of the columns is missing.
 
     >>> from centrality.tables import require
     >>> require(["length", "width"], ["length"])
@@ -54,13 +54,13 @@ def require(there: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:
-    """Raise if a column is named that comes twice: nobody could say which of the two is meant."""
+    """Raise if a wanted column occurs twice, as it is then unclear which one is meant."""
     if names:
         raise TableError(f"{where}: column names must differ, but {names[0]!r} comes twice.")
 
 
 def repeated(names: Sequence[str]) -> list[str]:
-    """Return the names that come more than once."""
+    """Return the names that occur more than once."""
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 

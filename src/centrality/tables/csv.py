@@ -1,4 +1,4 @@
-"""CSV and TSV: fields between separators, below a line of names."""
+"""Read and write CSV and TSV: fields between separators, below a line of names."""
 
 import csv
 import json
@@ -24,10 +24,10 @@ LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow read
 
 
 def recognised_separator(head: bytes, usual: str) -> str:
-    """Return what separates the fields of a text that begins so: `usual`, unless only another one fits all records.
+    """Return the separator of a text that begins so: `usual`, unless only another one fits all records.
 
-    One fits if it gives each record as many fields, and more than one. Of a record that may go on after the head,
-    nothing is asked if there are others.
+    One fits if it gives each record the same number of fields, and more than one. A record that may go on after the
+    head is not looked at if there are others.
     """
     best, most = usual, 1
     for mark in (usual, *(other for other in SEPARATORS if other != usual)):
@@ -73,7 +73,7 @@ class CsvDialect(Dialect):
         return block[end:]
 
     def _require_names(self) -> None:
-        """Raise if the first line holds measured numbers, and so is a row; say so if it may be one."""
+        """Raise if the first line holds measured numbers, and so is a row of data; warn if it may be one."""
         if not self._names or not all(map(_is_number, self._names)):
             return
         if not all(name.strip().isdecimal() for name in self._names):  # years are names, 0.25 and -1 are not
@@ -106,7 +106,7 @@ class CsvDialect(Dialect):
             self._note_padded_at_head(block)
         table = self._parsed(block, self._text(self._padded))
         if broken := [field.name for field in table.schema if pa.types.is_binary(field.type)]:
-            self._parsed(block, self._text(broken), only=broken)  # says where it is not UTF-8
+            self._parsed(block, self._text(broken), only=broken)  # raises an error that says where it is not UTF-8
         if any(pa.types.is_integer(field.type) for field in table.schema):
             table = self._with_padded_as_text(table, block)
         for place, field in enumerate(table.schema):
@@ -115,13 +115,13 @@ class CsvDialect(Dialect):
         return table
 
     def _note_padded_at_head(self, block: bytes) -> None:
-        """Find them in the first rows, so that the block need not be parsed again because of them."""
+        """Find columns with leading zeros in the first rows, so that the block is not parsed twice because of them."""
         head = block[: block.find(b"\n", HEAD) + 1] or block
-        if b'"' not in head:  # otherwise it may end inside a record; then the whole block tells
+        if b'"' not in head:  # otherwise it may end inside a record: the whole block is checked then
             self._note_padded(head, self._parsed(head, {}))
 
     def _with_padded_as_text(self, table: pa.Table, block: bytes) -> pa.Table:
-        """Take the text of whole numbers with leading zeros instead, if there are any that the table has no text of."""
+        """Return the table with columns of leading zeros as text; parse those again that were read as numbers."""
         zeros = count_leading_zeros(block, self.mark)
         if zeros and zeros != _count_padded(table):
             padded = self._note_padded(block, table)
@@ -131,7 +131,7 @@ class CsvDialect(Dialect):
         return table
 
     def _note_padded(self, block: bytes, table: pa.Table) -> list[str]:
-        """Remember which columns of whole numbers have leading zeros in this block; return the new ones."""
+        """Find the columns of whole numbers that have leading zeros in this block; remember and return the new ones."""
         from pyarrow import compute
 
         whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
@@ -151,7 +151,7 @@ class CsvDialect(Dialect):
         try:
             return self._read(block, types, only)
         except pa.ArrowInvalid:
-            return self._read(block, types, only, threads=False)  # fails again: one thread knows the row's number
+            return self._read(block, types, only, threads=False)  # one thread's error names the row
 
     def _read(self, block: bytes, types: Types, only: Sequence[str] | None, *, threads: bool = True) -> pa.Table:
         from pyarrow import csv as arrow_csv
@@ -179,7 +179,7 @@ class CsvDialect(Dialect):
 def count_leading_zeros(block: bytes, separator: str) -> int:
     """Count the fields that begin with a zero before another digit or an x, after a sign or not.
 
-    What looks so inside a quoted text is counted too.
+    Such a field inside a quoted text is counted too.
     """
     count, padding = 0, np.zeros(3, np.uint8)
     text = np.concatenate([np.frombuffer(b"\n", np.uint8), np.frombuffer(block, np.uint8), padding])
@@ -195,7 +195,7 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
 
 
 def _count_padded(table: pa.Table) -> int:
-    """Count the texts that begin as a number with leading zeros does."""
+    """Count the texts that begin like a number with leading zeros."""
     from pyarrow import compute
 
     texts = [table[field.name] for field in table.schema if pa.types.is_string(field.type)]
@@ -229,7 +229,7 @@ class CsvSink(Sink):
 
 
 def header_line(names: Sequence[str], separator: str) -> bytes:
-    """Return the first line of a CSV file, without quotation marks where a name needs none, as people write them."""
+    """Return the first line of a CSV file, with quotation marks only around names that need them."""
     return (separator.join(_quoted(name, separator) for name in names) + "\n").encode()
 
 

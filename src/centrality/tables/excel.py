@@ -1,4 +1,4 @@
-"""Excel workbooks: the sheet with the most rows, below a row of names. Its cells are read as those of a CSV."""
+"""Read Excel workbooks: the sheet with the most rows, below a row of names. Cells are read as those of a CSV."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  #
 
 
 class ExcelSource(TextSource):
-    """Reads a sheet, written as CSV in memory; nothing of it is kept as it was written."""
+    """Reads a sheet that was converted to CSV in memory; its records cannot be copied to the output as text."""
 
     keeps_records = False
 

@@ -1,4 +1,4 @@
-"""Notice that a file changes while it is read: its rows would be some of the old ones and some of the new."""
+"""Detect that a file changes while it is read, when its rows would be a mix of old and new ones."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from centrality.tables.columns import TableError
 
 @dataclass(frozen=True)
 class FileState:
-    """Says which file lay at a path, and how large and how old it was."""
+    """Hold the identity, size and time of the file that was at a path."""
 
     path: str
     inode: int
@@ -20,7 +20,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "FileState | None":
-        """Return the state of the file at this path; None if there is no file that holds still, as a pipe does not."""
+        """Return the state of the file at this path; None if there is no regular file, such as for a pipe."""
         try:
             found = Path(path).stat()
         except OSError:
@@ -31,7 +31,7 @@ class FileState:
 
 
 def require_unchanged(states: Iterable[FileState | None]) -> None:
-    """Raise if one of the files is no longer as it was."""
+    """Raise if one of the files has changed since its state was taken."""
     for state in states:
         if state is not None and FileState.of(state.path) != state:
             raise TableError(

@@ -1,4 +1,4 @@
-"""The table of formats by their endings, and what is opened or written by it.
+"""Choose the format of a file by its ending, and open or write it.
 
 A new format is a file beside this one that makes a `Format` (reading: a `Source`; writing: a `Sink`), a line in
 `FORMATS`, and a test.
@@ -67,7 +67,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def kind_to_write(path: str | os.PathLike[str]) -> str:
-    """Return the ending that says how a file is written; an error if such files are only read.
+    """Return the ending that says how a file is written; raise if such files can only be read.
 
     >>> from centrality.tables import kind_to_write
     >>> kind_to_write("scores.csv.gz")
@@ -82,7 +82,7 @@ def kind_to_write(path: str | os.PathLike[str]) -> str:
 
 
 def is_text_file(place: str | os.PathLike[str]) -> bool:
-    """Say whether this is a file of text here, whose number of rows nobody knows before its end."""
+    """Say whether this is a text file on this machine, whose number of rows is not known before its end."""
     if locations.is_remote(place) or not (path := Path(locations.filesystem_and_path(place)[1])).is_file():
         return False
     return FORMATS[kind_of(path)].is_text
@@ -104,12 +104,12 @@ def open_location(place: str | os.PathLike[str]) -> Source:
         return PublishedSource(path)
     if str(path) in bundled_sets.BUNDLED:
         return BundledSource(path)
-    kind_of(path)  # a wrong ending is said first
+    kind_of(path)  # an error about a wrong ending comes first
     raise FileNotFoundError(f"There is no file at {path}.")
 
 
 def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
-    """Open the rows on a stream: an Arrow IPC stream, JSON lines or CSV, told apart by the first bytes."""
+    """Open the rows of a stream: an Arrow IPC stream, JSON lines or CSV, as its first bytes show."""
     head = file.peek()
     if head.startswith(STREAM_BEGINS):
         return ArrowSource(name, file)
@@ -123,12 +123,12 @@ def open_stream(file: BufferedReader, name: str = "stdin") -> Source:
 
 
 def kind_on_stdout(kind: str) -> str:
-    """Return the kind in which rows of this kind go to stdout: the same, if it can be read as it comes."""
+    """Return the format for rows of this format on stdout: the same, if it can be read while it is written."""
     return kind if kind in FORMATS and FORMATS[kind].write_stream is not None else ".csv"
 
 
 def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) -> Sink:
-    """Make a sink of this kind into an open binary file, which can be read as it is written if it is a stream."""
+    """Return a sink of this format into an open binary file; for a stream, one that can be read while it is written."""
     write = (FORMATS[kind].write_stream if stream else None) or FORMATS[kind].write
     assert write is not None  # else `kind_to_write` has refused it
     return write(file, schema)
@@ -136,7 +136,7 @@ def make_sink(kind: str, file: Any, schema: pa.Schema, *, stream: bool = False) 
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[Any]:
-    """Open a binary file that takes the place of `path` only if the block succeeds; "-" is stdout."""
+    """Open a binary file that replaces `path` only if the block succeeds; "-" is stdout."""
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""A folder of images: their paths are the rows."""
+"""Read a folder of images, whose paths are the rows."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".ti
 
 
 class ImageFolder(Source):
-    """Gives the paths of the images below a folder, one a row."""
+    """Reads the paths of the images below a folder, one for each row."""
 
     kind = "images"
     schema = pa.schema([("path", pa.string())])

@@ -1,4 +1,4 @@
-"""A JSON file of one list of objects, a row each, which is read whole; lines of objects are read too."""
+"""Read and write JSON files of one list of objects, one for each row; read files with an object per line too."""
 
 import io
 import json
@@ -23,7 +23,7 @@ class JsonFile(TextSource):
 
 
 class JsonFileDialect(JsonDialect):
-    """Parses JSON lines, and calls them by this file's ending."""
+    """Parses JSON lines, under the name of this file's ending in messages."""
 
     kind = ".json"
 
@@ -54,7 +54,7 @@ def _rows(name: str, content: bytes) -> list[dict[str, Any]]:
 
 
 class JsonArraySink(JsonSink):
-    """Writes an object a row, all in one list."""
+    """Writes one object for each row, all in one list."""
 
     def __init__(self, file: Any, schema: pa.Schema) -> None:
         super().__init__(file, schema)

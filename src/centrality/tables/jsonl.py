@@ -1,4 +1,4 @@
-"""JSON lines: an object of named values on every line."""
+"""Read and write JSON lines: an object of named values on every line."""
 
 import json
 import re
@@ -76,7 +76,7 @@ class JsonDialect(Dialect):
 
 
 def parse_rows(lines: bytes, columns: Sequence[str], types: Types, name: str) -> pa.Table:
-    """Parse these columns of JSON lines, in these types where they are given, as a file of such lines is read."""
+    """Parse these columns of JSON lines as a file of such lines is read, in these types where they are given."""
     dialect = JsonDialect(name)
     guessed = dialect.infer(lines)
     schema = with_types(pa.schema([guessed.schema.field(column) for column in columns]), types)
@@ -86,14 +86,14 @@ def parse_rows(lines: bytes, columns: Sequence[str], types: Types, name: str) ->
 
 
 def depth(line: bytes) -> int:
-    """Return how many lists and objects lie inside each other, at most."""
+    """Return the greatest depth of nested lists and objects."""
     brackets = np.frombuffer(re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{}"]+', b"", line), np.uint8)
     opens = (brackets == ord("[")) | (brackets == ord("{"))
     return int(np.cumsum(np.where(opens, 1, -1)).max(initial=0))
 
 
 class JsonSink(Sink):
-    """Writes an object a row."""
+    """Writes one object for each row, on a line of its own."""
 
     def __init__(self, file: Any, schema: pa.Schema) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Files and folders by their path, or by an address such as s3://bucket/folder that Arrow can open.
+"""Locate files and folders by their path, or by an address such as s3://bucket/folder that Arrow can open.
 
 An address may end in ?options for Arrow, as in s3://bucket/folder?region=eu-west-1; they stay at the end of every
 address made from it.
@@ -16,7 +16,7 @@ from centrality import _atomic
 from centrality._checks import InputError
 
 AFTER_SCHEME = "://"
-LAST_BYTES = 1 << 16  # of a file, which tell it from another: those of Parquet describe all columns
+LAST_BYTES = 1 << 16  # last bytes of a file in its fingerprint: those of Parquet describe all columns
 ATOMIC_STORES = ("s3", "gcs", "abfs")  # stores where a file appears only when all of it is there
 
 
@@ -38,12 +38,12 @@ def filesystem_and_path(place: Any) -> tuple[Any, str]:
 
 
 def name_of(place: Any) -> Path:
-    """Return the place as a path that is good for its name and ending alone."""
+    """Return the address as a path that may be used only for its name and ending."""
     return Path(str(place).partition("?")[0] if is_remote(place) else filesystem_and_path(place)[1])
 
 
 def join(folder: Any, name: str) -> str:
-    """Return the place of this name in the folder."""
+    """Return the address of the file of this name in the folder."""
     if not is_remote(folder):
         return str(Path(filesystem_and_path(folder)[1]) / name)
     base, mark, options = str(folder).partition("?")
@@ -60,7 +60,7 @@ def is_folder(place: Any) -> bool:
 
 
 def files_below(folder: Any, suffixes: Sequence[str]) -> list[str]:
-    """List the files of these endings anywhere below a folder, by their names from there, without .these and _these."""
+    """List the files of these endings below a folder, by relative path, without names that begin with . or _."""
     filesystem, path = filesystem_and_path(folder)
     if filesystem is None:
         files = (file for file in Path(path).rglob("*") if file.suffix.lower() in suffixes and file.is_file())
@@ -91,7 +91,7 @@ def modified_at(place: Any) -> float | None:
 
 
 def fingerprint(place: Any) -> str:
-    """Return what tells a file from others that stood or will stand at its place: size, time, and its last bytes."""
+    """Return a fingerprint that tells a file from other versions of it: its size, its time and its last bytes."""
     filesystem, path = filesystem_and_path(place)
     if filesystem is not None:
         info = filesystem.get_file_info(path)
@@ -104,7 +104,7 @@ def fingerprint(place: Any) -> str:
 
 @contextmanager
 def write_atomically(place: Any) -> Iterator[Path]:
-    """Yield a path to write to; the file takes its place only if the block succeeds."""
+    """Yield a path to write to; the file is moved to its final path only if the block succeeds."""
     filesystem, path = filesystem_and_path(place)
     if filesystem is None:
         with _atomic.write_atomically(path) as beside:

@@ -1,4 +1,4 @@
-"""Take cells of text apart that hold a number as people write it: sign, currency, digits with their marks, unit."""
+"""Split text cells that hold a number as people write it into parts: sign, currency, digits with marks, unit."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ GROUP_MARKS = {".": "[, ']", ",": "[. ']"}
 
 
 def without_gaps(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the texts with plain spaces, signs, apostrophes and digits, and null where a word for a gap is."""
+    """Return the texts with plain spaces, signs, apostrophes and digits; words such as "n/a" become null."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if not pc.all(pc.string_is_ascii(texts)).as_py():
         for pattern, plain in (LOOK_ALIKES | OTHER_DIGITS).items():
@@ -63,28 +63,28 @@ def without_gaps(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def evenly(texts: pa.Array, most: int) -> pa.Array:
-    """Return so many of the texts at most, evenly spaced."""
+    """Return at most `most` of the texts, evenly spaced."""
     return texts.take(pa.array(np.unique(np.linspace(0, len(texts) - 1, most).astype(np.int64))))
 
 
 @dataclass(frozen=True)
 class NumberCells:
-    """Holds the parts of cells by name; null where a cell is no number, empty where it lacks this part."""
+    """Hold the parts of cells by name: null where a cell is not a number, empty where it lacks this part."""
 
     parts: dict[str, pa.Array]
 
     @classmethod
     def of(cls, texts: pa.Array) -> Self:
-        """Take the texts apart, which `without_gaps` has made plain."""
+        """Split texts that `without_gaps` has returned into parts."""
         found = pc.extract_regex(texts, CELL)
         return cls({field.name: pc.struct_field(found, [field.name]) for field in found.type})
 
     def are(self, part: str, text: str) -> Mask:
-        """Say of which cells this part is that text."""
+        """Say in which cells this part equals that text."""
         return _mask(pc.equal(self.parts[part], text))
 
     def match(self, part: str, pattern: str) -> Mask:
-        """Say of which cells this part matches that pattern."""
+        """Say in which cells this part matches that pattern."""
         return _mask(pc.match_substring_regex(self.parts[part], pattern))
 
     def share(self) -> float:
@@ -93,11 +93,11 @@ class NumberCells:
         return float(1 - digits.null_count / len(digits))
 
     def negative(self) -> Mask:
-        """Say which have a minus, before or after them, or stand in brackets as accountants write it."""
+        """Say which numbers are negative: with a minus before or after them, or in brackets as accountants write."""
         return self._minuses() > 0
 
     def proper(self) -> Mask:
-        """Say which have at most one minus, and brackets that close."""
+        """Say which cells have at most one minus, and brackets that close."""
         return np.asarray((self._minuses() <= 1) & (self._opened() == self.are("end", ")")))
 
     def _opened(self) -> NDArray[np.int64]:
@@ -107,18 +107,18 @@ class NumberCells:
         return self._opened() + self.are("sign", "-") + self.are("inner", "-") + self.are("minus", "-")
 
     def affixes(self) -> tuple[NDArray[np.intp], list[tuple[str, str]]]:
-        """Return what stands before and after the digits, each pair once, and which pair each cell has."""
+        """Return the distinct pairs of texts before and after the digits, and which pair each cell has."""
         joined = pc.binary_join_element_wise(self.parts["before"], pc.utf8_rtrim_whitespace(self.parts["after"]), "\n")
         coded = joined.fill_null("\n").dictionary_encode()
         pairs = [text.partition("\n")[::2] for text in coded.dictionary.to_pylist()]
         return coded.indices.to_numpy(), [(before, after) for before, after in pairs]
 
     def fits(self, decimal: str) -> Mask:
-        """Say of which cells the digits are a number where this is the decimal mark."""
+        """Say in which cells the digits are a number if this is the decimal mark."""
         return self.match("digits", f"^{DIGITS[decimal]}$")
 
     def sizes(self, decimal: str) -> NDArray[np.float64]:
-        """Return the numbers without their sign, where this is the decimal mark; NaN where the digits are none."""
+        """Return the numbers without their sign, if this is the decimal mark; NaN where the digits are not a number."""
         digits = pc.if_else(pa.array(self.fits(decimal)), self.parts["digits"], pa.scalar(None, pa.string()))
         digits = pc.replace_substring_regex(digits, GROUP_MARKS[decimal], "")
         if decimal == ",":
@@ -128,18 +128,18 @@ class NumberCells:
 
 
 def as_floats(texts: pa.Array) -> NDArray[np.float64]:
-    """Return the texts, which are numbers as programs write them, as such; NaN where there is none."""
+    """Return texts of numbers as programs write them as floats; NaN where there is none."""
     return np.array(texts.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def is_currency(affix: str) -> bool:
-    """Say whether this is how a currency is written."""
+    """Say whether this text is a currency's symbol or code."""
     found = pc.match_substring_regex(pa.array([affix.strip()]), f"^(?:{CURRENCY})$")
     return bool(found[0].as_py())
 
 
 def canonical(affix: str) -> str:
-    """Return a unit without what people vary in: case, spaces, a full stop, the plural, raised digits, 1st and 4th.
+    """Return a unit in one standard spelling: without case, spaces, a full stop, plural, raised digits, 1st and 4th.
 
     >>> canonical(" Days"), canonical("day"), canonical("ms"), canonical(" m²")
     ('day', 'day', 'ms', 'm2')

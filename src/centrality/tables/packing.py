@@ -1,6 +1,6 @@
-"""How the bytes of a text file are packed and encoded, told by the first of them: names of files often lie.
+"""Find out from a text file's first bytes how it is compressed and encoded: names of files are often wrong.
 
-A new kind of packing is a line in `PACKINGS`.
+A new kind of compression is a line in `PACKINGS`.
 """
 
 import bz2
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from centrality.tables.columns import TableError, first_few
 
-FIRST_BYTES = 16  # more than tell any kind from the others
+FIRST_BYTES = 16  # more first bytes than any kind is recognised by
 PIECE = 1 << 18  # bytes unpacked together
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # by the mark at the beginning, which also tells the order
 OTHER_KINDS = {  # what is no text, and what to do about it
@@ -36,7 +36,7 @@ OTHER_KINDS = {  # what is no text, and what to do about it
 
 @dataclass(frozen=True)
 class Packing:
-    """Says how files of one ending are unpacked and packed; `write` is None where nothing is packed so."""
+    """Define how files of one ending are unpacked and packed; `write` is None where we only unpack."""
 
     begins: bytes
     open: Callable[[BinaryIO], Any]
@@ -44,7 +44,7 @@ class Packing:
 
 
 def only_member(archive: zipfile.ZipFile, name: str) -> str:
-    """Return the name of the one file in a zip archive; an error if there are more, or none."""
+    """Return the name of the one file in a zip archive; raise if there are more, or none."""
     members = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
     if "xl/workbook.xml" in members:
         raise TableError(f"{name} is an Excel workbook: name it .xlsx.")
@@ -81,12 +81,12 @@ PACKINGS = {
 
 
 def packing_of(first: bytes) -> str | None:
-    """Return the ending of files that begin like this if they are packed; None if they are not."""
+    """Return the usual ending of packed files that begin with these bytes; None if they are not packed."""
     return next((ending for ending, packing in PACKINGS.items() if first.startswith(packing.begins)), None)
 
 
 def require_text(name: str, first: bytes) -> None:
-    """Raise if these first bytes of a file, unpacked, are not those of a text in UTF-8, and say whose they are."""
+    """Raise if these first bytes of an unpacked file are not UTF-8 text, and say which kind of file it is."""
     for begins, what in OTHER_KINDS.items():
         if first.startswith(begins):
             raise TableError(f"{name} is {what}.")
@@ -97,7 +97,7 @@ def require_text(name: str, first: bytes) -> None:
 
 
 class Pieces(io.RawIOBase):
-    """Reads pieces of bytes, of whatever length they come, as one file; closing it closes the files below."""
+    """Reads pieces of bytes of any length as one file; closing it also closes the files that it reads from."""
 
     def __init__(self, pieces: Iterator[bytes], *files: Any) -> None:
         self._pieces, self._files, self._waiting = pieces, files, memoryview(b"")
@@ -133,7 +133,7 @@ def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
         first = plain.peek(FIRST_BYTES)[:FIRST_BYTES]
         if encoding := ENCODINGS.get(first[:2]):
             plain = _recoded(plain, encoding)
-            plain.peek()  # fails here if it is not that after all
+            plain.peek()  # fails here if the encoding is another one
         else:
             require_text(str(path), first)
     except (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:

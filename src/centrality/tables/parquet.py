@@ -1,4 +1,4 @@
-"""Parquet: a file, a folder of them, or some row groups of one; here, or on a store such as s3://."""
+"""Read and write Parquet: a file, a folder of files, or some row groups of one; here, or on a store such as s3://."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +21,13 @@ NOTE = "centrality"  # the name under which our note stands at the end of a file
 
 @dataclass(frozen=True)
 class Footer:
-    """Holds what the end of a file says about it."""
+    """Hold the contents of a Parquet file's footer."""
 
     file: str  # a path or an address
     schema: pa.Schema
     groups: tuple[int, ...]  # the rows of each row group
     note: str | None = None  # what centrality wrote there
-    places: Any = field(default=None, compare=False, repr=False)  # where its pieces lie, so that nobody reads it again
+    places: Any = field(default=None, compare=False, repr=False)  # as Arrow takes it, not to be read again
     state: FileState | None = field(default=None, compare=False, repr=False)  # None: on a store, whose files are whole
 
     @property
@@ -35,12 +35,12 @@ class Footer:
         return sum(self.groups)
 
     def open(self, groups: tuple[int, int] | None = None) -> "ParquetSource":
-        """Open its rows, or those of the row groups from the first number up to the second."""
+        """Open the file's rows, or those of the row groups from the first number up to the second."""
         return ParquetSource(self.file, [self], groups)
 
 
 class ParquetSource(Source):
-    """Reads Parquet files that agree in their schema; of a single one, perhaps only some row groups."""
+    """Reads Parquet files of one schema; of a single file, possibly only some row groups."""
 
     kind = ".parquet"
 
@@ -65,7 +65,7 @@ class ParquetSource(Source):
                 for batch in file.iter_batches(
                     batch_size=BATCH, row_groups=list(groups), columns=list(names), use_threads=False
                 ):
-                    batch.validate(full=True)  # a damaged file may hold texts that are none
+                    batch.validate(full=True)  # a damaged file may hold invalid texts
                     yield batch.select(list(names)).replace_schema_metadata(None)
 
 
@@ -96,7 +96,7 @@ class ParquetSink(Sink):
 
 
 def open_files(name: str, files: Sequence[str]) -> ParquetSource:
-    """Open files, by their paths or addresses, as one table; their footers are read now, and only now."""
+    """Open files, by their paths or addresses, as one table; each footer is read once, now."""
     described, footers = 0, []
     with ThreadPoolExecutor(FETCHED_TOGETHER) as pool:
         for read in pool.map(read_footer, files):
@@ -114,13 +114,13 @@ def open_file(file: str, places: Any = None) -> Any:
 
 
 def read_footer(file: str) -> Footer:
-    """Read what the end of a file says about it."""
+    """Read a Parquet file's footer."""
     state = None if locations.is_remote(file) else FileState.of(locations.filesystem_and_path(file)[1])
     try:
         with open_file(file) as there:
             schema, places = there.schema_arrow, there.metadata
             groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
-    except (pa.ArrowException, OSError, ValueError) as error:  # names may be no text
+    except (pa.ArrowException, OSError, ValueError) as error:  # names may not be valid text
         raise TableError(f"{file} cannot be read as .parquet: {error}") from None
     found = (schema.metadata or {}).get(NOTE.encode())
     note = None if found is None else found.decode(errors="replace")

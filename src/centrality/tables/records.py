@@ -1,8 +1,8 @@
-"""Text cut into blocks of whole records, and blocks into records.
+"""Cut text into blocks of whole records, and blocks into records.
 
 A record is a line, except in CSV and TSV: there a line break inside quotation marks ends no record. As in Arrow, only
 a quotation mark at the beginning of a field opens one; the one in `5" pipe` is a character like any other. Nearly
-always marks open and close in turn, which is quickly seen of all together; only otherwise is each looked at.
+always marks open and close in turn, which is quickly checked for all of them; only otherwise is each looked at.
 """
 
 import re
@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Blocks:
-    """Yields whole records, about `size` bytes at a time; a live stream gives what has come as soon as it has.
+    """Yields whole records, about `size` bytes at a time; from a live stream, as soon as they have come.
 
     With a `separator` of fields, a line break inside quotation marks ends no record.
     """
@@ -61,7 +61,7 @@ class Blocks:
         return self._what_has_come() if self.live else self.file.read(self.size)
 
     def _what_has_come(self) -> bytes:
-        """Return what a stream holds; wait only if that is nothing."""
+        """Return the bytes that a stream has ready; wait only if there are none."""
         file: Any = self.file
         pieces = [file.read1(1 << 16)]
         while pieces[-1] and len(pieces) < PIECES and select.select([file], [], [], 0)[0]:
@@ -88,7 +88,7 @@ def split_records(block: bytes, separator: bytes) -> list[bytes]:
 
 
 def last_record_end(text: bytes, separator: bytes | None) -> int:
-    """Return the place after the last line break that ends a record, 0 if none does; the text begins with a record."""
+    """Return the position after the last line break that ends a record, 0 if none does; text begins with a record."""
     end = text.rfind(b"\n") + 1
     if separator is None or b'"' not in text:
         return end
@@ -101,7 +101,7 @@ def last_record_end(text: bytes, separator: bytes | None) -> int:
 
 
 def record_ends(text: bytes, separator: bytes) -> Iterator[int]:
-    """Yield the place after each line break outside quoted fields; the text begins with a record."""
+    """Yield the position after each line break outside quoted fields; the text begins with a record."""
     for match in _quoted_field_or_line_break(separator).finditer(text):
         if text[match.start()] in b"\r\n":
             yield match.end()
@@ -126,13 +126,13 @@ def _marks(text: bytes) -> NDArray[np.intp]:
 
 
 def _open_and_close_in_turn(text: bytes, marks: NDArray[np.intp], separator: bytes) -> bool:
-    """Say whether every other mark begins a field, or is the second of two that stand for one."""
+    """Say whether every other quotation mark begins a field, or is the second of a doubled one."""
     before = np.frombuffer(text, np.uint8)[np.maximum(marks[::2] - 1, 0)]
     return bool((np.isin(before, np.frombuffer(b'\r\n"' + separator, np.uint8)) | (marks[::2] == 0)).all())
 
 
 def _joined_where_odd(lines: list[bytes]) -> Iterator[bytes]:
-    """Yield lines, several together where that makes their quotation marks even."""
+    """Yield lines, joined until their number of quotation marks is even."""
     together: list[bytes] = []
     for line in lines:
         is_odd = line.count(b'"') % 2 == 1

@@ -1,4 +1,4 @@
-"""What every format has: rows to read (`Source`), a place to write them (`Sink`), and both by its ending (`Format`)."""
+"""Define what every format has: a `Source` of rows, a `Sink` for them, and a `Format` that names both by an ending."""
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ Types = dict[str, pa.DataType]
 
 
 class StoredFile(Protocol):
-    """Describes one of the files a source consists of, which knows how many rows it holds and can be read alone."""
+    """Describe one of a source's files; it stores its number of rows and can be read by itself."""
 
     @property
     def file(self) -> str:
@@ -26,14 +26,14 @@ class StoredFile(Protocol):
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """Return the number of rows in each piece that can be read alone."""
+        """Return the number of rows in each piece that can be read by itself."""
 
     @property
     def rows(self) -> int:
         """Return the number of rows in all pieces."""
 
     def open(self, groups: tuple[int, int] | None = None) -> "Source":
-        """Open its rows, or those of the pieces from the first number up to the second."""
+        """Open the file's rows, or those of the pieces from the first number up to the second."""
 
 
 class Source:
@@ -70,7 +70,7 @@ class Source:
             raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def table(self) -> pa.Table:
-        """Read all rows at once; formats without types decide on them by all rows."""
+        """Read all rows at once; text formats choose types by all rows."""
         with self:
             return pa.Table.from_batches(list(self.batches()), self.schema)
 
@@ -79,7 +79,7 @@ class Source:
         raise NotImplementedError
 
     def extended_header(self, names: Sequence[str]) -> bytes:
-        """Return what stands before the records once they have these new columns at their end."""
+        """Return the header with these new columns at its end."""
         raise NotImplementedError
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
@@ -87,7 +87,7 @@ class Source:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
     def __enter__(self) -> "Source":
         return self
@@ -111,7 +111,7 @@ class Sink:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Write what only the end knows."""
+        """Write what is known only at the end, such as a footer."""
 
 
 MakeSink = Callable[[Any, pa.Schema], Sink]  # for an open binary file and the schema of the tables to come
@@ -119,7 +119,7 @@ MakeSink = Callable[[Any, pa.Schema], Sink]  # for an open binary file and the s
 
 @dataclass(frozen=True)
 class Format:
-    """Says how files of one ending are read and written."""
+    """Define how files of one ending are read and written."""
 
     read: Callable[[Path], Source]
     write: MakeSink | None = None  # None: they are only read

@@ -1,7 +1,7 @@
-"""Text tables, of a file, packed or not, or as stdin brings them: read in blocks, each parsed once.
+"""Read text tables in blocks, each parsed once, from a file, packed or not, or from stdin.
 
 The first block is parsed as Arrow guesses its types, and what comes of it is kept: it says what the columns are, and
-it is the first of the rows. Records are kept as they were written, so that columns nobody asked about travel on to the
+it is the first of the rows. Records are kept as they were written, so that columns that are not used are copied to the
 output byte for byte.
 """
 
@@ -27,7 +27,7 @@ LARGE_BLOCK = 64 << 20  # bytes parsed together where all rows are wanted at onc
 
 
 class Dialect:
-    """Knows how one kind of text table is parsed and extended; `name` is only for messages."""
+    """Parses and extends one kind of text table; `name` is used in messages only."""
 
     kind: str
     separator: bytes | None = None  # of fields, where they may be quoted
@@ -37,11 +37,11 @@ class Dialect:
         self.rows = 0  # parsed so far, for the row number in a message
 
     def without_header(self, block: bytes) -> bytes:
-        """Return a file's first block without what stands before its rows, and remember that."""
+        """Return a file's first block without its header, and remember the header."""
         return block
 
     def names(self) -> list[str]:
-        """Return the names in the header; none if there is no header."""
+        """Return the names in the header; an empty list if there is no header."""
         return []
 
     def infer(self, block: bytes) -> pa.Table:
@@ -59,7 +59,7 @@ class Dialect:
         return table
 
     def parse(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table:
-        """Parse these columns in these types. `strict` refuses names in the block that the schema does not have."""
+        """Parse these columns in these types. With `strict`, raise if the block has names that the schema lacks."""
         try:
             table = self._parse(block, schema, strict=strict)
         except pa.ArrowInvalid as error:
@@ -70,7 +70,7 @@ class Dialect:
         return table
 
     def _with_truth_values(self, block: bytes, schema: pa.Schema, *, strict: bool) -> pa.Table | None:
-        """Parse columns of true and false as the numbers 1 and 0, as `fit` does; None if there are none, or others."""
+        """Parse columns of true and false as the numbers 1 and 0, as `fit` does; None if that does not help."""
         try:
             guessed = self._infer(block).schema
             truths = [
@@ -155,7 +155,7 @@ class TextSource(Source):
             self._file.close()
 
     def table(self) -> pa.Table:
-        """Read all rows at once, in types that suit all of them: a later block may change what the first suggests."""
+        """Read all rows at once, in types that fit all blocks: a later block may need another type than the first."""
         with self:
             self._reader.size = LARGE_BLOCK
             blocks, parts = [self._first], [self._first_table]
@@ -190,15 +190,15 @@ class TextSource(Source):
             yield from table.to_batches(max_chunksize=BATCH)
 
     def _tables(self, names: Sequence[str], types: Types | None, *, strict: bool) -> Iterator[tuple[pa.Table, bytes]]:
-        """Yield each block parsed, and the block."""
+        """Yield each block's table, and the block."""
         schema = with_types(pa.schema([self.schema.field(name) for name in names]), types)
         yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
-        self._first_table = None  # its memory is free again
+        self._first_table = None  # so that its memory is freed
         for block in self._blocks:
             yield self._dialect.parse(block, schema, strict=strict), block
 
     def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
-        """Return a block's rows in these types: as they were parsed, unless only the text can tell."""
+        """Return a block's rows in these types: by casting the parsed table, or by parsing the text again if needed."""
         fitting = as_if_parsed(table, schema)
         if fitting is None:
             self._dialect.rows -= table.num_rows
@@ -207,7 +207,7 @@ class TextSource(Source):
 
 
 def open_text(path: Path, dialect: Callable[[str, bytes], Dialect]) -> TextSource:
-    """Open a text file, packed or not, or a named pipe; `dialect` makes one of its name and its first bytes."""
+    """Open a text file, packed or not, or a named pipe; `dialect` returns its dialect from its name and first bytes."""
     is_pipe = stat.S_ISFIFO(path.stat().st_mode)
     file, is_plain = open_unpacked(path)
     try:
@@ -220,9 +220,9 @@ def open_text(path: Path, dialect: Callable[[str, bytes], Dialect]) -> TextSourc
 
 
 def in_arrows_memory(block: bytes) -> pa.BufferReader:
-    """Return the block copied to where Arrow's threads can free it without the interpreter.
+    """Copy the block to memory that Arrow's threads can free without the interpreter.
 
-    One of them may be the last to let go of what it has read, after the rows are back with us. If that were a Python
+    One of them may be the last to release what it has read, after it has returned the rows. If that were a Python
     object while the program ends, the thread would be stopped inside a destructor, and the whole process aborted.
     """
     sink = pa.BufferOutputStream()
@@ -237,7 +237,7 @@ def with_types(schema: pa.Schema, types: Types | None) -> pa.Schema:
 
 
 def as_if_parsed(table: pa.Table, schema: pa.Schema) -> pa.Table | None:
-    """Return the columns of `schema` in its types, as if text had been parsed so; None if only the text can tell."""
+    """Cast the columns to the types of `schema` as if text had been parsed so; None if the text must be parsed."""
     columns = [_as_if_parsed(table[field.name], field.type) for field in schema]
     return None if any(column is None for column in columns) else pa.table(columns, schema=schema)
 
@@ -255,7 +255,7 @@ def _as_if_parsed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray
 
 
 def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
-    """Return the types that Arrow would guess of all tables together; None if only their text can tell."""
+    """Return the types that Arrow would guess for all tables together; None if the text must be parsed."""
     names = parts[0].column_names
     if any(set(part.column_names) != set(names) for part in parts):
         return None
@@ -264,7 +264,7 @@ def common_schema(parts: Sequence[pa.Table]) -> pa.Schema | None:
 
 
 def _common_type(columns: Sequence[pa.ChunkedArray]) -> pa.DataType | None:
-    """Return the type of all columns that hold something: numbers if some are whole, text if some are text."""
+    """Return a type for all columns that are not empty: float if integers and floats mix, text if some are text."""
     kinds = {column.type for column in columns if column.null_count < len(column)} or {columns[0].type}
     if pa.string() in kinds:
         return pa.string()

@@ -1,4 +1,4 @@
-"""Count the cells that a model could not read, or that hold what never occurred in fitting, column by column.
+"""Count, column by column, the cells that a model could not read, or whose value never occurred in fitting.
 
 Such a cell is never taken for a typical one: it counts against its row, is reported, and where a column has too many
 of them the job stops, since the column is then no longer what the model was fitted on.
@@ -11,8 +11,8 @@ from centrality._checks import InputError
 from centrality.tables.columns import TableError
 
 MOST = 0.05  # the share of a column's rows beyond which a job stops, unless told otherwise
-NEVER_TOO_MANY = 1  # so many rows say nothing about a column
-ENOUGH_ROWS = 10_000  # when so many were read, a column that fails is known to: nobody need wait for the end
+NEVER_TOO_MANY = 1  # so few rows prove nothing about a column
+ENOUGH_ROWS = 10_000  # after so many rows, a column that fails stops the job without waiting for the end
 
 # What can be wrong with a cell, in the words of a message.
 NO_DATE, NO_NUMBER = "cannot be read as a date", "cannot be read as a number"
@@ -22,12 +22,12 @@ COUNTS_AGAINST, MEASURED_BY_ALL = "it counts against the row", "the row is measu
 
 
 class DataNote(UserWarning):
-    """Tells the owner of the data something about them; the rows are scored all the same."""
+    """Warns of something in the data; the rows are scored all the same."""
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Holds how many rows were read, and by column how many of its cells had which fault."""
+    """Hold the number of rows read, and for each column the number of cells with each fault."""
 
     rows: int = 0
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Unreadable:
         return Unreadable(self.rows + other.rows, both)
 
     def count(self) -> int:
-        """Return how many cells that are."""
+        """Return the number of such cells in all columns."""
         return sum(sum(faults.values()) for faults in self.cells.values())
 
     def notes(self) -> list[str]:
@@ -71,7 +71,7 @@ class Unreadable:
 
 
 def checked_share(most: object) -> float:
-    """Return the largest share of a column's rows that may fail; raise if it is none."""
+    """Return the largest share of a column's cells that may fail; raise if it is not a share."""
     if isinstance(most, bool) or not isinstance(most, int | float) or not 0 <= most <= 1:
         raise InputError(f"unreadable must be a share of the rows from 0 to 1, got {most!r}.")
     return float(most)

@@ -26,7 +26,7 @@ from centrality.tables.number_cells import (
 )
 
 ENOUGH = 0.95  # the share of a column's cells that must be numbers for it to be a column of numbers
-LOOKED_AT = 1000  # cells that tell at once that a column of text is no column of numbers
+LOOKED_AT = 1000  # cells that are checked first: most columns of text fail here
 LEARNED_FROM = 20_000  # cells, and those besides that are then found to be written otherwise
 MOST_DECIMALS = 400  # no float has more
 CODE_LENGTH = 5  # digits alone, at least so many and equally many in all cells: a postcode, an account
@@ -42,7 +42,7 @@ Affixes = tuple[str, str]  # what stands before and after the digits
 
 @dataclass(frozen=True)
 class NumberWriting:
-    """Says how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
+    """Hold how the numbers of a column are written: the decimal mark, and the currency or unit beside them."""
 
     decimal: str = "."  # a point or a comma; the other one, spaces and apostrophes stand between groups of digits
     thousands: str = ""  # which of these does, where one does
@@ -57,7 +57,7 @@ class NumberWriting:
             raise ValueError(f"numbers cannot be written so: {self!r}")
 
     def read(self, texts: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.float64], Mask]:
-        """Return the numbers, gaps as NaN, and which cells hold something that is no number of this column."""
+        """Return the numbers, NaN where missing, and say which cells hold something that is not such a number."""
         texts = without_gaps(texts)
         given = np.asarray(texts.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
         x = self._usual(texts)
@@ -67,7 +67,7 @@ class NumberWriting:
         return x, given & np.isnan(x)
 
     def _usual(self, texts: pa.Array) -> NDArray[np.float64]:
-        """Return the numbers of cells that are written as most are, NaN for others: ten times as fast."""
+        """Return the numbers of cells in the column's usual form, NaN for others. This is ten times as fast."""
         before, after = self.before.strip(), self.after.strip()
         pattern = f"^-?(?:{re.escape(before)} ?)?{DIGITS[self.decimal]}(?: ?{re.escape(after)})?$"
         usual = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string()))
@@ -76,7 +76,7 @@ class NumberWriting:
         return as_floats(pc.replace_substring(usual, ",", "."))
 
     def _taken_apart(self, texts: pa.Array) -> NDArray[np.float64]:
-        """Return the numbers of cells by their parts, NaN where these are no number of this column."""
+        """Split cells into parts and return their numbers; NaN where the parts are not a number of this column."""
         cells = NumberCells.of(texts)
         known, factor = self._units(cells)
         x = np.where(known, cells.sizes(self.decimal) * factor, np.nan)
@@ -88,7 +88,7 @@ class NumberWriting:
         return np.where(cells.proper() & np.isfinite(x), x, np.nan)
 
     def _units(self, cells: NumberCells) -> tuple[Mask, NDArray[np.float64]]:
-        """Say which cells have this column's unit or none, and what their numbers are to be multiplied by."""
+        """Say which cells have this column's unit or none, and return the factors of their numbers (k, M, bn)."""
         own = canonical(self.before + self.after)
         places, affixes = cells.affixes()
         parts = [_without_magnitude(pair) if self.magnitudes else (pair, 1.0) for pair in affixes]
@@ -96,7 +96,7 @@ class NumberWriting:
         return known[places], np.array([factor for _, factor in parts])[places]
 
     def write(self, x: float) -> str:
-        """Write a number as those of the column are.
+        """Write a number in the column's form.
 
         >>> NumberWriting(thousands=",", before="$", decimals=2).write(-1234.5)
         '-$1,234.50'
@@ -106,7 +106,7 @@ class NumberWriting:
         return f"{sign}{self.before}{digits}{self.after}"
 
     def example(self) -> str:
-        """Write a number so that the marks and the unit can be seen.
+        """Write an example that shows the column's marks and unit.
 
         >>> NumberWriting(",", ".", after=" kg", decimals=1).example()
         '1.234,5 kg'
@@ -115,7 +115,7 @@ class NumberWriting:
 
 
 def learn_writing(texts: pa.Array | pa.ChunkedArray) -> tuple[NumberWriting | None, str]:
-    """Return how a column's numbers are written, None if it is no column of numbers; and what is doubtful about it."""
+    """Return how a column's numbers are written, or None if it is not numbers; and what is doubtful about it."""
     plain = without_gaps(texts)
     present = plain.drop_null()
     if len(present) == 0 or NumberCells.of(evenly(present, LOOKED_AT)).share() < 1 / 2:
@@ -159,7 +159,7 @@ def _are_codes(texts: pa.Array, gaps: int) -> bool:
 
 
 def _without_magnitude(affixes: Affixes) -> tuple[Affixes, float]:
-    """Return the affixes without k, M or bn, and what that multiplies by."""
+    """Return the affixes without k, M or bn, and the factor that these mean."""
     before, after = affixes
     letters = re.sub(r"[\W\d_].*", "", after.strip(), flags=re.DOTALL)
     factor = MAGNITUDES.get(letters.casefold())
@@ -167,7 +167,7 @@ def _without_magnitude(affixes: Affixes) -> tuple[Affixes, float]:
 
 
 def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
-    """Return the affixes of nearly all cells as most write them, whether k and M multiply, and what is doubtful."""
+    """Return the affixes of nearly all cells in the most common spelling, whether k and M multiply, and any doubt."""
     places, affixes = cells.affixes()
     counts = dict(zip(affixes, np.bincount(places, minlength=len(affixes)).tolist(), strict=True))
     for magnitudes in (False, True):
@@ -188,7 +188,7 @@ def _common_unit(cells: NumberCells) -> tuple[Affixes | None, bool, str]:
 def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, float]:
     """Return the most common unit, the share of the cells that have it, and the share of those that have none.
 
-    A unit that only a few cells have beside bare ones is no unit of the column: these few are no numbers of it.
+    A unit that only a few cells have, among cells without one, is not the column's: these few are not its numbers.
     """
     units: Counter[str] = Counter()
     for pair, count in written.items():
@@ -199,7 +199,7 @@ def _most_common(written: Counter[Affixes], total: int) -> tuple[str, float, flo
 
 
 def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
-    """Return the decimal mark that most cells allow; where a point and a comma do, also what was taken for what."""
+    """Return the decimal mark that fits most cells; if both point and comma fit, also a note on which was chosen."""
     point, comma = cells.fits("."), cells.fits(",")
     if point.sum() != comma.sum():
         return (".", "") if point.sum() > comma.sum() else (",", "")
@@ -217,14 +217,14 @@ def _decimal_mark(cells: NumberCells, *, currency: bool) -> tuple[str, str]:
 
 
 def _thousands(cells: NumberCells, decimal: str) -> str:
-    """Return the mark that stands between groups of digits; of several, the most frequent one; "" if there is none."""
+    """Return the most frequent mark between groups of digits, or "" if there is none."""
     marks = [mark for mark in ",. '" if re.match(GROUP_MARKS[decimal], mark)]
     seen = [int(pc.sum(pc.count_substring(cells.parts["digits"], mark)).as_py() or 0) for mark in marks]
     return marks[int(np.argmax(seen))] if max(seen) else ""
 
 
 def _decimals(cells: NumberCells, decimal: str) -> int:
-    """Return the most digits that stand after the decimal mark."""
+    """Return the largest number of digits after the decimal mark."""
     fitting = cells.parts["digits"].filter(pa.array(cells.fits(decimal)))
     after = pc.replace_substring_regex(fitting, rf"^[^{decimal}]*[{decimal}]?", "")
     return min(int(pc.max(pc.utf8_length(after)).as_py() or 0), MOST_DECIMALS - 1)

@@ -1,4 +1,4 @@
-"""What is usual given a context, in torch: scaled rows in, rows relative to their kinds out; and units within kinds."""
+"""Compute the context model in torch: scaled rows in, rows relative to their kinds out; and units within kinds."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
 
 
 class _Buffers(nn.Module):
-    """Holds arrays as buffers, floating ones in the finest type that the device has."""
+    """Hold arrays as buffers, floating ones in the most precise type that the device has."""
 
     def hold(self, finest: torch.dtype, **arrays: Any) -> None:
         for name, array in arrays.items():
@@ -22,7 +22,7 @@ class _Buffers(nn.Module):
 
 
 class TorchForest(_Buffers):
-    """Follows every row down every tree, and returns the mean of the leaves."""
+    """Pass every row down every tree, and return the mean of the leaves."""
 
     feature: Tensor
     threshold: Tensor
@@ -46,7 +46,7 @@ class TorchForest(_Buffers):
 
 
 class TorchLevels(_Buffers):
-    """Returns the effects of the rows' levels, 0 for one that was never seen."""
+    """Return the effects of the rows' levels, 0 for a level not seen in fitting."""
 
     columns: Tensor
     keys: Tensor
@@ -100,7 +100,7 @@ class TorchContext(_Buffers):
 
 
 class TorchKinds(_Buffers):
-    """Moves units so that they mean the same in every kind."""
+    """Shift units so that they are comparable between kinds of rows."""
 
     given: Tensor
     knots: Tensor

@@ -1,4 +1,4 @@
-"""The two losses, as the paper writes them: autograd finds their gradients.
+"""Compute the two losses as the paper writes them; autograd computes their gradients.
 
 The engine has the same losses, with gradients written out (`engine/training.h`); a test compares their steps.
 """
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 
 class Heads(Protocol):
-    """Any network with a global and a local head."""
+    """Describe a network with a global and a local head."""
 
     def logit(self, z: Tensor) -> Tensor:
         """Return g."""  # (members, n, p) -> (members, n)
@@ -23,7 +23,7 @@ class Heads(Protocol):
 
 @dataclass(frozen=True)
 class Noise:
-    """How a batch's rows were noised: row i by eta[i] times `drawn`, for one potential to answer for."""
+    """Hold the noise of a batch's rows: eta[i] times `drawn` was added to row i, which trains one potential."""
 
     drawn: Tensor  # (members, r, p) standard normal, already added to the rows
     eta: Tensor  # (r, 1)

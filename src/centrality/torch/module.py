@@ -1,7 +1,7 @@
-"""A fitted model as one differentiable torch module: rows in the user's units in, units, heads and f(x, t) out.
+"""Define a fitted model as one differentiable torch module: rows in the user's units in; units, heads, f(x, t) out.
 
-This is the one place where torch says what a score is. The engine says the same for the CPU (`engine/scoring.h`), and a
-test holds the two together.
+This is the one place where torch computes a score. The engine computes the same on the CPU (`engine/scoring.h`), and a
+test compares the two.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ class Centrality(nn.Module):
         super().__init__()
         self.networks, self.t = to_score(network, device), t
         self.kind, self.mixing = calibration.kind, calibration.mixing
-        self.doubt = calibration.doubt  # how much more a doubtful member counts
+        self.doubt = calibration.doubt  # how much more a member counts that scores lower
         low, high = np.moveaxis(calibration.potentials, 2, 0)[:, :, None]  # (members, 1, k) each
         zero, one = np.moveaxis(calibration.members, 2, 0)[:, :, None]  # (members, 1, 2) each
         parts = {
@@ -114,7 +114,7 @@ class Centrality(nn.Module):
         return units if self.knots is None else units + self.shift_by_marks(z)[:, None]
 
     def shift_by_marks(self, z: Tensor) -> Tensor:  # (n, p) -> (n,)
-        """Return what marks have taught to add to both units of scaled rows."""
+        """Return the correction learned from marks, which is added to both units of scaled rows."""
         assert self.knots is not None
         assert self.lengths is not None
         assert self.slopes is not None
@@ -130,7 +130,7 @@ class Centrality(nn.Module):
         return torch.stack([_between(of_global, self.halves[0]), _between(of_local, self.halves[1])], 1)
 
     def raw(self, outputs: Tensor) -> Tensor:  # (members, n, 1 + k) -> (n, 2)
-        """Return the uncalibrated global and local score: the members' mean, in which doubtful ones count more.
+        """Return the uncalibrated global and local score: the members' mean, in which lower scores count more.
 
         Of three or more potentials of a member, the lowest and the highest are left out.
         """
@@ -151,11 +151,11 @@ class Centrality(nn.Module):
         return outputs
 
     def scaled(self, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
-        """Return the rows as the networks take them: rounded to float32, by every door."""
+        """Return the scaled rows as the networks take them, rounded to float32."""
         return self.finely_scaled(x).float()
 
     def finely_scaled(self, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
-        """Return the same before they are rounded."""
+        """Return the scaled rows before they are rounded."""
         z = (x.to(self.center.dtype) - self.center) * self.weight
         if len(self.heavy):
             z = z.index_copy(1, self.heavy, (z[:, self.heavy].asinh() - self.shift) * self.gain)

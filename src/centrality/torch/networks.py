@@ -1,4 +1,4 @@
-"""The networks as a torch module: scaled rows in, a global logit and local potentials out.
+"""Define the networks as a torch module: scaled rows in, a global logit and local potentials out.
 
 Everything has a leading dimension of members, so that one batched product trains or scores them all.
 """
@@ -127,7 +127,7 @@ class Networks(nn.Module):
         return learned
 
     def _features(self, trunk: nn.Module, z: Tensor) -> Tensor:  # -> (members, n, q)
-        """Let the trunk compute in its own precision, and hand its features over in that of the heads."""
+        """Return the trunk's features, computed in its own precision, in the precision of the heads."""
         rows = z.expand(self.members, *z.shape) if z.dim() == 2 else z
         own = next((parameter.dtype for parameter in trunk.parameters()), torch.float32)
         features: Tensor = trunk(rows.to(own))
@@ -145,7 +145,7 @@ def mlp(width: int, hidden: Sequence[int], members: int) -> nn.Sequential:
 
 
 def encoder_features(encoder: nn.Module, width: int) -> int:
-    """Return how many features the user's encoder makes of `width` columns, or raise if it is no such encoder."""
+    """Return the number of features that the user's encoder makes of `width` columns; raise if it cannot."""
     if not isinstance(encoder, nn.Module):
         raise InputTypeError(f"encoder must be a torch.nn.Module from (n, p) to (n, q), got {type(encoder).__name__}.")
     probe = copy.deepcopy(encoder).eval()
@@ -173,7 +173,7 @@ def build_around_encoder(layout: Layout, rng: np.random.Generator) -> Network:
 
 def to_train(network: Network, device: str) -> Networks:
     """Return the networks with weights of their own, in float32; or raise an error if the weights do not fit them."""
-    with torch.device("meta"):  # laid out without memory first, so that a file cannot ask for more than it brings
+    with torch.device("meta"):  # built without memory first, so that a file cannot make us allocate more than it holds
         module = Networks(network.layout)
         if network.prior:
             scales, centres = network.prior["precision"].shape
@@ -222,5 +222,5 @@ def _set(layer: Linear, weight: NDArray[np.float64], bias: NDArray[np.float64]) 
 
 
 def finest(device: str) -> torch.dtype:
-    """Return the finest numbers that a device computes with: Apple's GPUs have no float64."""
+    """Return the most precise floating type of a device: Apple's GPUs have no float64."""
     return torch.float32 if device == "mps" else torch.float64

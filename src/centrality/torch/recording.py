@@ -1,4 +1,4 @@
-"""Replay a step of training on a GPU: its hundreds of small kernels then start as one."""
+"""Record a step of training on a GPU and replay it, so that its hundreds of small kernels start as one."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Step = Callable[[Noise | None, Tensor, Tensor | None, Tensor | None], Tensor]
 
 
 class Recorded:
-    """Takes steps as they are at first, records one as a CUDA graph, and replays it for all batches like it."""
+    """Takes the first steps normally, records one as a CUDA graph, and replays it for batches of the same shape."""
 
     def __init__(self, step: Step) -> None:
         self._step, self._taken = step, 0
@@ -42,7 +42,7 @@ class Recorded:
         return noise is self._noise and all(a.shape == b.shape for a, b in zip(self._inputs, inputs, strict=True))
 
     def _aside(self, noise: Noise | None, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Take a step on another stream, as what will be recorded must."""
+        """Take a step on another stream, as CUDA requires before it is recorded."""
         here = torch.cuda.current_stream()
         self._stream.wait_stream(here)
         with torch.cuda.stream(self._stream):
@@ -51,7 +51,7 @@ class Recorded:
         return losses
 
     def _record(self, noise: Noise | None, inputs: tuple[Tensor, ...]) -> None:
-        """Record a step, which takes none: it reads its inputs where `self._inputs` lie."""
+        """Record a step without taking it; the recording reads its inputs from `self._inputs`."""
         self._noise, self._inputs = noise, [given.clone() for given in inputs]
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):

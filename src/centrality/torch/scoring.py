@@ -25,7 +25,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class TorchScorer:
-    """Gives a network's outputs with torch; arrays of scaled rows in, arrays out."""
+    """Computes a network's outputs with torch; arrays of scaled rows in, arrays out."""
 
     def __init__(self, network: Network, device: str) -> None:
         self._network, self.device, self.members = network, device, network.members
@@ -63,7 +63,7 @@ class TorchScorer:
         return outputs.detach().view(self.members, n, s, -1).cpu().numpy(), back
 
     def _there(self, array: NDArray[np.float32]) -> Tensor:
-        """Bring an array to the device."""
+        """Copy an array to the device."""
         return torch.from_numpy(np.require(array, np.float32, ["C", "W"])).to(self.device)
 
 
@@ -91,7 +91,7 @@ class DeviceScorer:
 
 @contextmanager
 def exact_products() -> Iterator[None]:
-    """Compute products in full float32, whatever the user allows elsewhere: TF32 has three digits."""
+    """Compute products in full float32 inside the block, even if the user allows TF32, which has three digits."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:

@@ -1,1 +1,1 @@
-"""How the network is trained: who is compared with whom, how rows are noised, the losses and the schedules."""
+"""Train the networks: choose rows to compare, add noise to rows, compute the losses, follow a schedule of steps."""

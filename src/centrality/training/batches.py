@@ -13,7 +13,7 @@ from centrality.training.plan import Task
 from centrality.training.schemes import Partition
 
 Arrays = tuple[NDArray[Any], ...]
-OPPONENTS_PER_CANDIDATE = 4  # labels are cheaper than rows: each first candidate is compared with so many second ones
+OPPONENTS_PER_CANDIDATE = 4  # second candidates that each first one is compared with: comparisons are cheaper than rows
 BATCHES_CUT_AT_ONCE = 32  # from a partition, which draws anchors for them in one call
 NOISE_DRAWN_AHEAD = 1 << 20  # values: 4 MiB
 SHARE_DRAWN_AHEAD = 10  # of the steps, no more than the tenth part: their losses are looked at in between
@@ -21,7 +21,7 @@ SHARE_DRAWN_AHEAD = 10  # of the steps, no more than the tenth part: their losse
 
 @dataclass(frozen=True)
 class BatchSizes:
-    """How many rows of each kind a step has, for each of the ensemble's members."""
+    """Hold the numbers of rows of each kind in a step of one member."""
 
     members: int
     candidates: int  # b first candidates, and as many second ones
@@ -30,7 +30,7 @@ class BatchSizes:
 
     @classmethod
     def of(cls, task: Task) -> "BatchSizes":
-        """Share out the user's batch size: a quarter first candidates, a quarter second ones, and all of it noised."""
+        """Return the sizes of a batch: for 4 noised rows, one first candidate and one second, if rows allow."""
         batch_size, scales = task.plan.batch_size, len(task.plan.noise_scales)
         # Half as many candidates as noised rows: each of them is compared several times.
         candidates = max(1, min(batch_size // 4, task.scheme.candidates(task.fewest_positions())))
@@ -48,7 +48,7 @@ class BatchSizes:
 
 @dataclass(frozen=True)
 class DrawnSteps:
-    """Who takes part in some steps, by position among the rows held."""
+    """Hold the rows that some steps use, by their positions among the rows held."""
 
     positions: NDArray[np.int64]  # (steps, members, 2b + r + m): first candidates, second ones, rows to noise, anchors
     preferred: NDArray[np.float32] | None  # (steps, members, opponents, b); None: by a named metric, a step finds it
@@ -59,7 +59,7 @@ class DrawnSteps:
 
 @dataclass(frozen=True)
 class Batch:
-    """The rows of one step for one head, or for both: candidates, then rows that are noised; either may be missing."""
+    """Hold the rows of one step: candidates for the global head, rows to noise for the local, or one of the two."""
 
     positions: NDArray[np.int64]  # (members, 2b + r) first candidates, second ones, rows to be noised
     preferred: NDArray[np.float32] | None = None  # (members, s, b) π̂ of first i against second i, i + 1, ...
@@ -68,12 +68,12 @@ class Batch:
 
     @property
     def candidates(self) -> int:
-        """Return b, how many first candidates there are."""
+        """Return b, the number of first candidates."""
         return 0 if self.preferred is None else self.preferred.shape[2]
 
 
 class BatchSampler:
-    """Draws the batches of one run of training, in an order that only its seed decides."""
+    """Draws the batches of one run of training, in an order that depends only on its seed."""
 
     def __init__(self, task: Task, sizes: BatchSizes) -> None:
         self._task, self._sizes = task, sizes
@@ -81,18 +81,18 @@ class BatchSampler:
         self._noised = [_Queue(self._endless_noised_rows(member)) for member in range(sizes.members)]
 
     def steps_at_once(self, budget: int) -> int:
-        """Return for how many of the budget's steps to draw at once."""
+        """Return the number of steps to draw batches for at once."""
         rows, sizes = self._task.rows, self._sizes
         until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
         by_memory = NOISE_DRAWN_AHEAD // (sizes.members * sizes.noised * rows.width)
         return max(1, min(by_memory, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
     def skip(self, steps: int) -> None:
-        """Go on as if these steps had been drawn."""
+        """Draw these steps and drop them, as an interrupted run has already used them."""
         self._next_positions(steps)
 
     def draw(self, steps: int) -> DrawnSteps:
-        """Draw all that the next steps need, but their noise."""
+        """Draw everything that the next steps need except their noise."""
         task = self._task
         pairs, noised = self._next_positions(steps)
         candidates, anchors = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
@@ -107,7 +107,7 @@ class BatchSampler:
         return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised]
 
     def _endless_pairs(self, member: int) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
-        """Yield candidates and the anchors they are compared before, from one partition of the rows after another."""
+        """Yield candidates, and the anchors that they are compared by, from one partition of the rows after another."""
         task = self._task
         most = task.fewest_anchors()  # members must have equally many
         while True:
@@ -125,7 +125,7 @@ class BatchSampler:
                     )
 
     def _partly_made(self, candidates: NDArray[np.intp], member: int) -> NDArray[np.intp]:  # (batches, 2b)
-        """Put made rows in place of some of the candidates, where there are any and candidates are enough."""
+        """Replace some candidates by made rows, if there are made rows and enough candidates."""
         task = self._task
         made, every = task.made(member), task.rows.every_made
         if len(made) and self._sizes.candidates >= 2 * every:
@@ -145,7 +145,7 @@ class BatchSampler:
 
 
 class _Queue:
-    """Arrays that come in blocks of some length, and are taken in any other."""
+    """Takes any number of entries from arrays that come in blocks of another length."""
 
     def __init__(self, blocks: Iterator[Arrays]) -> None:
         self._blocks, self._waiting = blocks, next(blocks)

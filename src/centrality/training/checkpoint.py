@@ -1,4 +1,4 @@
-"""A long fit can be interrupted: its state is written now and then, and from there it goes on to the same result.
+"""Write the state of a long fit now and then, so that an interrupted fit can go on to the same result.
 
 What is saved is what training has changed: weights, the optimiser's moments, losses so far, the state of the noise
 generator. Everything else follows from data, settings and seed, and is made again in the same way; so are the draws of
@@ -36,7 +36,7 @@ ROWS_HASHED_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class TrainingState:
-    """All that training changes, where it lies: a checkpoint writes it down, or overwrites it with what was written."""
+    """Refer to everything that training changes: a checkpoint saves it, or overwrites it with what was saved."""
 
     place: str  # what else must be the same for the same result
     learner: Learner
@@ -55,7 +55,7 @@ class TrainingState:
         losses: Losses | None,
         resumed_rng: np.random.Generator | None,
     ) -> "TrainingState":
-        """Gather the state of a schedule: what the learner knows, losses not yet in the history, and generators."""
+        """Collect the state of a schedule: that of the learner, losses not yet in the history, and generators."""
         return cls(
             place=f"{task.device.partition(':')[0]} by {type(learner).__name__}",
             learner=learner,
@@ -67,7 +67,7 @@ class TrainingState:
 
 
 class Checkpoint:
-    """The file of one fit; `seed` is the fit's, read from the file where there is one."""
+    """Read and write the checkpoint file of one fit; `seed` is the fit's, read from the file if there is one."""
 
     def __init__(
         self, path: str | PathLike[str], settings: Mapping[str, object], X: Any, dissimilarity: Any, seed: int
@@ -84,7 +84,7 @@ class Checkpoint:
             self.seed = int(self._found[0]["seed"])
 
     def _read(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the file's header and arrays, or raise an error that says why they are not of this fit."""
+        """Return the file's header and arrays; raise an error that says why if they are not of this fit."""
         header, arrays = model_file.read(self.path)
         if header.get("model") != FILE_KIND:
             raise ModelFileError(f"{self.path} is a {header.get('model')} model, not a checkpoint: name another file.")
@@ -98,7 +98,7 @@ class Checkpoint:
         return header, arrays
 
     def restore(self, state: TrainingState) -> int:
-        """Bring training to where the file left it, and return the number of steps it had taken."""
+        """Set training to the state in the file, and return the number of steps taken until then."""
         if self._found is None:
             return 0
         (header, arrays), self._found = self._found, None
@@ -117,7 +117,7 @@ class Checkpoint:
         return int(header["done"])
 
     def save(self, state: TrainingState, done: int) -> None:
-        """Write the state after `done` steps, if it is time."""
+        """Write the state after `done` steps, if enough time has passed since the last time."""
         if time.monotonic() - self._saved < SECONDS_BETWEEN_SAVES:
             return
         header = {
@@ -141,7 +141,7 @@ class Checkpoint:
 
 
 def _hash_of(*parts: Any) -> str:
-    """Hash rows and matrices by their values, a function by its name, which is all that can be said about one."""
+    """Hash rows and matrices by their values, and a function by its name, since its code cannot be compared."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         if part is None or callable(part):

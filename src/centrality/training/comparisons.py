@@ -1,6 +1,6 @@
 """Compare rows for the global head: which of two is nearer to the anchors.
 
-A comparison answers with margins: positive where the first row is nearer, negative where the second is, zero where
+A comparison returns margins: positive where the first row is nearer, negative where the second is, zero where
 they tie. Rows are named by their position among those that training holds. A new metric with a name is an entry in
 METRICS, and a kernel in the engine; what users bring instead is in `dissimilarities`.
 """
@@ -17,7 +17,7 @@ from centrality.training.dissimilarities import DissimilarityFunction, Dissimila
 from centrality.training.rows import Rows
 from centrality.training.schemes import Index
 
-ANCHORS_AT_ONCE = 4096  # when a scheme uses all of them
+ANCHORS_AT_ONCE = 4096  # most anchors, when a scheme uses all of them
 TIE_TOLERANCE = 1e-6  # relative to the size of rows: closer than this is float32 rounding, not a preference
 TIE_SAMPLE = 1000  # rows that tell how large rows are
 
@@ -25,7 +25,7 @@ Vectors = NDArray[np.float32]
 
 
 class Comparison(Protocol):
-    """Tells which of two candidates is nearer to each of some anchors."""
+    """Compares candidates by which of two is nearer to each of some anchors."""
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> NDArray[np.floating]:
         """Return by how much each first candidate is nearer than its opponents to every anchor.
@@ -35,14 +35,14 @@ class Comparison(Protocol):
         """  # -> (members, opponents, b, m)
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return the only anchors to be used when a batch shares them, or None where any row will do."""
+        """Return the only anchors to use when a batch shares its anchors; None if any row can be one."""
 
     def renew(self) -> None:
-        """Take note that training holds other rows now."""
+        """Update what depends on the rows held, which have just been replaced by others."""
 
 
 def compare(rows: Rows, metric: str | Callable[..., Any], dissimilarity: Any) -> Comparison:
-    """Return the comparison the user asked for: by a given dissimilarity if there is one, else by the metric."""
+    """Return the comparison that the user asked for: by their dissimilarity if there is one, else by the metric."""
     if callable(dissimilarity):
         return DissimilarityFunction(rows, dissimilarity)
     if dissimilarity is not None:
@@ -84,9 +84,9 @@ def sums_of_gaps(x: Vectors, anchors: Vectors) -> Vectors:  # (n, p), (m, p) -> 
 
 @dataclass(frozen=True)
 class Metric:
-    """How rows are compared by a metric."""
+    """Describe a metric: its distances, the sizes of rows that rounding depends on, and its kernel in the engine."""
 
-    distances: Callable[[Vectors, Vectors], Vectors]  # from rows to anchors, up to what depends on the anchor alone
+    distances: Callable[[Vectors, Vectors], Vectors]  # from rows to anchors, up to a term of the anchor alone
     size: Callable[[Vectors], NDArray[np.floating]]  # (n, p) -> (n,) of rows, in units of `distances`
     kernel: str  # what the engine calls these distances
     directions_only: bool = False  # of rows as they were given; else scaled rows are compared, as the network sees them
@@ -109,7 +109,7 @@ METRICS = {
 
 
 class NamedMetric:
-    """Compares rows by a named metric; whoever trains may do it by itself, by `kernel`, `vectors` and `tie`."""
+    """Compares rows by a named metric; a learner may also compute it itself from `kernel`, `vectors` and `tie`."""
 
     def __init__(self, rows: Rows, name: str) -> None:
         if name not in METRICS:
@@ -117,7 +117,7 @@ class NamedMetric:
                 f"metric must be one of {', '.join(METRICS)}, or a function of two batches of rows, got {name!r}."
             )
         self._rows, self._metric = rows, METRICS[name]
-        # Distances do not feel a shift, but squares of large numbers round badly.
+        # A shift changes no distance, but squares of large numbers round badly.
         self._centred = not self._metric.directions_only and bool(np.abs(rows.z.mean(0)).max() > 1)
         self.kernel = self._metric.kernel
         self.vectors: Vectors = rows.all  # (n + off, p) that are compared: the rows held, then those off the data
@@ -125,7 +125,7 @@ class NamedMetric:
         self.tie = TIE_TOLERANCE * float(self._metric.size(self.vectors[:TIE_SAMPLE]).mean())
 
     def renew(self) -> None:
-        """Find the vectors of the rows that are held now."""
+        """Compute the vectors to compare from the rows that are held now."""
         if self._metric.directions_only:
             given = self._rows.as_given()
             lengths = np.maximum(np.linalg.norm(given, axis=1, keepdims=True), np.float32(1e-12))
@@ -136,11 +136,11 @@ class NamedMetric:
             self.vectors = self.vectors * self._rows.learned
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return None: any row will do."""
+        """Return None: any row can be an anchor."""
         return None
 
     def margin(self, candidates: Index, anchors: Index, opponents: int) -> Vectors:
-        """Return by how much each first candidate is nearer than its opponents, exactly 0 within rounding."""
+        """Return by how much each first candidate is nearer than its opponents; differences within rounding are 0."""
         both = zip(candidates, anchors, strict=True)
         margins = np.stack([self._margin(of_member, before, opponents) for of_member, before in both])
         margins[np.abs(margins) <= self.tie] = 0.0

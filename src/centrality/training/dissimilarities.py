@@ -1,4 +1,4 @@
-"""Dissimilarities that users bring: a function of rows, a matrix, or a function of row numbers. The host is asked."""
+"""Compare rows on the host by a user's dissimilarity: a function of rows, a matrix, or a function of row numbers."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,11 +22,11 @@ class HostComparison:
         self._rows = rows
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return None: any row will do."""
+        """Return None: any row can be an anchor."""
         return None
 
     def renew(self) -> None:
-        """Do nothing: rows are asked for by their numbers in X."""
+        """Do nothing: distances are found by row numbers of X."""
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:  # (b,), (m,) or (b, m) -> (b, m)
         """Return the distances from each row to the anchors that all share, or to its own."""
@@ -45,16 +45,16 @@ class HostComparison:
 
 
 class MetricFunction(HostComparison):
-    """Compares by the user's function of two batches of rows, as they were given: only the user knows its units."""
+    """Compares by the user's function of two batches of rows, unscaled: the function is in the user's units."""
 
     def __init__(self, rows: Rows, metric: Callable[..., Any]) -> None:
         super().__init__(rows)
         self._metric = metric
         few = np.arange(min(3, len(rows)))
-        self.distances(few[:2], few)  # a function of the wrong kind says so before training
+        self.distances(few[:2], few)  # a function of the wrong kind fails before training
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
-        """Ask the function, once for all anchors where each row has its own, and check its answer."""
+        """Call the function and check its result; one call serves all anchors, even if each row has its own."""
         if anchors.ndim == 2:
             every, place = np.unique(anchors, return_inverse=True)
             return np.take_along_axis(self.distances(rows, every), place.reshape(anchors.shape), axis=1)
@@ -79,15 +79,15 @@ class DissimilarityMatrix(HostComparison):
         _require_dissimilarity(self._matrix, rows.total)
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
-        """Look the distances up."""
+        """Look up the distances in the matrix."""
         return np.asarray(self._matrix[rows[:, None], anchors], dtype=np.float64)
 
 
 class DissimilarityFunction(HostComparison):
     """Compares by the user's function of two row numbers.
 
-    Such functions are slow (an alignment, a shortest path), so batches share a few fixed anchors, and what was asked
-    once about a row is remembered while the same rows are held: one call for each row and anchor at most.
+    Such functions are slow (an alignment, a shortest path), so batches share a few fixed anchors, and the distances
+    of a row are cached while the same rows are held: one call for each row and anchor at most.
     """
 
     def __init__(self, rows: Rows, function: Callable[..., Any]) -> None:
@@ -97,17 +97,17 @@ class DissimilarityFunction(HostComparison):
         self._known: dict[int, NDArray[np.float64]] = {}  # a row's distances to the fixed anchors
 
     def fixed_anchors(self, count: int, rng: np.random.Generator) -> Index | None:
-        """Return the anchors that all batches share, drawn when they are first asked for."""
+        """Return the anchors that all batches share; they are drawn on the first call."""
         if self._anchors is None:
             self._anchors = rng.permutation(len(self._rows))[:count]
         return self._anchors
 
     def renew(self) -> None:
-        """Forget all distances: the anchors keep their positions, where other rows are held now."""
+        """Clear the cached distances: other rows are held now, also at the anchors' positions."""
         self._known.clear()
 
     def distances(self, rows: Index, anchors: Index) -> NDArray[np.float64]:
-        """Ask the function about rows it was not asked about before, and remember what it says."""
+        """Return cached distances; call the function for rows that are not in the cache."""
         if self._anchors is None or not np.array_equal(anchors, self._rows.numbers[self._anchors]):
             return self._ask(rows[:, None], anchors)
         for row in set(rows.tolist()) - self._known.keys():
@@ -130,7 +130,7 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function as it is if it takes arrays of row numbers, else one that calls it pair by pair."""
     singly = [float(function(0, 1)), float(function(1, 2))]
     together = np.empty(0)
-    with suppress(Exception):  # whatever it says: it was written for two plain numbers, for which it has just worked
+    with suppress(Exception):  # any error means that it takes only two plain numbers, for which it has just worked
         together = np.asarray(function(np.array([0, 1]), np.array([1, 2])), dtype=np.float64)
     if together.shape == (2,) and np.allclose(together, singly):
         return function

@@ -1,6 +1,6 @@
 """Train with the compiled engine.
 
-Members share nothing, nor do the two heads of a member that have a trunk each: all of them are trained apart, and so
+Members share nothing, nor do the two heads of a member that have a trunk each: each is trained on its own, and so
 threads change no bit of the result.
 """
 
@@ -26,7 +26,7 @@ from centrality.training.plan import Task
 
 @dataclass(frozen=True)
 class _Batches:
-    """The batches of some steps."""
+    """Hold the batches of some steps."""
 
     positions: NDArray[np.int64]  # (steps, members, 2b + r + m)
     noise: NDArray[np.float32]  # (steps, members, r, p)
@@ -83,7 +83,7 @@ class EngineLearner:
         layout, steps = self._task.network.layout, len(batches.positions)
         each, losses = corrected(rates, int(self._taken[0]) + 1), np.zeros((layout.members, steps, 2), dtype=np.float32)
         self._taken += len(rates)
-        apart = layout.trunks == 2 and batches.noise.size > 0 and batches.candidates > 0  # else one head rests
+        apart = layout.trunks == 2 and batches.noise.size > 0 and batches.candidates > 0  # else one head is trained
         # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
         heads = ("local", "global") if apart else ("both",)
         jobs = [(member, head) for head in heads for member in range(layout.members)]
@@ -151,7 +151,7 @@ class EngineLearner:
         return {name: array.copy() for name, array in self._arrays().items()}
 
     def restore(self, state: State) -> None:
-        """Go on from this state."""
+        """Set everything that a step changes to this state."""
         for name, array in self._arrays().items():
             array[:] = state[name]
 

@@ -1,4 +1,4 @@
-"""Read which columns are the context, and refuse what cannot be learned given one."""
+"""Find the context columns that `given` names, and raise for settings that do not work with a context."""
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -29,9 +29,9 @@ def require_possible(settings: dict[str, Any], dissimilarity: object, X: object)
 def places_of(
     given: Any, names: Sequence[str] | None, owner: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the columns that are given by name or position, and which of the given each stands for.
+    """Return the numbers of the context columns, and the feature of each, from the names or positions in `given`.
 
-    `owner` says which feature each column stands for; a column that stands for itself is its own.
+    `owner` says which feature each column belongs to.
     """
     count = int(owner.max()) + 1
     chosen = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]

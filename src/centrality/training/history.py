@@ -1,4 +1,4 @@
-"""The losses of a run of training: what is kept of them, and what is said when they are no numbers any more."""
+"""Keep the losses of a run of training, and raise when they are no longer finite."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Choose what trains a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
+"""Choose the learner of a network: the engine for our own on a CPU, torch for a user's encoder or a GPU."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -41,20 +41,20 @@ class Learner(Protocol):
         """Take one step, and return the losses before it: 0 for a head that has no rows."""  # (2,)
 
     def renew(self) -> None:
-        """Take note that training holds other rows now."""
+        """Update what depends on the rows held, which have just been replaced by others."""
 
     def state(self) -> State:
         """Return a copy of everything that a step changes, by name."""
 
     def restore(self, state: State) -> None:
-        """Go on from this state."""
+        """Set everything that a step changes to this state."""
 
     def finish(self) -> Network:
         """Return the network with the weights it has now."""
 
 
 def learner_for(task: Task, *, balance: float) -> Learner:
-    """Return what trains this task's network; `balance` weighs the global loss against the local one."""
+    """Return the learner of this task's network; `balance` is the weight of the global loss beside the local one."""
     if task.network.layout.standard and is_cpu(task.device):
         from centrality.training.engine_learner import EngineLearner
 
@@ -66,7 +66,7 @@ def learner_for(task: Task, *, balance: float) -> Learner:
 
 
 def corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:
-    """Return the learning rates of steps `first`, `first` + 1, ... as an update multiplies them."""
+    """Return the learning rates of steps `first`, `first` + 1, ... with Adam's bias correction."""
     step = np.arange(first, first + len(learning_rates))
     correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
     return np.asarray(learning_rates * correction, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""How much noise the local head is trained with: what the user says, or what a rule finds for the rows.
+"""Choose the noise scales that the local head is trained with: the user's, or those that a rule finds for the rows.
 
 A new rule is a function of the rows and an entry in RULES.
 """
@@ -21,7 +21,7 @@ SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     """Return the median distance to the 10th neighbour over √p, on a sample: the spacing of typical rows.
 
-    Noise of this size blurs neighbours into each other and leaves larger structure standing.
+    Noise of this size blurs neighbours into each other and keeps larger structures.
     """
     from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
 
@@ -32,7 +32,7 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     typical = float(np.median(distances))
     if typical > 0:
         return typical
-    # Duplicates: at least half of the rows have k exact copies, so ask those that have not, then all pairs.
+    # Duplicates: at least half of the rows have k exact copies, so measure those that have not, then all pairs.
     apart = distances[distances > 0]
     if len(apart):
         return float(np.median(apart))
@@ -62,7 +62,7 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
 
 @dataclass(frozen=True)
 class RowScales:
-    """The noise scale and the weight of each noised row of a batch; potential i mod k learns from row i."""
+    """Hold the noise scale and the weight of each noised row of a batch; potential i mod k is trained on row i."""
 
     eta: NDArray[np.float32]  # (r,)
     weight: NDArray[np.float32]  # (r,) how much the row counts

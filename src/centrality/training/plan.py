@@ -1,4 +1,4 @@
-"""What is to be trained, and how: the user's choices, and with them all that a schedule works with."""
+"""Hold the user's choices about training (`Plan`), and all that a schedule works with (`Task`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ BATCH = 128  # rows a step
 BATCH_OF_MANY = 64  # where one network learns rows that may hold outliers: as good, for half of the arithmetic, from
 MANY_COLUMNS = 32  # columns on: with fewer, small groups are many, and a smaller batch would not see them all
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
-FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # of what learns on
-ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # below either, rows are few
+FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # for further training
+ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # with fewer rows than either, rows are few
 # What FUSE does; `PaperFUSE` can be told otherwise. The same defaults stand in its signature, and a test compares them.
 OURS: dict[str, Any] = {
     "epochs": None,
@@ -75,12 +75,12 @@ class Plan:
     left_out: tuple[tuple[int, ...], ...] | None = None  # the folds that each member must not learn from; None: none
 
     def rows_used(self) -> int | None:
-        """Return how many rows the budget of steps can look at, None if there is no limit: to hold more is in vain."""
+        """Return how many rows the budget of steps can use; more need not be held. None: there is no limit."""
         return None if self.epochs is not None or self.max_steps is None else 2 * self.batch_size * self.max_steps
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], members: int, width: int) -> "Plan":
-        """Return what these settings ask for, for rows of this width; noise scales and folds come later."""
+        """Return the plan of these settings for rows of this width; noise scales and folds are filled in later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
             steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
@@ -99,14 +99,14 @@ class Plan:
         )
 
     def gentle(self, noise_scales: tuple[float, ...], share: float) -> "Plan":
-        """Return the plan to learn on from new rows, which are this share of all: nothing known is to be shaken."""
+        """Return the plan of further training on new rows, this share of all: few small steps, so as not to forget."""
         steps = max(FEWEST_STEPS, round(share * (self.max_steps or STEPS)))
         rate = min(self.learning_rate, GENTLE_RATE)
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
 
 
 def _batch_size(settings: Mapping[str, Any], members: int, width: int) -> int:
-    """Return how many rows a step has: what was asked for, or what was measured to be enough."""
+    """Return the number of rows in a step: the user's, or one that was measured to be enough."""
     if settings["batch_size"] is not None:
         return whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER)
     otherwise = any(settings[name] is not None for name in ("epochs", "given", "encoder"))
@@ -122,8 +122,8 @@ def _checked_literal(literal: object, epochs: object) -> bool:
 def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
     """Return how many networks FUSE trains on n rows of p columns.
 
-    Where rows are few, networks would know them by heart: several, each trained on another half, can judge all.
-    Copies of a user's encoder would be trained one after another, and clean rows are learned for long: one must do.
+    Where rows are few, a network overfits them: several, each trained on another half, can score every row unseen. Only
+    one is trained with a user's encoder, whose copies cannot be trained together, or on clean rows, which take long.
     """
     if settings["ensemble"] != "auto":
         return whole_number("ensemble", settings["ensemble"])
@@ -134,7 +134,7 @@ def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A network to train, the rows to train it on, the plan to follow and the random numbers to draw by."""
+    """Hold a network to train, the rows to train it on, the plan to follow and the random generators."""
 
     network: Network
     rows: Rows
@@ -142,7 +142,7 @@ class Task:
     plan: Plan
     rng: np.random.Generator  # draws rows
     noise: np.random.Generator  # draws noise
-    seed: int  # of what a user's encoder draws by itself
+    seed: int  # seeds the random numbers of a user's encoder, such as dropout
     device: str
 
     def positions(self, member: int) -> NDArray[np.intp]:
@@ -154,11 +154,11 @@ class Task:
         return self.rows.made_without(() if self.plan.left_out is None else self.plan.left_out[member])
 
     def fewest_positions(self) -> int:
-        """Return how many rows the member with the fewest may learn from."""
+        """Return the smallest number of rows that a member may learn from."""
         return min(len(self.positions(member)) for member in range(self.network.members))
 
     def fewest_anchors(self) -> int:
-        """Return how many anchors the member with the fewest has; of more rows there may be fewer of them."""
+        """Return the smallest number of anchors of a member; more rows do not always mean more anchors."""
         return min(self.scheme.anchors(len(self.positions(member))) for member in range(self.network.members))
 
     @property

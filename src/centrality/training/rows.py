@@ -2,9 +2,9 @@
 
 Made rows are for the global head, as candidates of comparisons. Which of two points is nearer to the anchors can be
 told of any two points, but comparisons among training rows teach nothing about what lies beyond them: where a column
-holds zeros and amounts, a large negative number could be the most central of all. So some candidates are training rows
+holds zeros and amounts, a large negative number could get the highest score. So some candidates are training rows
 with one or more cells moved out of the column's range. And where rows are few for their columns, the head would learn
-them by heart: others are then crossed from two training rows, each cell taken from one of them. Anchors are never made,
+overfit: others are then crossed from two training rows, each cell taken from one of them. Anchors are never made,
 and the local head sees no made row.
 """
 
@@ -28,7 +28,7 @@ Matrix = NDArray[np.float32]
 
 
 class Rows:
-    """The rows that training works on, scaled, as one float32 array.
+    """Hold the rows that training works on, scaled, as one float32 array.
 
     All of them are held if they have no more than `max_values` values, and no more than `most` are of use; else as many
     as fit, drawn at random, and `renew` draws others. With `folds`, those of fold 0 are never drawn then. `off_support`
@@ -71,7 +71,7 @@ class Rows:
         return self.size == self.total
 
     def renew(self) -> None:
-        """Put other random rows in place of those held; where all are held, they stay, in their order."""
+        """Fill the array with other random rows, or with all rows in order if they fit; then make the made rows."""
         if not self.holds_all:  # sorted: memory is read from one end to the other
             self.numbers = np.sort(self._drawable[self._rng.integers(len(self._drawable), size=self.size)])
         self._known.clear()
@@ -94,7 +94,7 @@ class Rows:
         return self._known[asked]
 
     def made_without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
-        """Return the positions of made rows of which no parent belongs to these folds; none where none are made."""
+        """Return the positions of made rows without a parent in these folds; it is empty if there are no made rows."""
         if self._made is None:
             return np.empty(0, dtype=np.intp)
         asked = ("made", folds)
@@ -106,7 +106,7 @@ class Rows:
 
     @property
     def every_made(self) -> int:
-        """Return that one compared candidate in so many is to be a made row."""
+        """Return k such that one compared candidate in k is a made row."""
         return 2 if few(self.z) else SHARE
 
     def given(self, numbers: Any) -> NDArray[Any]:
@@ -119,22 +119,22 @@ class Rows:
 
 
 def held_at_once(n: int, width: int, max_values: int) -> int:
-    """Return how many of n rows are held, so that they have no more than so many values."""
+    """Return how many of n rows to hold, so that they have at most `max_values` values."""
     return min(n, max(max_values // width, FEWEST_ROWS_HELD))
 
 
 @dataclass(frozen=True)
 class MadeRows:
-    """Hold made rows, and of which rows they were made: a network that must not see those leaves them out."""
+    """Hold made rows and their parents: a network that must not see a parent is not shown the made row."""
 
     z: Matrix  # (MADE, p)
     parents: NDArray[np.intp]  # (MADE, 2)
 
     @classmethod
     def of(cls, z: Matrix, rng: np.random.Generator, learned: NDArray[np.bool_] | None = None) -> "MadeRows":
-        """Make rows of the scaled rows z: all with cells moved off the data, or one in four if z are few.
+        """Make rows from the scaled rows z: all by moving cells off the data, or one in four if z has few rows.
 
-        Columns that are not `learned` are a context, which a made row has from its first parent.
+        Columns that are not `learned` are a context, which a made row takes from its first parent.
         """
         parents = rng.integers(len(z), size=(MADE, 2))
         crossed = np.arange(MADE) % 4 > 0 if few(z) else np.zeros(MADE, dtype=bool)
@@ -151,7 +151,7 @@ def few(z: Matrix) -> bool:
 
 
 def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
-    """Return the 1st and 99th percentile of each column, which no wild cell stretches; its ends if they are equal."""
+    """Return the 1st and 99th percentile of each column, robust to wild cells; its ends if the two are equal."""
     low, high = np.quantile(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99], axis=0)
     rare = low == high
     return np.where(rare, z.min(0), low).astype(np.float32), np.where(rare, z.max(0), high).astype(np.float32)

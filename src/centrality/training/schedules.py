@@ -39,7 +39,7 @@ def train(
 ) -> tuple[Network, History]:
     """Train a copy of the network on the rows as planned; return it, and the history of its losses.
 
-    `rng` draws rows, `seed` is that of the noise. A `checkpoint` that holds an interrupted run lets it go on.
+    `rng` draws rows, `seed` is that of the noise. A `checkpoint` of an interrupted run makes it go on from there.
     """
     noise = np.random.default_rng(seed)
     task = Task(
@@ -62,14 +62,14 @@ def _progress_bar(total: int, *, visible: bool) -> Any:
 
 
 class Steps:
-    """One run of training by steps; `history` is its result besides the trained network."""
+    """Run training by steps; `history` is a result besides the trained network."""
 
     def __init__(self, task: Task) -> None:
         assert task.plan.max_steps is not None  # the estimator row_scales its default into a number
         self.planned_steps = budget = task.plan.max_steps
         self.history = empty_history()
-        # The local loss is a mean over columns: what one noised row teaches the trunk gets fainter the more there are,
-        # and the global head would have the trunk for itself. In the paper's schedule they never meet in a batch.
+        # The local loss is a mean over columns: the more columns, the smaller a noised row's gradient in the trunk,
+        # until the global loss alone would shape it. In the paper's schedule the two never share a batch.
         self.learner = learner_for(task, balance=int(task.rows.learned.sum()) ** -0.5)
         self._task, self._sizes = task, BatchSizes.of(task)
         self._sampler = BatchSampler(task, self._sizes)
@@ -101,7 +101,7 @@ class Steps:
         record_stretches(self.history, self._losses)
 
     def _renew_rows_once_used(self, steps: int) -> None:
-        """Hold other rows once these steps, and those before, have passed over as many rows as are held."""
+        """Replace the rows held once the steps since the last time have used as many rows as are held."""
         task = self._task
         self._rows_used += steps * self._sizes.rows_per_step
         if self._rows_used >= len(task.rows) and not task.rows.holds_all:
@@ -121,7 +121,7 @@ def falling(learning_rate: float, steps: int) -> NDArray[np.float64]:
 
 
 class Epochs:
-    """One run of training by epochs; `history` is its result besides the trained network."""
+    """Run training by epochs; `history` is a result besides the trained network."""
 
     def __init__(self, task: Task) -> None:
         plan, n = task.plan, len(task.rows)
@@ -172,7 +172,7 @@ class Epochs:
         task, plan = self._task, self._task.plan
         for pairs in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
             candidates = _stacked([np.concatenate(pair) for pair in pairs])
-            # Each pair has anchors of its own, unless it is compared before all of them.
+            # Each pair has anchors of its own, unless it is compared by all of them.
             own = () if task.scheme.all_anchors else (len(pairs[0][0]),)
             anchors = _stacked([partition.draw_anchors(plan.anchors, *own) for partition in partitions])
             preferred = preference(task.comparison, candidates, anchors, literal=plan.literal)

@@ -1,4 +1,4 @@
-"""Who is compared, before whom: the sampling schemes of the paper's Supplement. A new scheme is an entry in SCHEMES."""
+"""Choose candidates and anchors by the sampling schemes of the paper's Supplement; a new one is an entry in SCHEMES."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Scheme:
-    """Which candidates meet, and which anchors they are compared before.
+    """Say which candidates are compared with which, and by which anchors.
 
     See the Supplement, "Different sampling strategy investigation".
     """
 
     split: bool  # anchors and candidates come from three disjoint thirds
-    all_pairs: bool  # every first candidate meets every second one, not only its match
-    all_anchors: bool  # every pair is compared before every anchor, not only before a subsample
+    all_pairs: bool  # every first candidate is compared with every second one, not only its match
+    all_anchors: bool  # every pair is compared by every anchor, not only by a subsample
 
     def candidates(self, n: int) -> int:
         """Return how many of n rows are first candidates; as many are second ones."""
@@ -32,8 +32,8 @@ class Scheme:
         return n - 2 * (n // 3) if self.split else n
 
     def shifts(self, n: int) -> range:
-        """Return the matchings of n rows: by how much the second candidates are shifted against the first ones."""
-        least = 0 if self.split else 1  # unsplit, the same rows are first and second: none is to meet itself
+        """Return the matchings of n rows, each given by how far the second candidates are shifted against the first."""
+        least = 0 if self.split else 1  # unsplit, first and second candidates are the same rows: none meets itself
         return range(least, self.candidates(n) if self.all_pairs else least + 1)
 
     def pairs(self, n: int) -> int:
@@ -58,7 +58,7 @@ def checked_scheme(number: Any) -> int:
 
 
 class Partition:
-    """One random split of the rows into anchors S0 and candidates S1, S2."""
+    """Hold one random split of the rows into anchors S0 and candidates S1, S2."""
 
     def __init__(self, n: int, scheme: Scheme, rng: np.random.Generator) -> None:
         order = rng.permutation(n)
@@ -89,7 +89,7 @@ class Partition:
             yield np.concatenate([self.first[:used].reshape(-1, b), second.reshape(-1, b)], axis=1)  # (batches, 2b)
 
     def draw_anchors(self, count: int, *shape: int) -> Index:  # (*shape, m)
-        """Draw anchors, no more than there are; return all of them, in order, if the scheme says so.
+        """Draw anchors, at most as many as there are; return all of them, in order, if the scheme uses all.
 
         S0 is shuffled, so any window of it is a random subset without repetition.
         """

@@ -1,6 +1,6 @@
-"""Train with torch: users' encoders anywhere, our own networks on a GPU. Autograd does the work.
+"""Train with torch and its autograd: users' encoders on any device, our own networks on a GPU.
 
-Batches, noise and preferences are those that the engine would be given, drawn and found on the host.
+Batches, noise and preferences are drawn and computed on the host, the same as for the engine.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class TorchLearner:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Train with a generator of our own: a user's encoder may hold dropout, which draws from torch's global one."""
+        """Seed torch's global generator while training, for encoders with dropout, and restore it afterwards."""
         devices = [self._task.device] if self._task.device.startswith("cuda") else []
         with torch.random.fork_rng(devices):
             torch.manual_seed(self._task.seed)
@@ -84,7 +84,7 @@ class TorchLearner:
         return self._step(noise, rows, preferred, drawn)
 
     def _step(self, noise: Noise | None, rows: Tensor, preferred: Tensor | None, drawn: Tensor | None) -> Tensor:
-        """Find the losses and their gradients, update the weights, and return the members' mean losses."""
+        """Compute the losses and their gradients, update the weights, and return the members' mean losses."""
         compared, losses = 0 if preferred is None else 2 * preferred.shape[2], rows.new_zeros(2, len(rows))
         for parameter in self._parameters:
             parameter.grad.zero_()  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ class TorchLearner:
 
     @torch.no_grad()
     def _update(self) -> None:
-        """Follow Adam as the engine does: torch's own adds ε to another root, and replays one rate for ever."""
+        """Update by Adam as the engine does: torch's own adds ε elsewhere, and when recorded cannot change its rate."""
         decay = self._task.plan.weight_decay
         for parameter, mean, square in zip(self._parameters, self._means, self._squares, strict=True):
             assert parameter.grad is not None
@@ -109,7 +109,7 @@ class TorchLearner:
             parameter.sub_(self._rate * mean / (square.sqrt() + SMALLEST_ROOT))
 
     def _noise(self, row_scales: RowScales) -> Noise:
-        """Return the scales on the device, without noise yet; one run of training has the same ones in every step."""
+        """Return the noise scales of the rows on the device; they are cached, being the same in every step of a run."""
         if self._noise_of is None or self._noise_of[0] is not row_scales:
             eta, weight = (self._there(part)[:, None] for part in (row_scales.eta, row_scales.weight))
             places = np.arange(len(row_scales.eta)) % row_scales.potentials
@@ -121,11 +121,11 @@ class TorchLearner:
         return self._noise_of[1]
 
     def _there(self, array: NDArray[np.generic]) -> Tensor:
-        """Bring an array to the device."""
+        """Copy an array to the device."""
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._task.device)
 
     def renew(self) -> None:
-        """Take over the rows that training holds now."""
+        """Copy the rows that are held now to the device."""
         self._rows = self._there(self._task.rows.all)
 
     def state(self) -> State:
@@ -136,7 +136,7 @@ class TorchLearner:
         return found | {"generator": generator, "taken": np.array(self._taken)}
 
     def restore(self, state: State) -> None:
-        """Go on from this state."""
+        """Set everything that a step changes to this state."""
         kept = {name: torch.from_numpy(array.copy()) for name, array in state.items()}
         torch.random.set_rng_state(kept.pop("generator"))
         self._taken = int(kept.pop("taken"))
@@ -145,7 +145,7 @@ class TorchLearner:
             moment.copy_(kept[name])
 
     def _moments(self) -> dict[str, Tensor]:
-        """Return what Adam remembers of each parameter: the means of its gradient and of its square."""
+        """Return Adam's state of each parameter: the running means of its gradient and of the gradient's square."""
         by_kind = {"mean": self._means, "square": self._squares}
         return {f"{kind}.{place}": moment for kind, each in by_kind.items() for place, moment in enumerate(each)}
 
