@@ -64,7 +64,10 @@ def test_p_values_that_equal_the_bound_are_rejected_whatever_the_rounding(fdr):
 def test_too_few_inliers_for_outliers_beyond_them_all_are_warned_of_with_how_many_it_takes():
     scores = np.where(np.arange(100) < 3, 0.0, 50.0)  # p = 1 / (m + 1) <= .1 * 3 / 100 from m = 333 on, about 340
     for m in (19, 332):
-        with pytest.warns(UserWarning, match=f"{m} calibration rows are too few for 100 new rows. About 340 would do if the 3 oddest are"):
+        with pytest.warns(
+            UserWarning,
+            match=f"{m} calibration rows are too few for 100 new rows. About 340 would do if the 3 oddest are",
+        ):
             assert threshold_by_fdr(shuffled(m), scores, 0.1) == -np.inf
     assert threshold_by_fdr(shuffled(333), scores, 0.1) == 1.0
 
