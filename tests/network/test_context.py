@@ -21,18 +21,14 @@ def fitted():
 
 
 def test_relative_behaviours_have_the_middle_and_the_spread_of_their_kind(fitted):
-    """In each group of about 375, the median is within 3 · 1.25/√375 = 0.2 of 0, and the deviation near the weight.
-
-    A column's weight is its deviation among all scaled rows, at most 1: the scaling's word on how much it counts.
-    """
+    """In each group of about 375, the median is within 3 · 1.25/√375 = 0.2 of 0, and the deviation near 1."""
     context, made = fitted
     new = rows(seed=1)
-    weight = np.minimum(context.scaling.scaled(rows())[:, :2].std(0), 1.0)
     for found, group in ((made, rows()[:, 2]), (context.relative(new), new[:, 2])):
         for each in range(4):
             own = found[group == each, :2]
             assert np.abs(np.median(own, axis=0)).max() < 0.2
-            assert np.abs(own.std(0) / weight - 1).max() < 0.25
+            assert np.abs(own.std(0) - 1).max() < 0.25
 
 
 def test_relative_rows_come_back_to_what_they_were(fitted):

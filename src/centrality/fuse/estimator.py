@@ -262,7 +262,8 @@ class FUSE(CentralityModel):
         names, owner = (None, None) if self._origins is None else self._origins
         columns = getattr(self, "feature_names_in_", None) if names is None else names
         places, of = places_of(self.given, columns, np.arange(X.shape[1]) if owner is None else owner)
-        return Context.fit(X, Scaling.fit(X, self.scaling, clean=self.novelty), places, of, seed)
+        scaling = Scaling.fit(X, self.scaling, clean=self.novelty)
+        return Context.fit(X, scaling, places, of, seed, weighed=self.scaling == "none")
 
     def _compares_off_support(self, dissimilarity: Dissimilarity) -> bool:
         """Say whether made rows are compared too, which needs comparisons of scaled rows.

@@ -91,10 +91,13 @@ class Context(Value):
         given: Whole,
         owner: Whole,
         seed: int,
+        *,
+        weighed: bool = False,
     ) -> "tuple[Context, Matrix]":
         """Fit a context model; return it, and the relative rows of X computed as if each were new to it.
 
-        `owner` (q,) says which context columns encode the same thing, such as a category.
+        `owner` (q,) says which context columns encode the same thing, such as a category. With
+        `weighed`, the spread of a column says how much it counts, as a representation set it; else all count alike.
         """
         z = scaling.scaled(dense(X).astype(np.float64))
         c, x = z[:, given], np.delete(z, given, axis=1)
@@ -109,7 +112,8 @@ class Context(Value):
         share = share_explained(rest, unseen)
         usual, reach = usual.times(share), np.stack([x.min(0), x.max(0)])
         rest = x - np.clip(x - rest + share * unseen, *reach)
-        size = _without_lumps(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest) / _weights(x)
+        size = _without_lumps(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest)
+        size = size / _weights(x) if weighed else size
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
         line_of_spread, on_line = _line_of_spread(c, size, narrowest)
         factor = np.maximum(on_line, narrowest)
