@@ -164,6 +164,9 @@ def test_a_row_with_other_values_has_pythons_score_and_reasons(case, open_page, 
         differences.hold("what-if reasons", shown, [value for _, value in wanted])
 
 
+MARKED = "(count) => document.querySelectorAll('.review mark.guilty').length === count"
+
+
 def test_guilty_words_are_pythons(open_page, serve, differences):
     case = texts()
     tab, view = open_page(serve(case.view)), case.view
@@ -173,11 +176,13 @@ def test_guilty_words_are_pythons(open_page, serve, differences):
         for t in DIAL:
             tab.evaluate("(text) => { location.hash = text; }", f"t={t}&row={row}&panel=review")
             tab.locator("figcaption", has_text="in red what makes it odd").wait_for()
-            shown = go(tab, t, row, panel="review")["words"]
             added = view.mixing.contributions(parts, view.units[[row]], np.array([told["typical"]]), t)[0]
             weights = added / (min(0, added.min()) or -1)
             red = [(word["text"], 12 + 48 * weight) for word, weight in zip(told["words"], weights, strict=True)]
             red = [(text, paint) for (text, paint), weight in zip(red, weights, strict=True) if weight >= 0.2]
+            go(tab, t, row, panel="review")
+            tab.wait_for_function(MARKED, arg=len(red))  # of another row or t they may still be shown
+            shown = tab.evaluate(READ)["words"]
             assert [text for text, _ in shown] == [text for text, _ in red]
             differences.hold("words, %", [paint for _, paint in shown], [paint for _, paint in red], within=STEP)
 

@@ -112,6 +112,7 @@ def test_a_verdict_is_one_key_in_every_panel_and_says_why_where_no_row_is_chosen
     assert "outlier" not in key.inner_text()
     tab.keyboard.press("Escape")
     tab.get_by_role("tab", name="Review").click()
+    tab.locator(".review h2 .said", has_text="row 1").wait_for()  # the queue is there
     tab.keyboard.press("Escape")
     press(tab, "f")
     assert "now it is row 5000" in flash.inner_text()
