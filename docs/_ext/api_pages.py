@@ -38,6 +38,25 @@ KNOWN_AS = {
 CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Of these modules, users meet only some names: mostly what methods return.
 SHOWN = {
+    "centrality.scores.corrections": "What `smallest_correction` returns.",
+    "centrality.scores.drift": "What `drift` returns.",
+    "centrality.scores.drift_columns": "What `drift` says of one column, or of two.",
+    "centrality.scores.drift_windows": "What `drift_report` returns.",
+    "centrality.scores.reasons": "What `reasons` returns.",
+    "centrality.scores.report": "What `report` returns.",
+}
+INTERNAL = {"centrality.depths": {"BY_NAME", "Depth"}}  # of a module's __all__, what users do not call
+MOST_EXAMPLES = 6
+# Types in words that readers know; where one is left that is not plain, only the default is shown.
+KNOWN_AS = {
+    r"Union\[_Buffer.*NoneType\]": "array or None", r"Union\[_Buffer.*\]": "array",
+    r"ndarray\[tuple\[Any, \.\.\.\], \w+\[\w+\]\]": "array",
+    r"ModelRows|RowsLike": "array or frame", "CentralityModel": "FUSE or Chain", "_Estimator": "estimator",
+    r" or PathLike\[str\]": "", r"Callable\[\.\.\., Any\]": "callable", r"Sequence\[(\w+)\]": r"list of \1",
+}  # fmt: skip
+CODE = re.compile(r"^```(?:python|\{code-cell\})\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Of these modules, users meet only some names: mostly what methods return.
+SHOWN = {
     "centrality.depths": [
         "Halfspace",
         "KernelDensity",
@@ -71,7 +90,8 @@ def public_names(module_name: str) -> list[str]:
             and (inspect.isclass(thing) or inspect.isfunction(thing))
             and thing.__module__ == module_name
         ]
-    return [name for name in names if not name.startswith("_")]
+    left_out = INTERNAL.get(module_name, set())
+    return [name for name in names if not name.startswith("_") and name not in left_out]
 
 
 def public_methods(thing: type) -> list[str]:
