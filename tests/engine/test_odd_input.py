@@ -39,7 +39,7 @@ def odd_array(draw: Any, *shape: int) -> np.ndarray:
     return array
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.data(), layouts, st.integers(0, 100), st.booleans())
 def test_odd_numbers_and_shapes_score_the_same_bits_alone_and_together(data, layout, n, prior):
     scorer = EngineScorer(network_of(layout, prior=prior), engine())
@@ -212,7 +212,7 @@ def test_rows_whose_density_cannot_be_told_are_an_error(build):
             BUILDS[build].log_density(*wrong)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(st.data(), st.sampled_from(["euclidean", "manhattan"]), st.booleans(), st.sampled_from([B, 1, 0]))
 def test_odd_numbers_train_to_something_and_rows_stay_as_they_are(data, metric, prior, candidates):
     asked = job(data.draw, metric=metric, candidates=candidates, opponents=min(1, candidates))
@@ -239,7 +239,7 @@ ANYTHING = st.one_of(
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(st.sampled_from(sorted(job())), ANYTHING)
 def test_anything_in_place_of_a_part_is_an_error_or_fits(name, value):
     asked = job(**{name: value})

@@ -154,7 +154,7 @@ def test_the_prior_of_clean_rows_goes_along(tmp_path):
 
 
 @pytest.mark.numbers
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(Q=arrays(np.float64, (4, 5), elements=st.floats(-1e300, 1e300)), t=st.floats(0, 1))
 def test_no_number_however_large_breaks_the_agreement(fuse_and_scorer, Q, t):
     model, scorer = fuse_and_scorer
