@@ -19,7 +19,7 @@ settings.load_profile("default")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Iterator[None]:
-    """Examples in docstrings are those of src: to look for some in every test file takes each worker seconds."""
+    """Examples in docstrings are those of src: test files hold none, and are not searched for them."""
     found: list[pytest.Collector] = yield
     return [one for one in found if not isinstance(one, DoctestModule)]
 

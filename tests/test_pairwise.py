@@ -1,8 +1,10 @@
+from collections.abc import Sequence
 from itertools import combinations, product
+from typing import Any
 
 from tests.pairwise import pairs_of, pairwise
 
-CHOICES = [True, False], [1, 3], "abc", [1, 2, 17, 100], [1, 5], [False, True]
+CHOICES: list[Sequence[Any]] = [[True, False], [1, 3], "abc", [1, 2, 17, 100], [1, 5], [False, True]]
 
 
 def test_every_two_values_meet_in_few_combinations():

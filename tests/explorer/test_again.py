@@ -63,7 +63,7 @@ def test_what_cannot_be_given_is_refused(weather):
 
 def test_rows_without_a_table_cannot_be_given_columns():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    assert explored(quick().fit(X), X).again is None
+    assert explored(quick().fit(X), X, on="pca").again is None
 
 
 def test_a_widget_shows_the_rows_again(weather):

@@ -75,10 +75,10 @@ def _record(name: str, mutants: int, living: list[list[str]]) -> None:
     """Put one module's results in the place of its earlier ones, and add up all modules anew."""
     survivors = [row for row in _read(SURVIVORS) if row[0] != name] + living
     counts = {row[0]: int(row[1]) for row in _read(SCORES) if row[0] in TESTS} | {name: mutants}
-    rows = [[module, n, sum(row[0] == module for row in survivors)] for module, n in counts.items()]
-    rows.append(["all", sum(counts.values()), len(survivors)])
+    rows = [(module, n, sum(row[0] == module for row in survivors)) for module, n in counts.items()]
+    rows.append(("all", sum(counts.values()), len(survivors)))
     order = [*TESTS, "all"]
-    rows.sort(key=lambda row: order.index(str(row[0])))
+    rows.sort(key=lambda row: order.index(row[0]))
     survivors.sort(key=lambda row: order.index(row[0]))
     scores = [[module, n, n - lives, lives, f"{1 - lives / n:.3f}"] for module, n, lives in rows]
     _write(SCORES, ["module", "mutants", "killed", "survived", "score"], scores)

@@ -12,7 +12,7 @@ def test_a_layout_names_every_weight_and_its_shape():
     layers = ((0, (32, 5)), (2, (16, 32)), (4, (16, 16)))
     trunks = {f"trunks.{k}.{place}": shape for k in (0, 1) for place, shape in layers}
     weights = trunks | {"global_head": (1, 16), "local_head": (2, 16)}
-    expected = {f"{name}.weight": (3, *shape) for name, shape in weights.items()}
+    expected: dict[str, tuple[int, ...]] = {f"{name}.weight": (3, *shape) for name, shape in weights.items()}
     expected |= {f"{name}.bias": (3, shape[0]) for name, shape in weights.items()}
     assert layout.shapes() == expected
 
