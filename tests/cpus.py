@@ -111,7 +111,7 @@ def main() -> int:
 def _run(name: str, variables: dict[str, str], folder: Path, files: list[str]) -> Run:
     environment = emulated(variables, folder)
     run, begun = Run(name), time.monotonic()
-    done = tested(environment, *files)
+    done = run_of(environment, *files)
     run.tests = (done.stdout.strip().splitlines() or ["nothing"])[-1]
     measure = [sys.executable, "-m", "tests.cpus", "--measure"]
     measured = subprocess.run(measure, env=environment, capture_output=True, text=True, check=False)
@@ -131,7 +131,7 @@ def emulated(variables: dict[str, str], folder: Path) -> dict[str, str]:
     return environment | {"OMP_NUM_THREADS": "1", SAVED: str(folder)} | variables
 
 
-def tested(environment: dict[str, str], *what: str) -> subprocess.CompletedProcess[str]:
+def run_of(environment: dict[str, str], *what: str) -> subprocess.CompletedProcess[str]:
     """The numerical tests of these files, run in this environment."""
     tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *what]
     return subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)

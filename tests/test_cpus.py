@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cpus import EMULATIONS, FLAGS, MOST_TELLING, SHORT, cpu, emulated, tested
+from tests.cpus import EMULATIONS, FLAGS, MOST_TELLING, SHORT, cpu, emulated, run_of
 from tests.properties.test_promise import KINDS, file_of, model_of
 
 ROOT = Path(__file__).parents[1]
@@ -25,5 +25,5 @@ def test_scores_keep_their_promise_on_another_cpu(saved, name):
     needs, variables = EMULATIONS[name]
     if FLAGS[needs] not in cpu()[1]:
         pytest.skip(f"This CPU has no {needs}.")
-    done = tested(emulated(variables, saved), *(str(ROOT / file) for file in MOST_TELLING))
+    done = run_of(emulated(variables, saved), *(str(ROOT / file) for file in MOST_TELLING))
     assert done.returncode == 0, done.stdout[-4000:]

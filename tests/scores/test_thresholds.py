@@ -136,6 +136,7 @@ def test_a_holdout_parts_the_rows_and_keeps_their_order():
     X = np.column_stack([np.arange(8.0), np.zeros(8), np.zeros(8)])
     learned, aside, among = split_off_holdout(0.25, X, None, np.random.default_rng(0))
     assert among is None
+    learned, aside = np.asarray(learned), np.asarray(aside)
     assert (len(learned), len(aside)) == (6, 2)
     assert sorted([*learned[:, 0], *aside[:, 0]]) == list(range(8))
     assert (np.diff(learned[:, 0]) > 0).all()
