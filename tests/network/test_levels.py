@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
 from centrality.model.scorers import scorer_for
-from centrality.network.levels import _centres, _medians, _regions, _smallest_change, _wanted, closed, density
+from centrality.network.levels import _medians, _regions, _smallest_change, _wanted, closed, density
 from centrality.network.network import Layout, build
 
 pytestmark = pytest.mark.numbers
@@ -30,7 +30,7 @@ def test_the_density_is_that_of_rows_blurred_by_the_noise_up_to_a_constant():
 
 def test_regions_are_those_of_the_groups_and_none_is_empty():
     rows = two_groups(300)
-    region = _regions(rows, _centres(two_groups(500, seed=1), 2, np.random.default_rng(0)))
+    region = _regions(two_groups(500, seed=1), rows, 2, np.random.default_rng(0))
     assert set(region) == {0, 1}
     for k in (0, 1):
         assert len(set(rows[region == k, 0] > 10)) == 1

@@ -22,7 +22,6 @@ LEARNED, JUDGED = 2000, 1000  # rows that make up the density, and rows that it 
 VALUES = 1 << 22  # of wide rows, so many values of them
 REGIONS, ROWS_EACH = 16, 40  # at most so many, of so many rows at least that were not learned from
 FEWEST = 15  # rows left out that a region must have for its level to be corrected: a few odd rows are not enough
-ROUNDS = 10  # of k-means
 RIDGE = 1e-3  # of the features' mean square
 # The share of the potentials' errors that differences of regions must explain, at one noise scale at least: below
 # the first, rows are one group and nothing is corrected; from the second on, groups lie apart.
@@ -49,13 +48,13 @@ def closed(
     regions = min(REGIONS, min(map(len, left_out)) // ROWS_EACH)
     if regions < 2:
         return network
-    centres = _centres(z[sample(np.arange(len(z)), z.shape[1], LEARNED, rng)], regions, rng)
     for member, (seen, unseen) in enumerate(zip(learned, left_out, strict=True)):
         some, other = sample(seen, z.shape[1], LEARNED, rng), sample(unseen, z.shape[1], JUDGED, rng)
         features = features_of(network, member)(z[other])
         potentials = features @ weight[member].T.astype(np.float64) + bias[member]
         off = density(z[some], z[other], np.asarray(scales)) - potentials  # (n, k)
-        change, shift = _smallest_change(features, _wanted(off, _regions(z[other], centres)))
+        region = _regions(z[some], z[other], regions, rng)
+        change, shift = _smallest_change(features, _wanted(off, region))
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
@@ -117,13 +116,11 @@ def density(seen: NDArray[np.float32], rows: NDArray[np.float32], scales: Matrix
     return np.asarray(engine().log_density(rows, seen, scales) - seen.shape[1] * np.log(scales))
 
 
-def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return the centres of the regions: k-means centres of these rows. A few rounds are enough to part groups."""
-    return k_means(rows, min(count, len(rows)), int(rng.integers(2**31)), rounds=ROUNDS)[0]
-
-
-def _regions(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return the region of each row: that of the nearest centre. Regions without rows do not count."""
+def _regions(
+    seen: NDArray[np.float32], rows: NDArray[np.float32], count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return the region of each row: the nearest k-means centre of the seen rows. Regions without rows do not count."""
     from scipy.spatial.distance import cdist
 
+    centres, _ = k_means(seen, min(count, len(seen)), int(rng.integers(2**31)), rounds=20)
     return np.asarray(np.unique(cdist(rows, centres).argmin(1), return_inverse=True)[1])

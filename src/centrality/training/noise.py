@@ -14,7 +14,7 @@ from centrality.training.rows import Rows
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
 LADDER_GIVEN = (0.05, 0.1, 0.2, 0.4, 0.8)  # given a context, whose kinds have a spread of one: measured
-SPACING_SAMPLE, SPACING_QUERIES = 2000, 500  # rows among which neighbours are sought, and rows whose neighbours are
+SPACING_SAMPLE = 2000  # rows looked at to find their spacing
 SPACING_NEIGHBOUR = 10  # the neighbour whose distance is the spacing
 
 
@@ -28,9 +28,7 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
     index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
     z = rows.z[index]
     k = min(SPACING_NEIGHBOUR, len(z) - 1)
-    asked = z[:: -(-len(z) // SPACING_QUERIES)]
-    # The nearest is the row itself, or a copy of it.
-    distances = NearestNeighbors(n_neighbors=k + 1).fit(z).kneighbors(asked)[0][:, -1] / np.sqrt(rows.width)
+    distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
     typical = float(np.median(distances))
     if typical > 0:
         return typical
