@@ -138,16 +138,21 @@ class Scaling(Value):
 
     def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""
-        scaled: NDArray[np.float64] = (block - self.center) * self.weight
+        scaled: NDArray[np.float64] = block - self.center
+        scaled *= self.weight
         if len(self.heavy):
             scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
+        # Few values are far or beyond the ends, and most blocks hold none: to look is quicker than to compute.
         if self.shrink is not None:
-            far = np.abs(scaled) > KNEE
-            scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
+            if not (scaled.max(initial=0.0) <= KNEE and scaled.min(initial=0.0) >= -KNEE):
+                far = np.abs(scaled) > KNEE
+                scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
             scaled *= self.shrink
         if self.seen is not None and self.beyond is not None:
-            above, below = np.maximum(scaled - self.seen[1], 0.0), np.maximum(self.seen[0] - scaled, 0.0)
-            scaled += self.beyond[1] * above - self.beyond[0] * below
+            outside = (scaled > self.seen[1]) | (scaled < self.seen[0])
+            if outside.any():
+                above, below = np.maximum(scaled - self.seen[1], 0.0), np.maximum(self.seen[0] - scaled, 0.0)
+                scaled += self.beyond[1] * above - self.beyond[0] * below
         # A huge value must not become an infinity, which would turn the whole network's output into NaN.
         return np.minimum(np.maximum(scaled, -LIMIT, out=scaled), LIMIT, out=scaled)
 
