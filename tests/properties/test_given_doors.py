@@ -16,7 +16,7 @@ from centrality.scoring.adapter import Adapter
 from centrality.tables.unreadable import NEW_KIND, DataNote
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score
-from tests.test_given import houses
+from tests.properties.test_given import houses
 
 CONTEXT = "size,city"
 NAMES = "size, city"
