@@ -14,6 +14,7 @@ from centrality.scoring.adapter import Adapter, read_ahead
 from centrality.scoring.job import Job
 from centrality.tables import formats, locations
 from centrality.tables.parquet import NOTE
+from centrality.tables.text import TextSource
 from centrality.tables.unreadable import ENOUGH_ROWS
 
 
@@ -23,8 +24,6 @@ def score(job: Job, data: str | Path, output: str | Path) -> chunks.Scored:
     If `output` is "-", they go to stdout, each batch when it is scored.
     """
     checked_t(job.ts)
-    if str(output) != "-":
-        tables.kind_to_write(output)
     with tables.open_rows(data) as source:
         return _score_source(job, source, output)
 
@@ -50,18 +49,18 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
     kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_to_write(output)
-    as_records = (
-        source.keeps_records
-        and kind == source.kind
-        and not adapter.one_series
-        and not set(job.names) & set(source.schema.names)
-    )
     if adapter.one_series and source.in_part:
         raise tables.TableError(
             f"{source.name} is one series to this model, so it cannot be cut: score without --split."
         )
     with formats.open_output(output) as file:
-        if as_records:
+        if (
+            isinstance(source, TextSource)
+            and source.keeps_records
+            and kind == source.kind
+            and not adapter.one_series
+            and not set(job.names) & set(source.schema.names)
+        ):
             rows = _score_records(job, source, adapter, file)
         else:
             rows = _score_batches(job, source, adapter, file, kind=kind, stream=str(output) == "-")
@@ -71,16 +70,16 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
     return chunks.Scored(rows, adapter.unreadable)
 
 
-def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:
+def _score_records(job: Job, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
     """Write text records in the same format: each stays as it was written, with the scores added at its end."""
     from tqdm import tqdm
 
     rows = 0
-    file.write(source.extended_header(job.names))
+    file.write(source.dialect.extended_header(job.names))
     blocks = source.records(adapter.columns, adapter.types)
     with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
-            file.write(b"".join(source.extended_records(records, job.new_columns(adapter, table))))
+            file.write(b"".join(source.dialect.extended_records(records, job.new_columns(adapter, table))))
             adapter.require_readable(after=ENOUGH_ROWS)
             file.flush()
             rows += table.num_rows
