@@ -71,7 +71,7 @@ class Centrality(nn.Module):
         low, high = np.moveaxis(calibration.potentials, 2, 0)[:, :, None]  # (members, 1, k) each
         zero, one = np.moveaxis(calibration.members, 2, 0)[:, :, None]  # (members, 1, 2) each
         parts = {
-            **vars(scaling if context is None else context.scaling),
+            **(scaling if context is None else context.scaling).parts(),
             "low": low,
             "range": _width(low, high),
             "zero": zero,
