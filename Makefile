@@ -5,6 +5,8 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
+# Tests start hundreds of processes: each would compile every module anew where Python may not keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := src tests benchmarks docs paper web/header.py engine/hatch_build.py
 ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.map engine/hatch_build.py)
 

@@ -60,6 +60,7 @@ INLINE Floats sigmoid(Floats x) {
 
 // log(1 + x) for x >= 0, within a few units in the last place: the mantissa's logarithm is 2 artanh((m - 1) / (m + 1)).
 INLINE double log_1_plus(double x) {
+    if (std::isinf(x)) return x;
     const double one_more = 1.0 + x, lost = one_more > 2.0 ? 1.0 - (one_more - x) : x - (one_more - 1.0);
     int exponent;
     double m = std::frexp(one_more, &exponent);  // in [1/2, 1)

@@ -55,7 +55,14 @@ struct Trunk {
 struct Rows {  // (n, p), one row after another
     const float* floats = nullptr;
     const double* doubles = nullptr;
-    Size count;
+    Size count = 0;
+    // Copy one row as doubles.
+    void read(Size number, Size width, double* to) const {
+        if (doubles)
+            for (Size k = 0; k < width; ++k) to[k] = doubles[number * width + k];
+        else
+            for (Size k = 0; k < width; ++k) to[k] = double(floats[number * width + k]);
+    }
 };
 
 // A trained network, packed for scoring.
@@ -120,6 +127,11 @@ struct Kernels {
     std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
                                       const std::vector<Shape>& shapes);
     void (*train)(const Training&);
+    // Rows in scaled units: (n, p) -> (n, p); rounded where they are wanted as floats.
+    void (*scale)(Size width, Rows rows, const Scaling&, double* out);
+    void (*scale_to_floats)(Size width, Rows rows, const Scaling&, float* out);
+    // The least and the greatest value of each column, (2, p); both NaN for a column that holds a NaN or an infinity.
+    void (*ends)(Size width, Rows rows, double* out);
     // The logarithm of Σ exp(-½ d² / η²) over the distances of a row to the seen ones: (n, p), (m, p), (k,) -> (n, k).
     void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.

@@ -57,6 +57,19 @@ INLINE Doubles load(const double* x) { return {_mm512_loadu_pd(x)}; }
 INLINE void store(double* x, Doubles a) { _mm512_storeu_pd(x, a.v); }
 INLINE Doubles all(double x) { return {_mm512_set1_pd(x)}; }
 INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
+INLINE Doubles operator+(Doubles a, Doubles b) { return {_mm512_add_pd(a.v, b.v)}; }
+INLINE Doubles operator-(Doubles a, Doubles b) { return {_mm512_sub_pd(a.v, b.v)}; }
+INLINE Doubles operator*(Doubles a, Doubles b) { return {_mm512_mul_pd(a.v, b.v)}; }
+INLINE Doubles operator/(Doubles a, Doubles b) { return {_mm512_div_pd(a.v, b.v)}; }
+INLINE Doubles min(Doubles a, Doubles b) { return {_mm512_min_pd(a.v, b.v)}; }
+INLINE Doubles max(Doubles a, Doubles b) { return {_mm512_max_pd(a.v, b.v)}; }
+INLINE Doubles abs(Doubles a) { return {_mm512_abs_pd(a.v)}; }
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) {
+    return {_mm512_mask_blend_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
+}
+INLINE bool any_less(Doubles a, Doubles b) { return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ) != 0; }
+INLINE Doubles widened(const float* x) { return {_mm512_cvtps_pd(_mm256_loadu_ps(x))}; }
+INLINE void store_rounded(float* x, Doubles a) { _mm256_storeu_ps(x, _mm512_cvtpd_ps(a.v)); }
 
 #elif defined(ENGINE_AVX2)
 
@@ -96,6 +109,28 @@ INLINE Doubles load(const double* x) { return {_mm256_loadu_pd(x), _mm256_loadu_
 INLINE void store(double* x, Doubles v) { _mm256_storeu_pd(x, v.a); _mm256_storeu_pd(x + 4, v.b); }
 INLINE Doubles all(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
 INLINE Doubles fma(Doubles x, Doubles y, Doubles z) { return {_mm256_fmadd_pd(x.a, y.a, z.a), _mm256_fmadd_pd(x.b, y.b, z.b)}; }
+INLINE Doubles operator+(Doubles x, Doubles y) { return {_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)}; }
+INLINE Doubles operator-(Doubles x, Doubles y) { return {_mm256_sub_pd(x.a, y.a), _mm256_sub_pd(x.b, y.b)}; }
+INLINE Doubles operator*(Doubles x, Doubles y) { return {_mm256_mul_pd(x.a, y.a), _mm256_mul_pd(x.b, y.b)}; }
+INLINE Doubles operator/(Doubles x, Doubles y) { return {_mm256_div_pd(x.a, y.a), _mm256_div_pd(x.b, y.b)}; }
+INLINE Doubles min(Doubles x, Doubles y) { return {_mm256_min_pd(x.a, y.a), _mm256_min_pd(x.b, y.b)}; }
+INLINE Doubles max(Doubles x, Doubles y) { return {_mm256_max_pd(x.a, y.a), _mm256_max_pd(x.b, y.b)}; }
+INLINE Doubles abs(Doubles x) {
+    const __m256d sign = _mm256_set1_pd(-0.0);
+    return {_mm256_andnot_pd(sign, x.a), _mm256_andnot_pd(sign, x.b)};
+}
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) {
+    return {_mm256_blendv_pd(y.a, x.a, _mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ)),
+            _mm256_blendv_pd(y.b, x.b, _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ))};
+}
+INLINE bool any_less(Doubles a, Doubles b) {
+    return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ)));
+}
+INLINE Doubles widened(const float* x) { return {_mm256_cvtps_pd(_mm_loadu_ps(x)), _mm256_cvtps_pd(_mm_loadu_ps(x + 4))}; }
+INLINE void store_rounded(float* x, Doubles a) {
+    _mm_storeu_ps(x, _mm256_cvtpd_ps(a.a));
+    _mm_storeu_ps(x + 4, _mm256_cvtpd_ps(a.b));
+}
 
 #else  // four lanes of NEON four times, or one lane sixteen times
 
@@ -120,6 +155,18 @@ INLINE DoublePart part_load(const double* x) { return vld1q_f64(x); }
 INLINE void part_store(double* x, DoublePart a) { vst1q_f64(x, a); }
 INLINE DoublePart part_all(double x) { return vdupq_n_f64(x); }
 INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return vfmaq_f64(c, a, b); }
+INLINE DoublePart part_add(DoublePart a, DoublePart b) { return vaddq_f64(a, b); }
+INLINE DoublePart part_sub(DoublePart a, DoublePart b) { return vsubq_f64(a, b); }
+INLINE DoublePart part_mul(DoublePart a, DoublePart b) { return vmulq_f64(a, b); }
+INLINE DoublePart part_div(DoublePart a, DoublePart b) { return vdivq_f64(a, b); }
+INLINE DoublePart part_if_less(DoublePart a, DoublePart b, DoublePart x, DoublePart y) { return vbslq_f64(vcltq_f64(a, b), x, y); }
+INLINE DoublePart part_abs(DoublePart a) { return vabsq_f64(a); }
+INLINE bool part_any_less(DoublePart a, DoublePart b) {
+    const uint64x2_t less = vcltq_f64(a, b);
+    return (vgetq_lane_u64(less, 0) | vgetq_lane_u64(less, 1)) != 0;
+}
+INLINE DoublePart part_widened(const float* x) { return vcvt_f64_f32(vld1_f32(x)); }
+INLINE void part_store_rounded(float* x, DoublePart a) { vst1_f32(x, vcvt_f32_f64(a)); }
 #else
 using Part = float;
 using DoublePart = double;
@@ -141,6 +188,15 @@ INLINE DoublePart part_load(const double* x) { return *x; }
 INLINE void part_store(double* x, DoublePart a) { *x = a; }
 INLINE DoublePart part_all(double x) { return x; }
 INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return std::fma(a, b, c); }
+INLINE DoublePart part_add(DoublePart a, DoublePart b) { return a + b; }
+INLINE DoublePart part_sub(DoublePart a, DoublePart b) { return a - b; }
+INLINE DoublePart part_mul(DoublePart a, DoublePart b) { return a * b; }
+INLINE DoublePart part_div(DoublePart a, DoublePart b) { return a / b; }
+INLINE DoublePart part_if_less(DoublePart a, DoublePart b, DoublePart x, DoublePart y) { return a < b ? x : y; }
+INLINE DoublePart part_abs(DoublePart a) { return std::fabs(a); }
+INLINE bool part_any_less(DoublePart a, DoublePart b) { return a < b; }
+INLINE DoublePart part_widened(const float* x) { return double(*x); }
+INLINE void part_store_rounded(float* x, DoublePart a) { *x = float(a); }
 #endif
 
 constexpr int EACH = sizeof(Part) / sizeof(float), PARTS = WIDTH / EACH;
@@ -180,6 +236,21 @@ INLINE Doubles load(const double* x) { OVER_PARTS(part_load(x + i * DOUBLE_EACH)
 INLINE void store(double* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]); }
 INLINE Doubles all(double x) { OVER_PARTS(part_all(x)); }
 INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
+INLINE Doubles operator+(Doubles a, Doubles b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
+INLINE Doubles operator-(Doubles a, Doubles b) { OVER_PARTS(part_sub(a.p[i], b.p[i])); }
+INLINE Doubles operator*(Doubles a, Doubles b) { OVER_PARTS(part_mul(a.p[i], b.p[i])); }
+INLINE Doubles operator/(Doubles a, Doubles b) { OVER_PARTS(part_div(a.p[i], b.p[i])); }
+INLINE Doubles abs(Doubles a) { OVER_PARTS(part_abs(a.p[i])); }
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
+INLINE Doubles min(Doubles a, Doubles b) { return if_less(a, b, a, b); }
+INLINE Doubles max(Doubles a, Doubles b) { return if_less(b, a, a, b); }
+INLINE Doubles widened(const float* x) { OVER_PARTS(part_widened(x + i * DOUBLE_EACH)); }
+INLINE void store_rounded(float* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store_rounded(x + i * DOUBLE_EACH, a.p[i]); }
+INLINE bool any_less(Doubles a, Doubles b) {
+    bool found = false;
+    for (int i = 0; i < DOUBLE_PARTS; ++i) found |= part_any_less(a.p[i], b.p[i]);
+    return found;
+}
 #undef OVER_PARTS
 
 #endif

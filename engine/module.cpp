@@ -72,6 +72,54 @@ struct ScalingArrays {
     }
 };
 
+// Rows as they come: (n, p) of float32 or float64.
+using AnyRows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+static Rows view(const AnyRows& rows) {
+    Rows found;
+    found.count = Size(rows.shape(0));
+    if (rows.dtype() == nb::dtype<float>())
+        found.floats = static_cast<const float*>(rows.data());
+    else if (rows.dtype() == nb::dtype<double>())
+        found.doubles = static_cast<const double*>(rows.data());
+    else
+        require(false, "rows must be float32 or float64");
+    return found;
+}
+
+static nb::object scale(const AnyRows& rows, const ScalingArrays& scaling) {
+    const Rows given = view(rows);
+    const Scaling by = scaling.view(Size(rows.shape(1)));
+    auto out = fresh<double, 2>({rows.shape(0), rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.scale(Size(rows.shape(1)), given, by, out.data());
+    }
+    return nb::cast(out);
+}
+
+static nb::object scale_to_floats(const AnyRows& rows, const ScalingArrays& scaling) {
+    const Rows given = view(rows);
+    const Scaling by = scaling.view(Size(rows.shape(1)));
+    auto out = fresh<float, 2>({rows.shape(0), rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.scale_to_floats(Size(rows.shape(1)), given, by, out.data());
+    }
+    return nb::cast(out);
+}
+
+static nb::object ends(const AnyRows& rows) {
+    require(rows.shape(0) > 0 && rows.shape(1) > 0, "there must be a row and a column");
+    const Rows given = view(rows);
+    auto out = fresh<double, 2>({2, rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.ends(Size(rows.shape(1)), given, out.data());
+    }
+    return nb::cast(out);
+}
+
 using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
 using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
 
@@ -91,16 +139,9 @@ class Model {
         scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{}, views(shapes));
     }
 
-    nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling) const {
+    nb::object outputs(const AnyRows& rows, const std::optional<ScalingArrays>& scaling) const {
         require(Size(rows.shape(1)) == width_, "rows must be as wide as the network");
-        Rows given;
-        given.count = Size(rows.shape(0));
-        if (rows.dtype() == nb::dtype<float>())
-            given.floats = static_cast<const float*>(rows.data());
-        else if (rows.dtype() == nb::dtype<double>())
-            given.doubles = static_cast<const double*>(rows.data());
-        else
-            require(false, "rows must be float32 or float64");
+        const Rows given = view(rows);
         std::optional<Scaling> by;
         if (scaling) by = scaling->view(width_);
         const auto n = std::size_t(given.count);
@@ -325,5 +366,8 @@ MODULE_(TARGET, m) {
     m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
           "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "learned"_a.noconvert(), "balance"_a,
           "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+    m.def("scale", &TARGET::scale, "rows"_a.noconvert(), "scaling"_a);
+    m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
+    m.def("ends", &TARGET::ends, "rows"_a.noconvert());
     m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
 }

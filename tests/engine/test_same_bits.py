@@ -16,7 +16,7 @@ from centrality.training.engine_learner import EngineLearner, _Batches
 from centrality.training.noise import RowScales
 from tests.conftest import quick
 from tests.engine.cases import BUILDS, ROWS, computed_by, network_of, rows_of, task_of
-from tests.test_promise import KINDS, model_of, places
+from tests.properties.test_promise import KINDS, model_of, places
 
 pytestmark = pytest.mark.numbers
 CASES = [

@@ -97,7 +97,7 @@ def read(suffix: str) -> Callable[[bytes], None]:
         with contextlib.suppress(ALLOWED):
             tables.read(path)
         with tables.open_rows(path) as source:
-            if source.keeps_records:
+            if getattr(source, "keeps_records", False):
                 for table, records in source.records(source.schema.names):
                     assert table.num_rows == len(records)
         for model in loaded():

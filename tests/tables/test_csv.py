@@ -36,13 +36,6 @@ def test_fields_with_leading_zeros_are_counted(text, zeros):
     assert count_leading_zeros(text.encode(), ",") == zeros
 
 
-def test_leading_zeros_are_counted_wherever_parts_of_a_block_end(monkeypatch):
-    text = b"1,007,-08\n" * 20
-    for size in range(4, 40):
-        monkeypatch.setattr("centrality.tables.csv.SCANNED", size)
-        assert count_leading_zeros(text, ",") == 40
-
-
 @pytest.mark.parametrize(
     ("values", "kind"),
     [

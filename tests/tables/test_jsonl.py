@@ -17,8 +17,8 @@ def test_every_object_is_one_again_with_new_values_at_its_end(tmp_path):
     with tables.open_rows(tmp_path / "t.jsonl") as source:
         [(table, records)] = source.records(["a"])
         values = {"s%": np.array([0.5, 1.0, np.nan, 2.0]), "why": np.array(['"', "", "x", "y"], dtype=object)}
-        extended = source.extended_records(records, values)
-    assert source.extended_header(["s%"]) == b""
+        extended = source.dialect.extended_records(records, values)
+    assert source.dialect.extended_header(["s%"]) == b""
     assert table["a"].to_pylist() == [1, None, None, 3]
     assert [json.loads(line) for line in extended] == [
         {"a": 1, "s%": 0.5, "why": '"'},

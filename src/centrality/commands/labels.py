@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 from centrality.commands._arguments import DATA, column_names, count, seed
 from centrality.commands._display import aligned, paint, working
-from centrality.commands._found import require_rows_output, rows_output, the_rest
+from centrality.commands._found import excerpt, require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import share
 
 HELP = "find labels that are likely wrong: rows that rather belong to another class"
@@ -56,8 +56,6 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     few, by = result["doubtful"][: result["shown"]], result["by"]
     said = f"{len(result['doubtful']):,} of {result['rows']:,} rows rather belong to another {by}"
     lines = [paint(said, "heading")]

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import aligned, paint, shows_progress
-from centrality.commands._found import columns_to_print, require_rows_output, rows_output, said_already, the_rest
+from centrality.commands._found import (
+    columns_to_print,
+    excerpt,
+    require_rows_output,
+    rows_output,
+    said_already,
+    the_rest,
+)
 from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
@@ -88,18 +95,15 @@ def _in_plain_values(chosen: "pa.Table", rows: list[int], scores: list[float]) -
 
 
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     few = result["picked"][:SHOWN]
     of = f" from each {result['by']} in turn" if "by" in result else ""
     lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
-    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result, excerpt)] for row in few]
+    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result)] for row in few]
     lines += aligned(["row", "centrality", "holds"], body, left=(2,))
     return "\n".join([*lines, *the_rest(result, len(result["picked"]), len(few), "Picked rows")])
 
 
-def _holds(row: dict[str, Any], result: Result, excerpt: Any) -> str:
+def _holds(row: dict[str, Any], result: Result) -> str:
     """Write an excerpt of a row, its group first."""
     group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
-    text: str = excerpt(group | row["holds"], result["shows"])
-    return text
+    return excerpt(group | row["holds"], result["shows"])

@@ -1,16 +1,20 @@
 """centrality rank: show the most central and the most peripheral rows in the terminal."""
 
 import argparse
+from collections.abc import Iterable
+from textwrap import wrap
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import paint, shows_progress
-from centrality.commands._found import columns_to_print
+from centrality.commands._found import columns_to_print, excerpt
 
 if TYPE_CHECKING:
     from centrality.scoring.ranking import RankedRow
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
+BARS = "▁▂▃▄▅▆▇█"
+LINE = 100  # characters of a line of reasons
 
 
 class Group(TypedDict):
@@ -51,12 +55,12 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": ranked.rows,
         "t": t,
         "shows": columns_to_print(model),
-        "central": ranked.best.rows(),
-        "peripheral": ranked.worst.rows(),
+        "central": ranked.best,
+        "peripheral": ranked.worst,
     }
     if arguments.by is not None:
         result["groups"] = [
-            {"group": name, "rows": group.rows, "central": group.best.rows(), "peripheral": group.worst.rows()}
+            {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
             for name, group in ranked.groups.items()
         ]
     if ranked.unreadable:
@@ -73,11 +77,34 @@ def show(result: Result) -> str:
 
 def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
     """Return the lines for both ends of the ranking, of all rows or of one group."""
-    from centrality.scoring import ranking
-
     lines = []
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
         lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
-        lines += [ranking.line_of(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+        lines += [_line(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
     return lines
+
+
+def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
+    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
+    from centrality.scores.reasons import Reason
+
+    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
+    holds = excerpt(_telling(row) if why else row["holds"], only)
+    line = f"{scores}  {holds}".rstrip()
+    reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
+    if not (why and reasons):
+        return line
+    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
+
+
+def _telling(row: "RankedRow") -> dict[str, object]:
+    """Return the row's values, those of columns that lower its centrality first."""
+    named = [reason["feature"] for reason in row.get("reasons", [])]
+    first = {name: row["holds"][name] for name in named if name in row["holds"]}
+    return first | {name: value for name, value in row["holds"].items() if name not in first}
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """Draw numbers in [0, 1] as bars."""
+    return "".join(BARS[int(min(max(value, 0.0), 1.0) * (len(BARS) - 1) + 0.5)] for value in values)

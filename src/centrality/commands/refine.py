@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, model_and_data, model_path, require_output
 from centrality.commands._display import aligned, paint
-from centrality.commands._found import columns_to_print
+from centrality.commands._found import columns_to_print, excerpt
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
@@ -151,8 +151,6 @@ def _plain(value: object) -> object:
 
 
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
     lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:

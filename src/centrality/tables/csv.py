@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
@@ -18,7 +17,6 @@ from centrality.tables.text import Dialect, in_arrows_memory, open_text
 from centrality.tables.unreadable import DataNote
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
@@ -181,17 +179,10 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
 
     Such a field inside a quoted text is counted too.
     """
-    count, padding = 0, np.zeros(3, np.uint8)
-    text = np.concatenate([np.frombuffer(b"\n", np.uint8), np.frombuffer(block, np.uint8), padding])
-    for start in range(0, len(block) + 1, SCANNED):
-        part = text[start : start + SCANNED + 3]
-        begins = (part == ord(separator)) | (part == ord("\n")) | (part == ord("\r")) | (part == ord('"'))
-        zero, digit = part == ord("0"), part - np.uint8(ord("0")) < 10  # below zero, unsigned bytes are large
-        digit |= (part == ord("x")) | (part == ord("X"))
-        padded = zero[:-1] & digit[1:]
-        signed = (part == ord("-")) | (part == ord("+"))
-        count += int(np.count_nonzero(begins[:-3] & (padded[1:-1] | signed[1:-2] & padded[2:])))
-    return count
+    from pyarrow import compute
+
+    begins = rf'(?:^|[{separator}\r\n"])'
+    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + LEADING_ZERO[1:])[0].as_py())
 
 
 def _count_padded(table: pa.Table) -> int:

@@ -17,7 +17,7 @@ import pytest
 
 from centrality import FUSE
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 GENERATED = {"api", "cli", "_build"}  # pages that are made when the site is built
 
 
