@@ -100,7 +100,8 @@ class Members {
 
     // The raw scores of `count` rows, at most eight, from the given one of n on: (count, 2).
     void find(Size row, Size count, Size n, const double* outputs, double* raw) {
-        for (Size m = 0; m < by_.members; ++m) scores_.find(m, count, outputs + (m * n + row) * (1 + by_.potentials), &pairs_[std::size_t(2 * HALF * m)]);
+        for (Size m = 0; m < by_.members; ++m)
+            scores_.find(m, count, outputs + (m * n + row) * (1 + by_.potentials), &pairs_[std::size_t(2 * HALF * m)]);
         for (Size i = 0; i < count; ++i) combine(i, raw + 2 * i);
     }
 

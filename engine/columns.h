@@ -93,7 +93,7 @@ class ColumnEnds {
         }
     }
 
-    Size width_, together_;  // rows that make a whole number of vectors
+    Size width_, together_;                          // rows that make a whole number of vectors
     std::vector<Number> least_, greatest_, spoilt_;  // (together, width)
 };
 

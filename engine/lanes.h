@@ -29,8 +29,12 @@ constexpr int HALF = 8;    // lanes of a Doubles
 
 #if defined(ENGINE_AVX512)
 
-struct Floats { __m512 v; };
-struct Doubles { __m512d v; };
+struct Floats {
+    __m512 v;
+};
+struct Doubles {
+    __m512d v;
+};
 INLINE Floats load(const float* x) { return {_mm512_loadu_ps(x)}; }
 INLINE void store(float* x, Floats a) { _mm512_storeu_ps(x, a.v); }
 INLINE Floats all(float x) { return {_mm512_set1_ps(x)}; }
@@ -45,9 +49,7 @@ INLINE Floats max(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
 INLINE Floats abs(Floats a) { return {_mm512_abs_ps(a.v)}; }
 INLINE Floats rounded(Floats a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
 // Where a < b, x; elsewhere y.
-INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
-    return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
-}
+INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)}; }
 // 2 to the power of whole numbers between -126 and 127.
 INLINE Floats power_of_two(Floats n) {
     return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
@@ -73,10 +75,17 @@ INLINE void store_rounded(float* x, Doubles a) { _mm256_storeu_ps(x, _mm512_cvtp
 
 #elif defined(ENGINE_AVX2)
 
-struct Floats { __m256 a, b; };
-struct Doubles { __m256d a, b; };
+struct Floats {
+    __m256 a, b;
+};
+struct Doubles {
+    __m256d a, b;
+};
 INLINE Floats load(const float* x) { return {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)}; }
-INLINE void store(float* x, Floats v) { _mm256_storeu_ps(x, v.a); _mm256_storeu_ps(x + 8, v.b); }
+INLINE void store(float* x, Floats v) {
+    _mm256_storeu_ps(x, v.a);
+    _mm256_storeu_ps(x + 8, v.b);
+}
 INLINE Floats all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 INLINE Floats fma(Floats x, Floats y, Floats z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
 INLINE Floats operator+(Floats x, Floats y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
@@ -91,12 +100,10 @@ INLINE Floats abs(Floats x) {
     return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
 }
 INLINE Floats rounded(Floats x) {
-    return {_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-            _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+    return {_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
-    return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)),
-            _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
+    return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)), _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
 }
 INLINE __m256 power_of_two(__m256 n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
@@ -106,7 +113,10 @@ INLINE bool any_less(Floats a, Floats b) {
     return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ)));
 }
 INLINE Doubles load(const double* x) { return {_mm256_loadu_pd(x), _mm256_loadu_pd(x + 4)}; }
-INLINE void store(double* x, Doubles v) { _mm256_storeu_pd(x, v.a); _mm256_storeu_pd(x + 4, v.b); }
+INLINE void store(double* x, Doubles v) {
+    _mm256_storeu_pd(x, v.a);
+    _mm256_storeu_pd(x + 4, v.b);
+}
 INLINE Doubles all(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
 INLINE Doubles fma(Doubles x, Doubles y, Doubles z) { return {_mm256_fmadd_pd(x.a, y.a, z.a), _mm256_fmadd_pd(x.b, y.b, z.b)}; }
 INLINE Doubles operator+(Doubles x, Doubles y) { return {_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)}; }
@@ -120,8 +130,7 @@ INLINE Doubles abs(Doubles x) {
     return {_mm256_andnot_pd(sign, x.a), _mm256_andnot_pd(sign, x.b)};
 }
 INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) {
-    return {_mm256_blendv_pd(y.a, x.a, _mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ)),
-            _mm256_blendv_pd(y.b, x.b, _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ))};
+    return {_mm256_blendv_pd(y.a, x.a, _mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ)), _mm256_blendv_pd(y.b, x.b, _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ))};
 }
 INLINE bool any_less(Doubles a, Doubles b) {
     return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ)));
@@ -201,14 +210,20 @@ INLINE void part_store_rounded(float* x, DoublePart a) { *x = float(a); }
 
 constexpr int EACH = sizeof(Part) / sizeof(float), PARTS = WIDTH / EACH;
 constexpr int DOUBLE_EACH = sizeof(DoublePart) / sizeof(double), DOUBLE_PARTS = HALF / DOUBLE_EACH;
-struct Floats { Part p[PARTS]; };
-struct Doubles { DoublePart p[DOUBLE_PARTS]; };
-#define OVER_PARTS(expression) \
-    Floats r;                  \
+struct Floats {
+    Part p[PARTS];
+};
+struct Doubles {
+    DoublePart p[DOUBLE_PARTS];
+};
+#define OVER_PARTS(expression)                           \
+    Floats r;                                            \
     for (int i = 0; i < PARTS; ++i) r.p[i] = expression; \
     return r
 INLINE Floats load(const float* x) { OVER_PARTS(part_load(x + i * EACH)); }
-INLINE void store(float* x, Floats a) { for (int i = 0; i < PARTS; ++i) part_store(x + i * EACH, a.p[i]); }
+INLINE void store(float* x, Floats a) {
+    for (int i = 0; i < PARTS; ++i) part_store(x + i * EACH, a.p[i]);
+}
 INLINE Floats all(float x) { OVER_PARTS(part_all(x)); }
 INLINE Floats fma(Floats a, Floats b, Floats c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
 INLINE Floats operator+(Floats a, Floats b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
@@ -228,12 +243,14 @@ INLINE bool any_less(Floats a, Floats b) {
     return found;
 }
 #undef OVER_PARTS
-#define OVER_PARTS(expression) \
-    Doubles r;                 \
+#define OVER_PARTS(expression)                                  \
+    Doubles r;                                                  \
     for (int i = 0; i < DOUBLE_PARTS; ++i) r.p[i] = expression; \
     return r
 INLINE Doubles load(const double* x) { OVER_PARTS(part_load(x + i * DOUBLE_EACH)); }
-INLINE void store(double* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]); }
+INLINE void store(double* x, Doubles a) {
+    for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]);
+}
 INLINE Doubles all(double x) { OVER_PARTS(part_all(x)); }
 INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
 INLINE Doubles operator+(Doubles a, Doubles b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
@@ -245,7 +262,9 @@ INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) { OVER_PARTS(
 INLINE Doubles min(Doubles a, Doubles b) { return if_less(a, b, a, b); }
 INLINE Doubles max(Doubles a, Doubles b) { return if_less(b, a, a, b); }
 INLINE Doubles widened(const float* x) { OVER_PARTS(part_widened(x + i * DOUBLE_EACH)); }
-INLINE void store_rounded(float* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store_rounded(x + i * DOUBLE_EACH, a.p[i]); }
+INLINE void store_rounded(float* x, Doubles a) {
+    for (int i = 0; i < DOUBLE_PARTS; ++i) part_store_rounded(x + i * DOUBLE_EACH, a.p[i]);
+}
 INLINE bool any_less(Doubles a, Doubles b) {
     bool found = false;
     for (int i = 0; i < DOUBLE_PARTS; ++i) found |= part_any_less(a.p[i], b.p[i]);
@@ -310,8 +329,7 @@ INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, fl
     const std::ptrdiff_t whole = columns / WIDTH * WIDTH;
     for (std::ptrdiff_t i = 0; i < rows; i += WIDTH) {
         const std::ptrdiff_t end = i + WIDTH <= rows ? i + WIDTH : rows, tiled = end - i == WIDTH ? whole : 0;
-        for (std::ptrdiff_t k = 0; k < tiled; k += WIDTH)
-            transpose_tile([&](int each) { return row(i + each) + k; }, to + k * to_row + i, to_row);
+        for (std::ptrdiff_t k = 0; k < tiled; k += WIDTH) transpose_tile([&](int each) { return row(i + each) + k; }, to + k * to_row + i, to_row);
         for (std::ptrdiff_t each = i; each < end; ++each)
             for (std::ptrdiff_t k = tiled; k < columns; ++k) to[k * to_row + each] = row(each)[k];
     }
@@ -320,9 +338,9 @@ INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, fl
 INLINE float highest(Floats a) {
     float lane[WIDTH];
     store(lane, a);
-    float found = lane[0];
-    for (int i = 1; i < WIDTH; ++i) found = lane[i] > found ? lane[i] : found;
-    return found;
+    for (int width = WIDTH / 2; width; width /= 2)
+        for (int i = 0; i < width; ++i) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
+    return lane[0];
 }
 
 }  // namespace TARGET

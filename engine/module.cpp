@@ -47,7 +47,8 @@ struct MixtureArrays {
         const auto count = centres.shape(0);
         require(Size(mean.shape(0)) == width && Size(centres.shape(1)) == width, "the mixture's centres must be as wide as the rows");
         require(count > 0 && Size(precision.shape(0)) == scales && precision.shape(1) == count && Size(level.shape(0)) == scales &&
-                    level.shape(1) == count, "the mixture must have a precision and a level for each centre and potential");
+                    level.shape(1) == count,
+                "the mixture must have a precision and a level for each centre and potential");
         return {Size(count), mean.data(), centres.data(), precision.data(), level.data(), float(lowest)};
     }
 };
@@ -67,8 +68,17 @@ struct ScalingArrays {
             require(!*ends || ((*ends)->shape(0) == 2 && Size((*ends)->shape(1)) == width), "the scaling must be as wide as the rows");
         require(shift.shape(0) == heavy.shape(0) && gain.shape(0) == heavy.shape(0), "each heavy column must have a shift and a gain");
         for (std::size_t i = 0; i < heavy.shape(0); ++i) require(heavy.data()[i] >= 0 && heavy.data()[i] < width, "a heavy column is out of range");
-        return {center.data(), weight.data(), Size(heavy.shape(0)), heavy.data(), shift.data(), gain.data(), shrink ? shrink->data() : nullptr,
-                seen ? seen->data() : nullptr, beyond ? beyond->data() : nullptr, knee, limit};
+        return {center.data(),
+                weight.data(),
+                Size(heavy.shape(0)),
+                heavy.data(),
+                shift.data(),
+                gain.data(),
+                shrink ? shrink->data() : nullptr,
+                seen ? seen->data() : nullptr,
+                beyond ? beyond->data() : nullptr,
+                knee,
+                limit};
     }
 };
 
@@ -259,11 +269,10 @@ struct CalibrationArrays {
 
 // Where batches are drawn: positions (steps, 2b + r + m), noise (steps, r, p), preferred (steps, opponents, b).
 static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
-                  In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions,
-                  In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
-                  In<float, 1> eta, In<float, 1> weight, In<float, 1> learned, double balance, double weight_decay, double mean_decay,
-                  double square_decay, double smallest_root, In<float, 1> rates, Array<float, 2> losses,
-                  const std::optional<MixtureArrays>& prior, const std::string& heads) {
+                  In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions, In<float, 3> noise,
+                  std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials, In<float, 1> eta, In<float, 1> weight,
+                  In<float, 1> learned, double balance, double weight_decay, double mean_decay, double square_decay, double smallest_root,
+                  In<float, 1> rates, Array<float, 2> losses, const std::optional<MixtureArrays>& prior, const std::string& heads) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
     // Generous bounds of the sizes, so that nothing below overflows.
@@ -277,21 +286,26 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     }
     require(in <= most / (in + 1) && 1 + potentials <= most / (in + 1), "parameters do not fit the network");
     expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
-    require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected, "parameters do not fit the network");
+    require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected,
+            "parameters do not fit the network");
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = rows.data(), job.vectors = vectors.data(), job.row_count = Size(rows.shape(0));
     require(vectors.shape(0) == rows.shape(0) && vectors.shape(1) == rows.shape(1), "rows must be compared by as many vectors, as wide");
-    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean", "metric must be euclidean or manhattan, or preferences given");
+    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean",
+            "metric must be euclidean or manhattan, or preferences given");
     job.metric = preferred ? Metric::given : metric == "manhattan" ? Metric::manhattan : Metric::euclidean;
     job.tie = float(tie), job.steps = Size(positions.shape(0)), job.candidates = candidates, job.opponents = opponents;
     job.noised = Size(noise.shape(1)), job.anchors = Size(positions.shape(1)) - 2 * candidates - job.noised;
-    require(candidates >= 0 && opponents >= 0 && opponents <= candidates && (opponents > 0 || candidates == 0), "each candidate needs opponents, no more than there are");
+    require(candidates >= 0 && opponents >= 0 && opponents <= candidates && (opponents > 0 || candidates == 0),
+            "each candidate needs opponents, no more than there are");
     require(job.anchors >= 0 && (job.anchors > 0 || candidates == 0 || preferred), "comparisons need anchors");
     require(Size(noise.shape(0)) == job.steps && (job.noised == 0 || Size(noise.shape(2)) == job.width), "noise must fit the rows");
     require(Size(eta.shape(0)) == job.noised && Size(weight.shape(0)) == job.noised, "each noised row must have a scale and a weight");
-    require(!preferred || (Size(preferred->shape(0)) == job.steps && Size(preferred->shape(1)) == opponents && Size(preferred->shape(2)) == candidates),
-            "each pair must have a preference");
-    require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2, "each step must have a rate and two losses");
+    require(
+        !preferred || (Size(preferred->shape(0)) == job.steps && Size(preferred->shape(1)) == opponents && Size(preferred->shape(2)) == candidates),
+        "each pair must have a preference");
+    require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2,
+            "each step must have a rate and two losses");
     for (std::size_t i = 0; i < positions.size(); ++i)
         require(positions.data()[i] >= 0 && positions.data()[i] < job.row_count, "a position is out of range");
     job.positions = positions.data(), job.position_stride = Size(positions.shape(1)), job.anchors_at = 2 * candidates + job.noised;
@@ -328,7 +342,8 @@ static nb::object log_density(In<float, 2> rows, In<float, 2> seen, In<double, 1
 
 static bool runs_here() {
 #if defined(ENGINE_AVX512)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw");
 #elif defined(ENGINE_AVX2)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
@@ -363,9 +378,11 @@ MODULE_(TARGET, m) {
         .def("of_members", &CalibrationArrays::of_members, "outputs"_a.noconvert())
         .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
-    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
-          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "learned"_a.noconvert(), "balance"_a,
-          "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a,
+          "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a, "positions"_a.noconvert(), "noise"_a.noconvert(),
+          "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(),
+          "learned"_a.noconvert(), "balance"_a, "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(),
+          "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
     m.def("scale", &TARGET::scale, "rows"_a.noconvert(), "scaling"_a);
     m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
     m.def("ends", &TARGET::ends, "rows"_a.noconvert());

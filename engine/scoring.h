@@ -14,26 +14,24 @@ namespace TARGET {
 constexpr Size TOGETHER = 48;  // rows that pass the layers together: activations stay in the nearest cache
 
 struct PackedLayer {
-    Size in, out;                         // out is padded
-    Buffer<float> across, bias, downward; // (in, out), (out,), (out, in padded): forward, and backward
+    Size in, out;                          // out is padded
+    Buffer<float> across, bias, downward;  // (in, out), (out,), (out, in padded): forward, and backward
     explicit PackedLayer(const Linear& given)
         : in(given.in), out(padded(given.out)), across(given.in * out), bias(out), downward(out * padded(given.in)) {
         for (Size o = 0; o < given.out; ++o) {
             bias.data()[o] = given.bias[o];
-            for (Size i = 0; i < in; ++i)
-                across.data()[i * out + o] = downward.data()[o * padded(in) + i] = given.weight[o * in + i];
+            for (Size i = 0; i < in; ++i) across.data()[i * out + o] = downward.data()[o * padded(in) + i] = given.weight[o * in + i];
         }
     }
 };
 
 struct PackedTrunk {
     std::vector<PackedLayer> layers;
-    Size top, outputs;            // features below the head, and outputs, padded to eights
-    Buffer<double> head, bias;    // (top, outputs), (outputs,)
-    Buffer<float> down;           // (outputs, top padded)
+    Size top, outputs;          // features below the head, and outputs, padded to eights
+    Buffer<double> head, bias;  // (top, outputs), (outputs,)
+    Buffer<float> down;         // (outputs, top padded)
     explicit PackedTrunk(const Trunk& given)
-        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs),
-          down(outputs * padded(top)) {
+        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs), down(outputs * padded(top)) {
         for (const Linear& layer : given.layers) layers.emplace_back(layer);
         for (Size o = 0; o < given.head.out; ++o) {
             bias.data()[o] = given.head.bias[o];
@@ -76,9 +74,7 @@ class PackedNetwork final : public Scorer {
                 if (!shapes_.empty()) shapes_[member].add(count, z.data(), row, to + 1, outputs_);
                 if (prior_) {
                     if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
-                    for (Size i = 0; i < count; ++i)
-                        prior_.add_potentials(distances.data() + i * prior_.columns(), to + i * outputs_ + 1, 1,
-                                              distances.data() + most * prior_.columns());
+                    prior_.add_potentials(count, distances.data(), to + 1, outputs_, distances.data() + most * prior_.columns());
                 }
             }
         }
@@ -96,8 +92,10 @@ class PackedNetwork final : public Scorer {
                     line.read(trunk, to, outputs_);
                 }
             }
-            if (!shapes_.empty()) line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
-            if (prior_) line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
+            if (!shapes_.empty())
+                line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
+            if (prior_)
+                line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
         }
     }
 
@@ -184,8 +182,17 @@ class PackedNetwork final : public Scorer {
         Buffer<double> tops;
 
         Line(const PackedNetwork& network, Size count)
-            : net(network), points(count), row(padded(network.width_)), ends(2 * row), features(2 * net.widest_),
-              by(count * net.widest_), other(count * net.widest_), z(count * row), off(2 * count * row), total(row), tops(count * net.widest_) {
+            : net(network),
+              points(count),
+              row(padded(network.width_)),
+              ends(2 * row),
+              features(2 * net.widest_),
+              by(count * net.widest_),
+              other(count * net.widest_),
+              z(count * row),
+              off(2 * count * row),
+              total(row),
+              tops(count * net.widest_) {
             for (const auto& trunks : net.members_)
                 for (const PackedTrunk& trunk : trunks) layers = std::max(layers, trunk.layers.size());
             value = Buffer<float>(Size(layers) * count * net.widest_);
@@ -215,8 +222,8 @@ class PackedNetwork final : public Scorer {
         void up(const PackedTrunk& trunk) {
             for (std::size_t i = 1; i < trunk.layers.size(); ++i) {
                 const PackedLayer& layer = trunk.layers[i];
-                product(points, layer.out, layer.in, {of(value, i - 1), trunk.layers[i - 1].out, 1}, layer.across.data(), layer.out,
-                        by.data(), layer.out, layer.bias.data(), 0);
+                product(points, layer.out, layer.in, {of(value, i - 1), trunk.layers[i - 1].out, 1}, layer.across.data(), layer.out, by.data(),
+                        layer.out, layer.bias.data(), 0);
                 for (Size j = 0; j < points * layer.out; j += WIDTH) bend(i, j, load(by.data() + j));
             }
         }
@@ -267,9 +274,8 @@ class PackedNetwork final : public Scorer {
             find_distances(start, step, at);
             const Size columns = net.prior_.columns();
             for (std::size_t member = 0; member < net.members_.size(); ++member)
-                for (Size i = 0; i < points; ++i)
-                    net.prior_.add_potentials(distances.data() + i * columns, out + Size(member) * apart + i * net.outputs_ + 1, 1,
-                                              distances.data() + points * columns);
+                net.prior_.add_potentials(points, distances.data(), out + Size(member) * apart + 1, net.outputs_,
+                                          distances.data() + points * columns);
         }
 
         void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
@@ -281,7 +287,8 @@ class PackedNetwork final : public Scorer {
                     float weight = 0;
                     for (std::size_t member = 0; member < net.members_.size(); ++member)
                         weight += by_outputs[Size(member) * apart + i * net.outputs_ + 1 + s];
-                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns, distances.data() + points * columns);
+                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns,
+                                          distances.data() + points * columns);
                 }
             net.prior_.pull(points, shares.data(), off.data(), z.data());
             for (Size i = 0; i < points; ++i) add_scaled(total.data(), 1.0f, z.data() + i * row, row);

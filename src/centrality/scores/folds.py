@@ -63,8 +63,7 @@ def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given:
         own[order[: int(share * n)]] = 0
         left_out: tuple[tuple[int, ...], ...] = ((0,),) * members
     else:
-        own = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64) % FOLDS
-        own = rng.permutation(own.astype(np.int8))
+        own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), n))
         left_out = tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))
     sizes = [int(np.count_nonzero(_among(own, folds))) for folds in left_out]
     enough = min(sizes) > 0 and n - max(sizes) >= FEWEST_LEARNED
