@@ -93,8 +93,8 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     if "save" in arguments:  # a command that could have fitted one
         _require_no_fit(arguments)
     model = load(arguments.model, device=arguments.device)
-    where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
-    where["unreadable"] = arguments.unreadable
+    where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
+    where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 

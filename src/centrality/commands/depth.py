@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, ScoresResult, column_names, require_output, seed, show_scores
+from centrality.commands._arguments import DATA, ScoresResult, column_names, seed, show_scores
 from centrality.commands._display import aligned
+from centrality.commands._found import require_rows_output
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 
@@ -43,8 +44,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
         raise InputError("NAME, DATA and -o SCORES were wanted; centrality depth --list names the depths.")
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
-    tables.kind_to_write(arguments.output)
-    require_output(arguments.output, arguments.data)
+    require_rows_output(arguments, arguments.data)
     table = tables.read(arguments.data)
     rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))
     model = BY_NAME[arguments.name]()

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality._checks import InputError
@@ -100,7 +101,10 @@ def run(arguments: argparse.Namespace) -> Result:
         _require_second_pass(arguments)
     model, rows, total = learn(arguments)
     if arguments.second_pass:
-        model = _second_pass(model, arguments.data, progress=shows_progress(arguments))
+        from centrality.scoring import sketches, workers
+
+        runner = partial(workers.run, workers=workers.cores())
+        model = sketches.second_pass(model, arguments.data, runner, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     _log_training(result)
@@ -190,14 +194,6 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
-def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> "CentralityModel":
-    from functools import partial
-
-    from centrality.scoring import sketches, workers
-
-    return sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=progress)
-
-
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
     """Return the representation that --represent names, or None if it names none."""
     if arguments.represent in (None, NUMBERS):
@@ -235,18 +231,14 @@ def _log_training(result: Result) -> None:
         log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)
 
 
-def _how_read(result: Result) -> list[str]:
-    """Return the table of how the columns were read; it is empty if all are plain numbers."""
-    return reading_lines(result["representation"], result.get("doubts", {})) if "representation" in result else []
-
-
 def show(result: Result) -> str:
     sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
     count = len(result.get("representation", ())) or result["features"]
     columns = f"{count} columns" if count > 1 else "one column"
+    how_read = reading_lines(result["representation"], result["doubts"]) if "representation" in result else []
     return (
         f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns}.\n"
-        + "".join(f"{line}\n" for line in _how_read(result))
+        + "".join(f"{line}\n" for line in how_read)
         + f"Model: {result['model']}"
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import paint, shows_progress
-from centrality.commands._found import columns_to_print, excerpt
+from centrality.commands._found import columns_to_print, excerpt, in_words
 
 if TYPE_CHECKING:
     from centrality.scoring.ranking import RankedRow
@@ -87,12 +87,10 @@ def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
 
 def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
-    from centrality.scores.reasons import Reason
-
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
     holds = excerpt(_telling(row) if why else row["holds"], only)
     line = f"{scores}  {holds}".rstrip()
-    reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
+    reasons = in_words(row)
     if not (why and reasons):
         return line
     return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])

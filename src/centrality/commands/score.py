@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ from centrality.commands._display import shows_progress
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
-    from centrality.scores.drift import Drift
     from centrality.scoring.chunks import Chunk, Runner, Scored
     from centrality.scoring.job import Job
+    from centrality.scoring.watch import Watch
 
 WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
 
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 
     job = _job(arguments, progress=shows_progress(arguments) and output != "-")
     scored = score(job, arguments.data, output)
-    return _with_drift(_result(output, scored, job.names), job)
+    return _result(output, scored, job.names, job.watch)
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
@@ -131,8 +131,8 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
     work, plan = ScoreChunk(arguments), chunks.plan(arguments.data, folder, arguments.split)
     results = chunks.do_all(work, plan, _runner(arguments, plan), progress=shows_progress(arguments))
-    result = _result(folder, chunks.Scored.all_of(scored for scored, _ in results), results[0][1])
-    return _with_drift(result, work.job) if arguments.watch_drift else result
+    scored, watch = chunks.Scored.all_of(part for part, _ in results), work.job.watch if arguments.watch_drift else None
+    return _result(folder, scored, results[0][1], watch)
 
 
 def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
@@ -159,27 +159,16 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     return _result(folder, scored, job.names)
 
 
-def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
-    """Return the result; name the cells that could not be read, in it and on stderr."""
+def _result(output: str, scored: "Scored", columns: list[str], watch: "Watch | None" = None) -> ScoresResult:
+    """Return the result; name the cells that could not be read, in it and on stderr, and the drift that was seen."""
     result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
     for note in scored.unreadable.notes():
         _warn(f"note: {note}")
     if scored.unreadable:
         result["unreadable"] = scored.unreadable.cells
+    if watch is not None:
+        result["drift"] = [asdict(one) | {"p_value": one.p_value, "effect": one.effect} for one in watch.drifts]
     return result
-
-
-def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
-    """Return the result with the drift that the watch has found, if there was a watch."""
-    if job.watch is not None:
-        result["drift"] = [_as_plain(drift) for drift in job.watch.drifts]
-    return result
-
-
-def _as_plain(drift: "Drift") -> dict[str, object]:
-    from dataclasses import asdict
-
-    return {**asdict(drift), "p_value": drift.p_value, "effect": drift.effect}
 
 
 def _warn(text: str) -> None:

@@ -49,7 +49,6 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    command.set_defaults(cache=None, corrupt=None, unreadable=None)
 
 
 def run(arguments: argparse.Namespace) -> dict[str, int]:
@@ -80,15 +79,8 @@ def show(result: dict[str, int]) -> str:
 
 def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
     """Load the model from this file; the process for large requests loads it too, from a copy."""
-    return _quiet(load_model(argparse.Namespace(**vars(arguments) | {"model": path})))
-
-
-def _quiet(model: "CentralityModel") -> "CentralityModel":
-    """Turn progress bars off: a request takes milliseconds."""
-    representation = getattr(model, "representation_", None)
-    if representation is not None and "progress" in representation.get_params(deep=False):
-        representation.set_params(progress=False)
-    return model
+    # Without progress bars: a request takes milliseconds.
+    return load_model(argparse.Namespace(**vars(arguments) | {"model": path, "quiet": True}))
 
 
 def _token(file: Path | None) -> str | None:
