@@ -2,10 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -16,16 +16,6 @@ DATA = (
 )
 
 GIVEN = "the columns that are the context: rows are judged among rows of their kind"
-
-
-class ScoresResult(TypedDict):
-    """Hold where scores were written, how many rows there are, and which columns were added to them."""
-
-    scores: str
-    rows: int
-    columns: list[str]
-    drift: NotRequired[list[dict[str, object]]]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -107,7 +97,7 @@ def _require_no_fit(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
 
 
-def show_scores(result: ScoresResult) -> str:
+def show_scores(result: Result) -> str:
     """Say how many rows were scored, and where the scores are."""
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 

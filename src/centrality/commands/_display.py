@@ -7,11 +7,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Result: TypeAlias = dict[str, Any]  # what a command returns: plain values, which `--json` prints as they are
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
 # How styles are marked in a text until it is printed: by characters that are invisible and do nothing in a terminal.
 MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from centrality.commands._display import save_figure, shows_progress
+from centrality.commands._display import Result, save_figure, shows_progress
 from centrality.scores.number_format import share
 
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 HELP = "fit, rank, draw and make an explorer page, on data that comes with scikit-learn"
 CONTOURS_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t
 SHOWN = 10  # digits of each kind
-
-
-class Result(TypedDict):
-    """Hold the paths of the pictures, the page and the model."""
-
-    folder: str
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -36,6 +30,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the folder of the pictures, the page and the model."""
     from centrality._optional import optional
 
     optional("matplotlib", "plots")  # before the models are fitted, not after
@@ -51,29 +46,22 @@ def show(result: Result) -> str:
     return ""  # everything was printed while it ran
 
 
-def make_demo(
-    folder: Path, *, random_state: int = 0, progress: bool = False, say: Callable[[str], None] = print
-) -> None:
+def make_demo(folder: Path, *, progress: bool = False, say: Callable[[str], None] = print) -> None:
     """Fit both models, `say` what they found, and write the pictures and the page into `folder`."""
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from centrality import maps, plots
-    from centrality.datasets import four_clusters
+    from centrality import plots
     from centrality.explorer import page
     from centrality.explorer.view import view_of
     from centrality.fuse import FUSE
 
     folder.mkdir(parents=True, exist_ok=True)
     say("Fitting FUSE to 3,000 points of a four-component mixture ...")
-    points = four_clusters().sample(3000, random_state=random_state)
-    mixture = FUSE(noise_scale=0.25, random_state=random_state, progress=progress).fit(points)
-    grid = maps.grid(mixture, points, CONTOURS_AT)
-    save_figure(plots.contours([grid], CONTOURS_AT, points=[points], titles=["mixture"]), folder / "contours.png")
-
+    _draw_mixture(folder / "contours.png", progress=progress)
     digits = load_digits()
     say(f"Fitting FUSE to {len(digits.data):,} handwritten digits, 8 × 8 pixels each ...")
-    model = FUSE(random_state=random_state, progress=progress).fit(digits.data)
+    model = FUSE(random_state=0, progress=progress).fit(digits.data)
     heads = model.heads(digits.data)
     score = model.centrality(digits.data)
     order = np.argsort(-score)
@@ -94,6 +82,18 @@ def make_demo(
     say(
         f"Model:    {folder / 'digits.safetensors'}   (look inside: centrality inspect {folder / 'digits.safetensors'})"
     )
+
+
+def _draw_mixture(path: Path, *, progress: bool) -> None:
+    """Fit a model to a mixture of four clusters, and draw its contours from global to local."""
+    from centrality import maps, plots
+    from centrality.datasets import four_clusters
+    from centrality.fuse import FUSE
+
+    points = four_clusters().sample(3000, random_state=0)
+    model = FUSE(noise_scale=0.25, random_state=0, progress=progress).fit(points)
+    grid = maps.grid(model, points, CONTOURS_AT)
+    save_figure(plots.contours([grid], CONTOURS_AT, points=[points], titles=["mixture"]), path)
 
 
 def _map_of_digits() -> "NDArray[np.float64]":  # (1797, 2)

@@ -1,11 +1,11 @@
 """centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from centrality._checks import InputError
 from centrality.commands._arguments import data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._display import Result, aligned, paint, shows_progress
 from centrality.commands._found import in_words, require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import number, share
 
@@ -22,22 +22,6 @@ RULES = ("fdr", "false_positives", "contamination")
 SHOWN = 20  # outliers printed; all of them go to -o
 
 
-class Result(TypedDict):
-    """Hold the outliers, the oddest first, and the centrality below which rows were called outliers."""
-
-    rows: int
-    outliers: int
-    t: float
-    rule: str
-    threshold: float
-    calibration_rows: int  # 0: the rule needs none
-    smallest_p_value: float | None
-    by_themselves: bool  # the model was fitted on the same rows
-    found: list[dict[str, Any]]
-    file: NotRequired[str]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
-
-
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     rule = command.add_mutually_exclusive_group()
@@ -52,11 +36,11 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
     import numpy as np
 
     from centrality import tables
     from centrality.scores.conformal import p_values
-    from centrality.scores.mixing import name_at
     from centrality.scoring.bulk import dial, units_of
 
     rule = _rule(arguments)
@@ -83,19 +67,15 @@ def run(arguments: argparse.Namespace) -> Result:
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
         "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
-        "calibration_rows": 0 if inliers is None else len(inliers),
+        "calibration_rows": 0 if inliers is None else len(inliers),  # 0: the rule needs none
         "smallest_p_value": smallest,
-        "by_themselves": arguments.model is None,
+        "by_themselves": arguments.model is None,  # the model was fitted on the same rows
         "found": found,
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
     if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
-        table = tables.read(arguments.data).take(odd)
-        _add_reasons(found[: None if arguments.output else SHOWN], table, model, t)
-        if arguments.output is not None:
-            _write(found, table, name_at("centrality", t, model.t), arguments.output)
-            result["file"] = str(arguments.output)
+        _explain_and_write(arguments, result, model)
     return result
 
 
@@ -107,6 +87,21 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
     if arguments.output is not None and arguments.data == "-":
         raise InputError("-o wants rows that can be read again: give a file instead of stdin.")
     return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
+
+
+def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "CentralityModel") -> None:
+    """Read the outliers again: add the reasons to those that are shown or written, and write them if asked to."""
+    import numpy as np
+
+    from centrality import tables
+    from centrality.scores.mixing import name_at
+
+    found = result["found"]
+    table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
+    _add_reasons(found[: None if arguments.output else SHOWN], table, model, result["t"])
+    if arguments.output is not None:
+        _write(found, table, name_at("centrality", result["t"], model.t), arguments.output)
+        result["file"] = str(arguments.output)
 
 
 def _add_reasons(found: list[dict[str, Any]], table: "pa.Table", model: "CentralityModel", t: float) -> None:

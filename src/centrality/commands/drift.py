@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
@@ -14,7 +14,7 @@ from centrality.commands._arguments import (
     seed,
     unreadable_share,
 )
-from centrality.commands._display import paint, save_figure, shows_progress
+from centrality.commands._display import Result, paint, save_figure, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,22 +30,6 @@ if TYPE_CHECKING:
 
 HELP = "has the data changed? Compare rows with those a model was fitted on, or new data with old"
 WINDOWS = 20  # about so many, if the user does not say how long they are
-
-
-class Result(TypedDict):
-    """Hold what was compared, the effect and p-value of all rows together, and those of each window."""
-
-    changed: bool
-    compared_with: str
-    reference_rows: int
-    rows: int
-    p_value: float
-    effect: float
-    changes: list[str]  # what changed, in words, the clearest first
-    windows: list[dict[str, Any]]
-    text: str
-    figure: NotRequired[str]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells of the new rows, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -64,6 +48,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return what was compared, the effect and p-value of all rows together, and those of each window."""
     from centrality._optional import optional
 
     if arguments.plot is not None:

@@ -1,11 +1,11 @@
 """centrality explain: say why rows are odd, in words and numbers."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint
+from centrality.commands._display import Result, aligned, paint
 from centrality.commands._found import said_already
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from centrality.scoring.adapter import Adapter
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
-
-
-class Result(TypedDict):
-    """Hold each row's centrality at t, that of the nearest typical point, and the columns' parts in the difference."""
-
-    t: float
-    rows: list[dict[str, Any]]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -38,6 +31,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return each row's centrality, that of the nearest typical point, and the columns' parts in the difference."""
     from centrality import tables
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial

@@ -3,7 +3,7 @@
 import argparse
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
@@ -19,7 +19,7 @@ from centrality.commands._arguments import (
     require_output,
     seed,
 )
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 from centrality.commands._reading import reading_lines
 
 if TYPE_CHECKING:
@@ -37,21 +37,6 @@ NUMBERS = "numbers"  # the value of --represent for rows that are numbers alread
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
-
-
-class Result(TypedDict):
-    """Describe the model, the number of rows it learned from, and its first and last losses."""
-
-    model: str
-    rows: int
-    sampled: NotRequired[int]  # how many of the rows it learned from, if not from all
-    features: int
-    noise_scale: list[float]
-    global_loss: list[float]
-    local_loss: list[float]
-    learned: dict[str, bool]  # of each head, whether training has taught it something
-    representation: NotRequired[dict[str, str]]  # how each column was read
-    doubts: NotRequired[dict[str, str]]  # where that may not be what was meant, and why
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -94,6 +79,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return facts about the model: its rows, its losses, and how each column was read, with doubts."""
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)
@@ -109,7 +95,7 @@ def run(arguments: argparse.Namespace) -> Result:
     result = _result(arguments, model.fitted_, total)
     _log_training(result)
     if total != rows.num_rows:
-        result["sampled"] = rows.num_rows
+        result["sampled"] = rows.num_rows  # so many of the rows it learned from
     if about := reader_of(model).about():
         result["representation"], result["doubts"] = about["reads"], about["doubts"]
     return result
@@ -220,6 +206,7 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
         "noise_scale": list(fitted.noise_scale),
         "global_loss": [global_losses[0], global_losses[-1]],
         "local_loss": [local_losses[0], local_losses[-1]],
+        # Of each head, whether training has taught it something.
         "learned": fitted.report.learned if fitted.report is not None else {},
     }
 

@@ -1,10 +1,10 @@
 """centrality pick: choose rows to keep, to look at, or to label."""
 
 import argparse
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._display import Result, aligned, paint, shows_progress
 from centrality.commands._found import (
     columns_to_print,
     excerpt,
@@ -27,18 +27,6 @@ KINDS = {
 }
 
 
-class Result(TypedDict):
-    """Hold the picked rows, the best first."""
-
-    rows: int
-    what: str
-    t: float
-    shows: list[str] | None
-    by: NotRequired[str]
-    picked: list[dict[str, Any]]
-    file: NotRequired[str]
-
-
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     which = command.add_mutually_exclusive_group(required=True)
@@ -50,6 +38,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the picked rows, the best first."""
     from centrality import tables
     from centrality.scoring.bulk import dial
     from centrality.selecting.pick import select

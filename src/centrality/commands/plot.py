@@ -2,11 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_output, seed
-from centrality.commands._display import save_figure, shows_progress, working
+from centrality.commands._display import Result, save_figure, shows_progress, working
 from centrality.commands._rows import row_names, rows_called
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
 MOST_DRAWN = 20_000  # rows that a picture shows at most, drawn at random
 DRAWN_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t: a panel each
-
-
-class Result(TypedDict):
-    """Hold the figure's file, and how many rows it shows, if it shows rows."""
-
-    figure: str
-    rows: NotRequired[int]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -45,6 +38,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the figure's file, and how many rows it shows, if it shows rows."""
     from centrality._optional import optional
 
     optional("matplotlib", "plots")

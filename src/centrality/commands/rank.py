@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Iterable
 from textwrap import wrap
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import paint, shows_progress
+from centrality.commands._display import Result, paint, shows_progress
 from centrality.commands._found import columns_to_print, excerpt, in_words
 
 if TYPE_CHECKING:
@@ -17,27 +17,6 @@ BARS = "▁▂▃▄▅▆▇█"
 LINE = 100  # characters of a line of reasons
 
 
-class Group(TypedDict):
-    """Hold the most central and most peripheral rows of one group: those with this value in the column `--by`."""
-
-    group: str
-    rows: int
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-
-
-class Result(TypedDict):
-    """Hold the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
-
-    rows: int
-    t: float
-    shows: list[str] | None
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-    groups: "NotRequired[list[Group]]"
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
-
-
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     command.add_argument("--top", type=count, default=20, metavar="N", help="rows of each kind (default: 20)")
@@ -46,6 +25,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
     from centrality.scoring import ranking
 
     model = load_model(arguments)
@@ -75,7 +55,7 @@ def show(result: Result) -> str:
     return "\n".join(lines[:-1])
 
 
-def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
+def _ends(ends: Result, of: str, result: Result) -> list[str]:
     """Return the lines for both ends of the ranking, of all rows or of one group."""
     lines = []
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):

@@ -7,9 +7,8 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TypedDict
 
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
@@ -17,13 +16,6 @@ CLONE = (
     "pip install -e '.[test]', and run this command in its folder."
 )
 NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, schemes, or all (default)"
-
-
-class Result(TypedDict):
-    """Hold how many cells were measured, and the pages that show them."""
-
-    measured: int
-    pages: list[str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -38,13 +30,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return how many cells were measured, and the pages that show them."""
     root = checkout()
     if arguments.data is not None:
         if not arguments.data.is_dir():
             raise FileNotFoundError(f"--data: there is no folder {arguments.data}.")
         os.environ["CENTRALITY_DATA"] = str(arguments.data.resolve())
     sys.path.insert(0, str(root))
-    from paper.run import ITEMS, reproduce  # from the repository: it is no part of this package
+    from paper import ITEMS  # from the repository: it is no part of this package
+    from paper.run import reproduce
 
     result: Result = reproduce(
         ITEMS if arguments.item == "all" else [arguments.item],

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
-    ScoresResult,
     count,
     load_model,
     model_and_data,
@@ -18,7 +17,7 @@ from centrality.commands._arguments import (
     require_output,
     show_scores,
 )
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> ScoresResult:
+def run(arguments: argparse.Namespace) -> Result:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
@@ -121,7 +120,7 @@ class ScoreChunk:
         return score_chunk(self.job, chunk), self.job.names
 
 
-def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
+def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
     """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
@@ -148,7 +147,7 @@ def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
     return partial(workers.run, workers=count) if count > 1 else chunks.in_turn
 
 
-def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
+def _on_cluster(arguments: argparse.Namespace, folder: str) -> Result:
     if arguments.watch_drift or arguments.workers:
         raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
     from centrality import distributed
@@ -159,9 +158,9 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     return _result(folder, scored, job.names)
 
 
-def _result(output: str, scored: "Scored", columns: list[str], watch: "Watch | None" = None) -> ScoresResult:
+def _result(output: str, scored: "Scored", columns: list[str], watch: "Watch | None" = None) -> Result:
     """Return the result; name the cells that could not be read, in it and on stderr, and the drift that was seen."""
-    result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
+    result: Result = {"scores": output, "rows": scored.rows, "columns": columns}
     for note in scored.unreadable.notes():
         _warn(f"note: {note}")
     if scored.unreadable:

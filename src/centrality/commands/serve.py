@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, port
+from centrality.commands._display import Result
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -51,7 +52,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, int]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import service
 
     limits = service.Limits(
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> dict[str, int]:
     )
 
 
-def show(result: dict[str, int]) -> str:
+def show(result: Result) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
