@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info
 
 from centrality.engine import engine_name
 from tests.promise import Exact
-from tests.test_promise import KINDS, SAVED, file_of, model_of, places
+from tests.properties.test_promise import KINDS, SAVED, file_of, model_of, places
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
 FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
@@ -54,7 +54,7 @@ OLDER = {  # what only numpy and torch go by: scaling, calibration, users' encod
 }
 EMULATIONS = COMPUTED_BY | OLDER
 SHORT = ("all of the oldest", "engine AVX2")
-MOST_TELLING = ("golden/test_golden.py", "test_promise.py")  # what is run of them in short
+MOST_TELLING = ("golden/test_golden.py", "properties/test_promise.py")  # what is run of them in short
 SEEN = ("engine", "torch", "OpenBLAS", "threads")
 VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})
 

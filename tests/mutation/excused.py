@@ -4,7 +4,7 @@
 _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "scores.calibration": {
         "a flat potential has no width: any number but 0 keeps it finite": (
-            "_rescaling: return (low, np.where(high > low, high - low, 2.0))",
+            "rescaling: return (low, np.where(high > low, high - low, 2.0))",
         ),
     },
     "scores.conformal": {

@@ -70,7 +70,7 @@ def _scaling_parts(fitted: Fitted) -> Arrays:
     """Return the arrays of the scaling, or those of the context instead: older readers must fail on a context."""
     if fitted.context is not None:
         return saving_context.parts_of(fitted.context, fitted.kinds)
-    return {f"scaling.{name}": array for name, array in vars(fitted.scaling).items() if array is not None}
+    return {f"scaling.{name}": array for name, array in fitted.scaling.parts().items() if array is not None}
 
 
 def from_parts(header: Header, arrays: Arrays, layout: Layout, calibration: str, device: str) -> Fitted:

@@ -22,7 +22,7 @@ LARGEST = 1e30  # what slopes and effects may be in the user's units; far beyond
 def parts_of(context: Context, kinds: Kinds | None) -> Arrays:
     """Return the arrays of a context model, and of the shifts of units within kinds, by name."""
     found: Arrays = {name: getattr(context, name) for name in PLAIN}
-    found |= {f"scaling.{name}": part for name, part in vars(context.scaling).items() if part is not None}
+    found |= {f"scaling.{name}": part for name, part in context.scaling.parts().items() if part is not None}
     found |= _trees_and_levels(context, ("usual", "spread"), ("levels", "widths"))
     if kinds is not None:
         own = {"knots": kinds.knots, "shares": kinds.shares, **_trees_and_levels(kinds, ("forest",), ("levels",))}

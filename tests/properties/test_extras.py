@@ -18,7 +18,7 @@ from centrality import Chain
 from centrality.representations import Table
 from tests.conftest import quick
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OPTIONAL = [
     *("matplotlib", "pyod", "skrub", "pandas", "polars", "PIL", "transformers", "timm", "sentence_transformers"),
     *("pycatch22", "datasketches", "ray", "pyspark", "umap", "pooch", "anywidget", "traitlets", "uvicorn", "orjson"),

@@ -14,7 +14,7 @@ import centrality
 from centrality import commands
 from tests.browser import chromium, opened
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs" / "_build" / "html"
 
 

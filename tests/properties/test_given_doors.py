@@ -14,9 +14,9 @@ from centrality.representations import Table
 from centrality.representations._base import as_arrow
 from centrality.scoring.adapter import Adapter
 from centrality.tables.unreadable import NEW_KIND, DataNote
+from tests.properties.test_given import houses
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score
-from tests.test_given import houses
 
 CONTEXT = "size,city"
 NAMES = "size, city"
