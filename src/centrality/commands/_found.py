@@ -56,6 +56,13 @@ def columns_to_print(model: "CentralityModel") -> list[str] | None:
     return reading.columns if reading.kind in ("text", "images") else None
 
 
+def in_words(found: Mapping[str, Any]) -> str:
+    """Return the reasons for a row in one line; an empty one where it has none."""
+    from centrality.scores.reasons import Reason
+
+    return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
+
+
 def excerpt(values: dict[str, object], only: list[str] | None) -> str:
     """Write a short excerpt of a row: the first words of a text, the path of an image, or the first few columns."""
     from centrality.scoring.ranking import cell_text

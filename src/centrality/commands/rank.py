@@ -3,11 +3,11 @@
 import argparse
 from collections.abc import Iterable
 from textwrap import wrap
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import paint, shows_progress
-from centrality.commands._found import columns_to_print, excerpt
+from centrality.commands._display import Result, paint, shows_progress
+from centrality.commands._found import columns_to_print, excerpt, in_words
 
 if TYPE_CHECKING:
     from centrality.scoring.ranking import RankedRow
@@ -15,27 +15,6 @@ if TYPE_CHECKING:
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
 BARS = "▁▂▃▄▅▆▇█"
 LINE = 100  # characters of a line of reasons
-
-
-class Group(TypedDict):
-    """Hold the most central and most peripheral rows of one group: those with this value in the column `--by`."""
-
-    group: str
-    rows: int
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-
-
-class Result(TypedDict):
-    """Hold the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
-
-    rows: int
-    t: float
-    shows: list[str] | None
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-    groups: "NotRequired[list[Group]]"
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -46,6 +25,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
     from centrality.scoring import ranking
 
     model = load_model(arguments)
@@ -75,7 +55,7 @@ def show(result: Result) -> str:
     return "\n".join(lines[:-1])
 
 
-def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
+def _ends(ends: Result, of: str, result: Result) -> list[str]:
     """Return the lines for both ends of the ranking, of all rows or of one group."""
     lines = []
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
@@ -87,12 +67,10 @@ def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
 
 def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
     """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
-    from centrality.scores.reasons import Reason
-
     scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
     holds = excerpt(_telling(row) if why else row["holds"], only)
     line = f"{scores}  {holds}".rstrip()
-    reasons = "; ".join(str(Reason(**reason)) for reason in row.get("reasons", []))
+    reasons = in_words(row)
     if not (why and reasons):
         return line
     return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])

@@ -1,6 +1,5 @@
 """Feed rows of any kind to a model: files, frames, requests, pages and clusters all use this adapter."""
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.scores.reasons import Reasons
-from centrality.tables.unreadable import ENOUGH_ROWS, DataNote, Unreadable
+from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
 Item = TypeVar("Item")
 Matrix = NDArray[np.float64]
@@ -89,8 +88,7 @@ class Adapter:
     def report(self) -> Unreadable:
         """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
         self.require_readable()
-        for note in self.unreadable.notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+        self.unreadable.warn()
         return self.unreadable
 
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)

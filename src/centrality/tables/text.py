@@ -32,15 +32,12 @@ class Dialect:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
         return block
-
-    def names(self) -> list[str]:
-        """Return the names in the header; an empty list if there is no header."""
-        return []
 
     def infer(self, block: bytes) -> pa.Table:
         """Parse the block in the types that its values suggest."""
@@ -51,7 +48,7 @@ class Dialect:
             raise TableError(self._complaint(error)) from None
         except UnicodeDecodeError as error:
             raise TableError(
-                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.how_to_convert()}"
+                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.HOW_TO_CONVERT}"
             ) from None
         self.rows += table.num_rows
         return table
@@ -102,7 +99,7 @@ class Dialect:
         raise NotImplementedError
 
     def _complaint(self, error: Exception) -> str:
-        message = arrow_messages.explained(str(error), self.names(), self.rows)
+        message = arrow_messages.explained(str(error), self.names, self.rows)
         if message.startswith("not UTF-8"):
             return f"{self.name} is {message}"
         if arrow_messages.is_about_a_value(message):
@@ -143,7 +140,7 @@ class TextSource(Source):
         while not self._first.strip(b"\r\n"):  # on a stream, rows may come later than the line above them
             self._first = next(self._blocks, b"")
             if not self._first:
-                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names())} columns.")
+                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
         self._first_table = self.dialect.infer(self._first)
         self.schema = self._first_table.schema
         if size is not None:
