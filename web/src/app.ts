@@ -18,6 +18,7 @@ const LET_GO = 80; // milliseconds after something was let go: what has changed 
 const MANY = 200_000; // rows from which, while something is dragged, colours follow a sample, and panels more slowly
 const SAMPLE = 20_000;
 const [SLOWLY, BARS] = [700, 90]; // milliseconds between two updates of all panels, and of those that a sample is enough for
+const SHARE = 20; // panels take at most one part in so many of the time in which something is dragged
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
 const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "by", "table", "pinned", "selection", "beside"]);
@@ -54,6 +55,7 @@ export class App {
   #saving = 0;
   #panels = 0;
   #bars = 0;
+  #took = 0; // milliseconds, by the panels
   #slow = false; // panels wait until enough has been dragged
   #roughly = false; // limit and colours are of a sample
   #rough?: RoughScores;
@@ -214,7 +216,7 @@ export class App {
     if (this.#owed.size && (slowly || !this.#slow)) return; // they are on their way
     clearTimeout(this.#panels);
     this.#slow = slowly;
-    this.#panels = setTimeout(() => this.#refreshPanels(), slowly ? SLOWLY : 0);
+    this.#panels = setTimeout(() => this.#refreshPanels(), slowly ? Math.max(SLOWLY, SHARE * this.#took) : 0);
   }
 
   #follow(changed: Changed): void {
@@ -241,10 +243,12 @@ export class App {
 
   #refreshPanels(): void {
     if (this.gone.aborted) return;
+    const start = performance.now();
     if (this.#roughly) this.#exactly();
     const changed = this.#owed;
     this.#owed = new Set();
     for (const panel of this.panels) panel.update(changed);
+    this.#took = performance.now() - start;
     this.begun = true;
   }
 
