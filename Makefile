@@ -19,9 +19,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: .venv/.clusters lint test-web chromium java docs
 	$(PYTEST)
-	$(BIN)/python -m tests.cpus --short
 
-# The numerical tests as on other CPUs; ARGS=--short runs two of them, ARGS=--record writes benchmarks/results/cpus.csv.
+# The numerical tests as on other CPUs, of which `make test` runs a few; ARGS=--record writes benchmarks/results/cpus.csv.
 test-cpus: .venv/.test
 	$(BIN)/python -m tests.cpus $(ARGS)
 
@@ -87,6 +86,7 @@ lint: .venv/.test lint-web
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/house.py --check
 
 format: .venv/.test
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -24,6 +24,7 @@ def test_drift_finds_a_shift_in_the_second_half_only_and_draws_it(folder, rows, 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_fits")
 def test_a_file_has_not_drifted_from_itself(folder, capsys):
     result = as_json(capsys, "drift", folder / "rows.csv", folder / "rows.csv")
     assert not result["changed"]
@@ -31,6 +32,7 @@ def test_a_file_has_not_drifted_from_itself(folder, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_fits")
 def test_drift_between_two_files_of_mixed_columns_is_found(capsys, tmp_path):
     table = houses().drop_columns(["house"])
     price = pa.array(table["price"].to_numpy() * 3)

@@ -32,6 +32,7 @@ def test_rank_shows_both_ends_of_each_class(trees, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_fits")
 def test_a_folder_of_images_is_read_as_such_without_being_told(capsys, tmp_path):
     rng = np.random.default_rng(0)
     for number in range(30):

@@ -100,7 +100,7 @@ def test_no_record_of_a_table_of_categories_stands_in_the_file(tmp_path, novelty
 
 @pytest.mark.parametrize(("n", "p"), [(300, 7), (90, 30), (60, 2), (11, 3)])
 def test_typical_points_and_centres_of_clean_rows_are_no_rows(n, p):
-    """Each is a mean of five rows or more, where there are as many: tests/network/test_centres.py."""
+    """Each is a mean of five rows or more, where there are as many: tests/network/test_gaussians.py."""
     rows = np.random.default_rng(1).normal(size=(n, p))
     model = quick(max_steps=5, novelty=True).fit(rows)
     scaled, prior = model.fitted_.scaling.scaled(rows), model.fitted_.network.prior

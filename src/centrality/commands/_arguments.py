@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._display import Result, shows_progress
+from centrality.commands._sooner import import_scikit_learn
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -73,6 +74,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
     If they name none, fit one on the data.
     """
+    import_scikit_learn()
     if arguments.model is None:
         from centrality.commands._alone import model_of_data
 

@@ -13,6 +13,7 @@ from centrality import model_file
 from centrality._checks import InputError
 from centrality._estimator import (
     CheckedRows,
+    Dissimilarity,
     ModelRows,
     RandomState,
     random_numbers,
@@ -30,6 +31,7 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import with_ends
+from centrality.network.folds import Split, split, split_off_holdout
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Network
@@ -37,9 +39,7 @@ from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
-from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.drift_columns import TrainingColumns
-from centrality.scores.folds import Split, split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare

@@ -17,6 +17,7 @@ from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
 from centrality.network.ends import by_others
+from centrality.network.folds import Split
 from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -26,7 +27,6 @@ from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.examine import examine
-from centrality.scores.folds import Split
 from centrality.scores.mixing import SOFT_GIVEN
 
 Matrix = NDArray[np.float64]

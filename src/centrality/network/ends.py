@@ -15,8 +15,8 @@ from scipy import sparse
 
 from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality.engine import engine
+from centrality.network.folds import MANY
 from centrality.network.scaling import MOST_VALUES, Scaling, as_floats, rows_per_block
-from centrality.scores.folds import MANY
 
 REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
 ROOM = 1e-5  # relative margin: the greatest value rounded to six digits is still within the range

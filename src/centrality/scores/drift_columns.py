@@ -202,9 +202,17 @@ def _kept(x: Matrix, at: NDArray[np.intp], k: int) -> tuple[Matrix, Matrix, Matr
 
 
 def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
-    """Return P(X < x) + P(X <= x) - 1 for X with these values kept, and the shares below and up to each of them.
+    """Return P(X < x) + P(X <= x) - 1 for X with these values kept; `order` sorts x."""
+    less, most = distribution(kept, x[order])
+    found: Matrix = np.empty_like(less)
+    found[order] = less + most - 1
+    return found
 
-    x is sorted, by `order`; the result is in the order before.
+
+def distribution(kept: tuple[Matrix, Matrix, Matrix], x: Matrix) -> tuple[Matrix, Matrix]:  # (m,), (m,)
+    """Return P(X < x) and P(X <= x) for these rising x; they differ where x is one of the values kept of X.
+
+    `kept` are values, and the shares of X below and up to each of them.
     """
     values, below, upto = kept
     # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
@@ -217,14 +225,13 @@ def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.int
     reached, passed = (np.searchsorted(x, values, side=side) for side in ("left", "right"))  # each value, by the rows
     counts = np.diff(passed, prepend=0, append=len(x))
     low, width, start, rise = (np.repeat(each, counts) for each in (low, width, start, rise))
-    ranks = 2 * (start + np.clip((x - low) / width, 0.0, 1.0) * rise) - 1
-    if (reached < passed).any():
-        tied = np.flatnonzero(np.repeat(high, counts) == x)
-        first, last = np.searchsorted(values, x[tied]), np.searchsorted(values, x[tied], side="right") - 1
-        ranks[tied] = below[first] + upto[last] - 1
-    found: Matrix = np.empty_like(ranks)
-    found[order] = ranks
-    return found
+    less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
+    if not (reached < passed).any():
+        return less, less
+    most, tied = less.copy(), np.flatnonzero(np.repeat(high, counts) == x)
+    less[tied] = below[np.searchsorted(values, x[tied])]
+    most[tied] = upto[np.searchsorted(values, x[tied], side="right") - 1]
+    return less, most
 
 
 def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)

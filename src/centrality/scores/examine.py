@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality.scores.magnitudes import in_units
@@ -82,6 +81,8 @@ def _told_apart(
     X: CheckedRows, heads: NDArray[np.float64], deviation: NDArray[np.float64], score: Score
 ) -> dict[str, float]:
     """Return how often a row scores higher than another row with noise of three deviations added in every column."""
+    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
+
     count = int(np.clip((1 << 21) // X.shape[1], 50, 1000))
     rows = _few(X, count)
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share

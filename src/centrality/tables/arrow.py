@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import dataset
 
 from centrality.tables.columns import DAMAGED, reading, repeated, require_distinct
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
@@ -34,6 +33,8 @@ class ArrowSource(Source):
         if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
             self._reader = pa.ipc.open_file(file)
             require_distinct(repeated(self._reader.schema.names), self.name)
+            from pyarrow import dataset  # imports pandas, which most commands do not need
+
             self.rows = dataset.dataset(self.name, format="ipc").count_rows()  # which reads no values
             return
         if isinstance(file, pa.OSFile):

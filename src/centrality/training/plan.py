@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive, whole_number
+from centrality.network.folds import LEFT_OUT
 from centrality.network.network import Network
-from centrality.scores.folds import LEFT_OUT
 from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme

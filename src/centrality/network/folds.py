@@ -1,4 +1,4 @@
-"""Choose the rows that each network is not trained on, so that it can score them as new rows.
+"""Choose the rows that are held aside, and those that each network is not trained on: these it scores as new rows.
 
 The rows are dealt out at random to a few folds. An ensemble's networks leave out two of four each, every network
 another pair: each row is unseen by half of the networks. A network alone leaves out one fold of ten.
@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from centrality._checks import InputError, fraction
+from centrality._estimator import CheckedRows, Dissimilarity
 
 FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
@@ -76,3 +79,33 @@ def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
     for fold in folds:
         found |= own == fold
     return found
+
+
+def split_off_holdout(
+    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
+) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
+    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
+    if holdout is None:
+        return X, None, dissimilarity
+    n = X.shape[0]
+    count = max(1, round(fraction("holdout", holdout) * n))
+    if n - count < 3:
+        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
+    order = rng.permutation(n)
+    learned, aside = np.sort(order[count:]), np.sort(order[:count])
+    return X[learned], X[aside], among(dissimilarity, learned, n)
+
+
+def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
+    """Return the dissimilarity restricted to these of n rows, which get new numbers from 0 on."""
+    if dissimilarity is None:
+        return None
+    if callable(dissimilarity):
+        return lambda i, j: dissimilarity(index[i], index[j])
+    matrix = np.asarray(dissimilarity)
+    if matrix.shape != (n, n):
+        raise InputError(
+            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
+            f"got shape {matrix.shape}."
+        )
+    return matrix[np.ix_(index, index)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centrality.scores.folds import LEFT_OUT, Split, split
+from centrality.network.folds import LEFT_OUT, Split, split
 
 
 def parted(n: int, members: int, *, alike: bool = False) -> Split:
