@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,20 +20,8 @@ PROFILE = (0.0, 0.25, 0.5, 0.75, 1.0)  # the t of a row's profile
 MOST_GROUPS = 200
 ADDED = ("_row", "_score", "_global", "_local")  # columns of rows while they are ranked: scores and heads in units
 
-
-# As plain values: the row's number, its scores, its values, and what lowers its centrality.
-RankedRow = TypedDict(
-    "RankedRow",
-    {
-        "row": int,
-        "centrality": float,
-        "global": float,
-        "local": float,
-        "profile": list[float],  # its centrality along the dial, at PROFILE
-        "holds": dict[str, object],
-        "reasons": NotRequired[list[dict[str, Any]]],
-    },
-)
+# As plain values: the row's number, its scores, its profile, what it holds, and what lowers its centrality.
+RankedRow: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
