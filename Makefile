@@ -5,6 +5,8 @@ BIN := .venv/bin
 ifneq ($(wildcard ../shared/data),)
 export CENTRALITY_DATA ?= $(abspath ../shared/data)
 endif
+# Tests start hundreds of processes: each would compile every module anew where Python may not keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := src tests benchmarks docs paper web/header.py engine/hatch_build.py
 ENGINE := $(wildcard engine/*.h engine/*.cpp engine/*.txt engine/*.map engine/hatch_build.py)
 
@@ -17,9 +19,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test: .venv/.clusters lint test-web chromium java docs
 	$(PYTEST)
-	$(BIN)/python -m tests.cpus --short
 
-# The numerical tests as on other CPUs; ARGS=--short runs two of them, ARGS=--record writes benchmarks/results/cpus.csv.
+# The numerical tests as on other CPUs, of which `make test` runs a few; ARGS=--record writes benchmarks/results/cpus.csv.
 test-cpus: .venv/.test
 	$(BIN)/python -m tests.cpus $(ARGS)
 
@@ -43,8 +44,10 @@ faults: .venv/.test
 fuzz: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --record $(ARGS)
 
-# The kernels against long double, and the engine's sources without a warning, by each compiler that is here.
+# The kernels against long double, and the engine's sources without a warning, by each compiler that is here; and laid
+# out as engine/.clang-format says, where there is a clang-format.
 test-engine: .venv/.test
+	! command -v clang-format >/dev/null || clang-format --dry-run --Werror engine/*.h engine/*.cpp
 	for compiler in $$(command -v g++ clang++ clang++-14); do \
 	  made=build/strict/$$(basename $$compiler); \
 	  PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $$made -G Ninja -DSTRICT=ON -DUNIT_TESTS=ON -DCMAKE_CXX_COMPILER=$$compiler -DPython_EXECUTABLE=$(abspath $(BIN))/python >/dev/null && \
@@ -83,6 +86,7 @@ lint: .venv/.test lint-web
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/house.py --check
 
 format: .venv/.test
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -1,6 +1,7 @@
 """Count the house, then and now, and write the table into docs/internals/house.md: `make house`.
 
 python docs/house.py [REVISION]     what is compared with the working tree (default: BEFORE)
+python docs/house.py --check        CONTRIBUTING.md's map is the tree and the contract, no file is too long: `make lint`
 """
 
 import ast
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "internals" / "house.md"
 BEFORE = "35179d7~1"  # the last commit before the estimator was cut to what people set
 LONG = 40  # lines of a function
+LONGEST, MOST_FLOORS = 400, 13  # lines of a file; layers
 MARKS = "<!-- figures: make house -->", "<!-- end of figures -->"
 COUNT_NAMES = """
 import inspect, centrality
@@ -122,6 +124,26 @@ def table(before: dict[str, int], now: dict[str, int], revision: str) -> str:
     return "\n".join(lines)
 
 
+def wrong() -> list[str]:
+    """Return a line for whatever CONTRIBUTING.md says of the tree that is not so, and for each long file."""
+    package, page = ROOT / "src" / "centrality", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    rooms |= {path.name for path in package.glob("*.py")} - {"__main__.py"}  # the front door of cli.py
+    named, layers = list(map_of_the_house()), floors()
+    found = [f"the map of CONTRIBUTING.md and the tree differ in {room}" for room in sorted(rooms ^ set(named))]
+    mapped = [room.removesuffix("/").removesuffix(".py") for room in named]
+    if mapped != ["__init__", *(room for layer in layers for room in layer)]:
+        found.append("the map of CONTRIBUTING.md is not in the order of the contract in pyproject.toml")
+    if len(layers) > MOST_FLOORS:
+        found.append(f"there are {len(layers)} layers, more than {MOST_FLOORS}")
+    changes = page.partition("## Ten changes")[2].partition("\n## ")[0]
+    for path in sorted(set(re.findall(r"`([a-z_]+/[a-z0-9_/.]+)`", changes))):
+        if not (ROOT / path).exists() and not (package / path).exists():
+            found.append(f"CONTRIBUTING.md names {path}, which is not there")
+    long = (path for path in package.rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST)
+    return found + [f"{path.relative_to(ROOT)} is longer than {LONGEST} lines" for path in long]
+
+
 def main(revision: str = BEFORE) -> None:
     page = PAGE.read_text(encoding="utf-8")
     head, _, rest = page.partition(MARKS[0])
@@ -132,4 +154,6 @@ def main(revision: str = BEFORE) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        sys.exit("\n".join(wrong()) or 0)
     main(*sys.argv[1:])

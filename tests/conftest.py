@@ -35,6 +35,13 @@ def quick(**changes) -> "FUSE":
 
 
 @pytest.fixture
+def short_fits(monkeypatch) -> None:
+    """Fits that are not told how long to train take 60 steps: where what is done with a model is the question."""
+    for name in ("STEPS", "STEPS_WHEN_CLEAN", "STEPS_OF_EACH"):
+        monkeypatch.setattr(f"centrality.training.plan.{name}", 60)
+
+
+@pytest.fixture
 def torch_trains(monkeypatch):
     """Torch trains our own networks too, as it does on a GPU."""
     from centrality.training.torch_learner import TorchLearner

@@ -1,4 +1,4 @@
-"""The numerical tests as on other CPUs: `make test-cpus`, or `python -m tests.cpus [--short] [--record]`.
+"""The numerical tests as on other CPUs: `python -m tests.cpus [--record]`, or `make test-cpus`; `make test` runs a few.
 
 Libraries are told by environment variables to use only what an older CPU has. Under each emulation the tests marked
 `numbers` run that are not `slow`, and the same saved models score the same rows: how far from exact arithmetic, and
@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info
 
 from centrality.engine import engine_name
 from tests.promise import Exact
-from tests.test_promise import KINDS, SAVED, file_of, model_of, places
+from tests.properties.test_promise import KINDS, SAVED, file_of, model_of, places
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "cpus.csv"
 FLAGS = {"sse": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
@@ -53,8 +53,8 @@ OLDER = {  # what only numpy and torch go by: scaling, calibration, users' encod
     ),
 }
 EMULATIONS = COMPUTED_BY | OLDER
-SHORT = ("all of the oldest", "engine AVX2")
-MOST_TELLING = ("golden/test_golden.py", "test_promise.py")  # what is run of them in short
+SHORT = ("all of the oldest", "engine AVX2")  # of which `make test` runs the most telling tests
+MOST_TELLING = ("tests/golden/test_golden.py", "tests/properties/test_promise.py")
 SEEN = ("engine", "torch", "OpenBLAS", "threads")
 VARIABLES = sorted({name for _, variables in EMULATIONS.values() for name in variables})
 
@@ -83,7 +83,6 @@ def cpu() -> tuple[str, set[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help=f"only {' and '.join(SHORT)}, and the most telling tests")
     parser.add_argument("--record", action="store_true", help=f"write what was seen to {RESULTS.name}")
     parser.add_argument("--jobs", type=int, default=2, help="emulations at a time")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
@@ -93,8 +92,7 @@ def main() -> int:
     name, flags = cpu()
     print(name)
     possible = {}
-    for one in SHORT if options.short else EMULATIONS:
-        needs, variables = EMULATIONS[one]
+    for one, (needs, variables) in EMULATIONS.items():
         if FLAGS[needs] in flags:
             possible[one] = variables
         else:
@@ -102,8 +100,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         for kind in KINDS:
             model_of(kind).save(file_of(kind, Path(folder)))
-        tests = _files(short=options.short)
-        runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder), tests), possible))
+        files = numerical_files()
+        runs = list(pool.map(lambda one: _run(one, possible[one], Path(folder), files), possible))
     _show(runs)
     if options.record:
         _record(name, runs)
@@ -111,11 +109,9 @@ def main() -> int:
 
 
 def _run(name: str, variables: dict[str, str], folder: Path, files: list[str]) -> Run:
-    environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
-    environment |= {"OMP_NUM_THREADS": "1", SAVED: str(folder)} | variables
+    environment = emulated(variables, folder)
     run, begun = Run(name), time.monotonic()
-    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *files]
-    done = subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)
+    done = tested(environment, *files)
     run.tests = (done.stdout.strip().splitlines() or ["nothing"])[-1]
     measure = [sys.executable, "-m", "tests.cpus", "--measure"]
     measured = subprocess.run(measure, env=environment, capture_output=True, text=True, check=False)
@@ -129,12 +125,21 @@ def _run(name: str, variables: dict[str, str], folder: Path, files: list[str]) -
     return run
 
 
-def _files(*, short: bool) -> list[str]:
+def emulated(variables: dict[str, str], folder: Path) -> dict[str, str]:
+    """The environment of an emulation, whose tests find their models in this folder."""
+    environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
+    return environment | {"OMP_NUM_THREADS": "1", SAVED: str(folder)} | variables
+
+
+def tested(environment: dict[str, str], *what: str) -> subprocess.CompletedProcess[str]:
+    """The numerical tests of these files, run in this environment."""
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "numbers and not slow", "-p", "no:cacheprovider", *what]
+    return subprocess.run(tests, env=environment, capture_output=True, text=True, check=False)
+
+
+def numerical_files() -> list[str]:
     """The files with numerical tests: to collect the others would take longer than to run these."""
-    folder = Path(__file__).parent
-    if short:
-        return [str(folder / name) for name in MOST_TELLING]
-    files = sorted(folder.rglob("test_*.py"))
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
     return [str(file) for file in files if "mark.numbers" in file.read_text() or "sklearn_contract" in file.name]
 
 

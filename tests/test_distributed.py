@@ -23,7 +23,7 @@ from centrality.tables.unreadable import NEW_KIND, NEW_VALUE
 from tests import errands
 from tests.conftest import quick
 from tests.promise import assert_same_files, assert_same_scores, assert_same_unbounded
-from tests.test_given import houses
+from tests.properties.test_given import houses
 
 # Ray leaves sockets and files of its own to the garbage collector, and says so of parts of Python that it still uses.
 pytestmark = [

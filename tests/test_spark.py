@@ -11,7 +11,7 @@ import pytest
 from centrality import spark
 from tests.conftest import quick
 from tests.promise import assert_same_scores
-from tests.test_given import houses
+from tests.properties.test_given import houses
 
 # Spark's own: sockets and processes left to the garbage collector, and what it still calls in pandas and Python.
 pytestmark = [

@@ -25,19 +25,20 @@ WITHOUT_TORCH = ("plots", "data", "table", "excel", "scale")  # of these, what T
 TOOLS = ("pytest", "hypothesis", "psutil", "pandas", "polars")
 SELECTED = [
     *("tests/tables", "tests/depths/test_values.py", "tests/depths/test_depths.py", "tests/scores"),
-    *("tests/test_fuse.py", "tests/test_inputs.py", "tests/test_model_file.py", "tests/test_cli.py"),
+    *("tests/fuse/test_estimator.py", "tests/test_estimator.py", "tests/test_model_file.py", "tests/test_cli.py"),
     *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
     *(
         "tests/model/test_explanations.py",
         "tests/representations/test_table.py",
         "tests/representations/test_series.py",
     ),
-    *("tests/test_onnx.py", "tests/test_plots.py", "tests/test_metrics.py", "tests/test_sklearn_contract.py"),
+    *("tests/onnx/test_scorer.py", "tests/plots/test_plots.py", "tests/test_metrics.py"),
+    "tests/properties/test_sklearn_contract.py",
 ]
 TORCHLESS = [
     *("tests/tables", "tests/depths", "tests/scores", "tests/datasets", "tests/golden", "tests/test_metrics.py"),
     *("tests/engine/test_odd_input.py", "tests/engine/test_without_torch.py", "tests/model/test_typical.py"),
-    *("tests/representations/test_table.py", "tests/test_chain.py", "tests/test_unreadable.py"),
+    *("tests/representations/test_table.py", "tests/test_chain.py", "tests/properties/test_unreadable.py"),
     *("tests/scoring/test_stream.py", "tests/scoring/test_ranking.py", "tests/scoring/test_sampling.py"),
 ]
 LEFT_OUT = ["-m", "not data", "-k", "not umap"]  # data sets, and the one test here of an extra that is heavy

@@ -10,6 +10,8 @@ from centrality import load, tables
 from centrality.cli import main
 from centrality.model.reader import reader_of
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 
 @pytest.fixture(scope="module")
 def messy(tmp_path_factory):

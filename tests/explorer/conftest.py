@@ -18,8 +18,9 @@ from tests.conftest import quick
 from tests.explorer.pages import settle, units_of, with_panel
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
+    """One Chromium for all pages; each test opens tabs of its own."""
     if chromium() is None:
         if os.environ.get("CI"):
             pytest.fail("There is no Chromium: CI must test the page.")
@@ -88,7 +89,7 @@ def stories():
     return view_of(model, table, on=("width", "height"), title="Stories")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def cloud() -> View:
     """2000 rows with columns, texts and calibration rows, of which the first 60 are odd."""
     rng = np.random.default_rng(0)
@@ -109,7 +110,7 @@ def cloud() -> View:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def cloud_page(cloud, tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("cloud") / "page.html"
     page.export(cloud, path)

@@ -1,7 +1,7 @@
 """What Python says of the rows of a view, for `test_contract.py` to hold the page to it."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ class Case:
     X: Any
     view: View
     rows: list[int]
+    name: str = ""
 
     def f(self, t: float) -> np.ndarray:
         return self.model.centrality(self.X, t)
@@ -158,4 +159,4 @@ CASES = {"houses": houses, "kinds": kinds, "digits": digits, "clusters": cluster
 
 @pytest.fixture(scope="module", params=list(CASES))
 def case(request) -> Case:
-    return CASES[request.param]()
+    return replace(CASES[request.param](), name=request.param)

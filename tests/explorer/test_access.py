@@ -24,6 +24,12 @@ SERVED_STATES = {
     "what if": "#panel=whatif&row=7",
     "two maps": "#beside=0.75&row=7&groups=off",
 }
+# Goes to a state of the page and comes back when the page, which listens for the same, has heard of it.
+FOLLOW = """(link) => new Promise((done) => {
+  if (location.hash === link) return done();
+  addEventListener("hashchange", () => done(), { once: true });
+  location.hash = link;
+})"""
 RUN = """async () => (await axe.run(document, { resultTypes: ["violations"],
   rules: { "label-content-name-mismatch": { enabled: true } } })).violations
   .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 3).join(" | ")}`)"""
@@ -56,8 +62,7 @@ def test_axe_finds_nothing_in_any_state(open_page, address, colours):
     tab.add_script_tag(path=AXE)
     found = {}
     for state, link in STATES.items():
-        tab.evaluate("(link) => { location.hash = link; }", link)
-        tab.wait_for_timeout(100)
+        tab.evaluate(FOLLOW, link)
         settle(tab)
         found[state] = tab.evaluate(RUN)
     tab.get_by_role("button", name="Help").click()
@@ -75,8 +80,7 @@ def test_nor_in_what_only_a_served_page_has(open_page, serve, stories, colours):
     tab.add_script_tag(path=AXE)
     found = {}
     for state, link in SERVED_STATES.items():
-        tab.evaluate("(link) => { location.hash = link; }", link)
-        tab.wait_for_timeout(100)
+        tab.evaluate(FOLLOW, link)
         settle(tab)
         if "whatif&row" in link:
             tab.locator(".what-if .outcome b").wait_for()

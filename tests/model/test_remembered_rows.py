@@ -1,11 +1,16 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from centrality import Chain, load
 from centrality.model import remembered_rows
 from centrality.model.remembered_rows import RememberedRows
+from centrality.representations import Table
+from tests.conftest import quick
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(0, 10))
@@ -104,3 +109,38 @@ def test_rows_without_folds_make_all_of_them_unknown():
     rng = np.random.default_rng(0)
     memory = RememberedRows.of(np.zeros((10, 2)), np.zeros(10, dtype=np.int64), rng)
     assert memory.with_new(np.ones((10, 2)), None, rng).folds is None
+
+
+# `calibrate` wants rows that are new, and says so while it can still tell.
+
+RNG = np.random.default_rng(3)
+X, FRESH = RNG.normal(size=(500, 3)), RNG.normal(size=(300, 3))
+SAID = r"About \d+% of these rows are training rows, which the networks have seen"
+
+
+@pytest.mark.parametrize("rows", [X, X[::-1], X[:100], X.tolist()])
+def test_training_rows_in_any_order_and_number_are_warned_of(rows):
+    with pytest.warns(UserWarning, match=SAID):
+        quick().fit(X).calibrate(rows)
+
+
+def test_so_are_those_of_a_chain_and_of_many_rows_of_which_few_are_remembered():
+    with pytest.warns(UserWarning, match=SAID):
+        Chain(Table(), quick()).fit(X).calibrate(X)
+    many = RNG.normal(size=(20_000, 40))
+    model = quick(max_steps=5).fit(many)
+    assert model.fitted_.remembered.rows.shape[0] < 10_000
+    with pytest.warns(UserWarning, match=SAID):
+        model.calibrate(many[3000:9000])
+
+
+def test_new_rows_rows_that_repeat_and_a_loaded_model_are_not(tmp_path):
+    model = quick().fit(X)
+    model.calibrate(FRESH)
+    model.calibrate(np.concatenate([FRESH, X[:100]]))  # a quarter is known
+    few = RNG.integers(8, size=(400, 3)).astype(float)  # 512 rows there can be
+    quick().fit(few).calibrate(RNG.integers(8, size=(400, 3)).astype(float))
+    model.save(tmp_path / "m.safetensors")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(tmp_path / "m.safetensors").calibrate(X)

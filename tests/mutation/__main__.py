@@ -33,7 +33,7 @@ TESTS = {
     ],
     "training.schemes": ["tests/training/test_comparisons.py", "tests/training/test_schemes.py"],
     "torch.losses": ["tests/torch/test_losses.py"],
-    "model_file": ["tests/test_model_format.py", "tests/test_model_file.py"],
+    "model_file": ["tests/test_model_file.py"],
     "regions": ["tests/test_regions_by_hand.py", "tests/test_regions.py"],
     "metrics": ["tests/test_metrics.py"],
 }

@@ -1,0 +1,44 @@
+"""centrality detect: the outliers of a file under a rule, in the terminal, as JSON, and in a file."""
+
+import numpy as np
+import pytest
+
+from centrality import load, tables
+from centrality.cli import main
+from tests.commands.said import as_json, said
+
+
+def test_detect_names_the_planted_rows_first_and_writes_them_with_their_scores(folder, capsys, tmp_path):
+    model, data = folder / "m.safetensors", folder / "rows.csv"
+    result = as_json(capsys, "detect", model, data, "--false-positives", "2", "-o", tmp_path / "odd.csv")
+    assert {found["row"] for found in result["found"][:2]} == {598, 599}
+    expected = load(model).detect(tables.read(data), false_positives=2)
+    assert result["outliers"] == expected.sum()
+    written = tables.read(tmp_path / "odd.csv")
+    assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
+    assert written.column_names == ["length", "width", "height", "row", "centrality", "p_value", "reasons"]
+
+
+def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
+    text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--contamination", "0.01")
+    assert "6 of 600 rows are outliers at t = 0.5 (contamination=0.01" in text
+    with pytest.raises(SystemExit) as stopped:
+        main(["detect", "m", "d", "--fdr", "0.1", "--false-positives", "3"])
+    assert stopped.value.code == 2
+
+
+def test_when_nothing_is_found_it_is_said_how_odd_the_oddest_row_is_and_what_would_find_more(folder, capsys):
+    text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--fdr", "0.01")
+    assert "0 of 600 rows are outliers" in text
+    assert "The oddest row has the p-value 0.003, compared with 299 calibration rows." in text  # 1 / 300
+
+
+def test_outliers_are_written_with_their_p_values_and_reasons(trees, capsys, tmp_path):
+    model, out = trees / "m.safetensors", tmp_path / "odd.csv"
+    result = as_json(capsys, "detect", model, trees / "rows.csv", "--false-positives", "20", "-o", out)
+    written = tables.read(out)
+    assert written.column_names[-4:] == ["row", "centrality", "p_value", "reasons"]
+    assert written["row"].to_pylist() == [found["row"] for found in result["found"]]
+    table, rows = tables.read(trees / "rows.csv"), written["row"].to_pylist()
+    np.testing.assert_allclose(written["p_value"], load(model).p_values(table.take(rows)))
+    assert written["reasons"][0].as_py().split()[0] in table.column_names

@@ -1,0 +1,17 @@
+"""The examples of the commands."""
+
+import shlex
+
+import pytest
+
+from centrality import commands
+from centrality.commands._examples import EXAMPLES
+from centrality.commands._parser import parser
+
+
+@pytest.mark.parametrize(("name", "example"), [(name, e) for name, lines in EXAMPLES.items() for e in lines])
+def test_every_command_has_an_example_that_parses(name, example):
+    words = shlex.split(example.partition(">>")[0])
+    assert words[:2] == ["centrality", name]
+    parser().parse_args(words[1:])
+    assert set(EXAMPLES) == set(commands.ALL)

@@ -1,0 +1,47 @@
+"""centrality rank: both ends of a ranking, of a file, a series or a folder of images."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from centrality import FUSE, Chain, tables
+from centrality.cli import main
+from centrality.representations import Series
+from tests.commands.said import as_json
+
+
+def test_windows_of_one_event_stand_once_in_a_ranking(capsys, tmp_path):
+    series = np.sin(np.arange(2000) / 5)
+    series[700:720] += 4  # one event, and another
+    series[1500:1520] -= 4
+    model = Chain(Series(window=60, step=20), FUSE(random_state=0, max_steps=100))
+    model.fit(pa.table({"value": series})).save(tmp_path / "m.safetensors")
+    tables.write(pa.table({"value": series}), tmp_path / "series.csv")
+    ranked = as_json(capsys, "rank", tmp_path / "m.safetensors", tmp_path / "series.csv", "--top", "2")
+    moments = sorted(row["row"] for row in ranked["peripheral"])
+    assert 640 <= moments[0] < 780
+    assert 1440 <= moments[1] < 1580
+
+
+def test_rank_shows_both_ends_of_each_class(trees, capsys):
+    result = as_json(capsys, "rank", trees / "m.safetensors", trees / "rows.csv", "--by", "kind", "--top", "2")
+    assert [(group["group"], group["rows"]) for group in result["groups"]] == [("ash", 101), ("birch", 99)]
+    for group in result["groups"]:
+        assert {row["holds"]["kind"] for row in group["central"] + group["peripheral"]} == {group["group"]}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_fits")
+def test_a_folder_of_images_is_read_as_such_without_being_told(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        pixels = np.full((8, 8, 3), 255) if number == 7 else rng.integers(0, 90, (8, 8, 3))
+        Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / f"{number:02d}.png")
+    result = as_json(capsys, "rank", tmp_path, "--top", "1")
+    assert result["peripheral"][0]["holds"]["path"].endswith("07.png")
+
+
+def test_a_context_that_is_misspelled_is_answered_with_the_one_that_was_meant(trees, capsys):
+    assert main(["rank", str(trees / "rows.csv"), "--given", "knid"]) == 2
+    assert "Did you mean 'kind'?" in capsys.readouterr().err
