@@ -44,8 +44,10 @@ faults: .venv/.test
 fuzz: .venv/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --record $(ARGS)
 
-# The kernels against long double, and the engine's sources without a warning, by each compiler that is here.
+# The kernels against long double, and the engine's sources without a warning, by each compiler that is here; and laid
+# out as engine/.clang-format says, where there is a clang-format.
 test-engine: .venv/.test
+	! command -v clang-format >/dev/null || clang-format --dry-run --Werror engine/*.h engine/*.cpp
 	for compiler in $$(command -v g++ clang++ clang++-14); do \
 	  made=build/strict/$$(basename $$compiler); \
 	  PATH=$(abspath $(BIN)):$$PATH cmake -S engine -B $$made -G Ninja -DSTRICT=ON -DUNIT_TESTS=ON -DCMAKE_CXX_COMPILER=$$compiler -DPython_EXECUTABLE=$(abspath $(BIN))/python >/dev/null && \

@@ -7,7 +7,7 @@ import argparse
 import subprocess
 import sys
 
-from benchmarks import provenance
+from benchmarks import provenance, same_scores
 from benchmarks.figures import ROUTINE
 
 
@@ -19,9 +19,9 @@ def main() -> int:
     if arguments.check:
         return check()
     old = {figure for _, figure, _ in provenance.old()}
-    for figure in ROUTINE:
-        if figure in old or not arguments.old:
-            subprocess.run([sys.executable, *figure.command.split()[1:]], check=True)
+    commands = [figure.command for figure in ROUTINE if figure in old or not arguments.old]
+    for command in dict.fromkeys(commands):  # one may make several figures
+        subprocess.run([sys.executable, *command.split()[1:]], check=True)
     return 0
 
 
@@ -33,8 +33,11 @@ def check() -> int:
         together.setdefault((figure.command, why), []).append(name)
     for (command, why), names in together.items():
         print(f"{command}: {why}\n    {', '.join(names)}")
-    print(f"{len(old)} of {len(provenance.results())} results are older than the files they rest on.")
-    return int(bool(old))
+    moved = same_scores.moved()
+    for case in moved:
+        print(f"Scores are no longer those of benchmarks/{same_scores.KNOWN.name}. {case}.")
+    print(f"{len(old)} of {len(provenance.results())} results are older than what they rest on.")
+    return int(bool(old or moved))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Which command makes which results, and on which files they rest: a figure is old when one of those has changed.
 
+Figures of time rest on the code they time. Figures of quality rest on the scores themselves, by `same_scores.csv`: code
+that is moved or made faster does not make them old (see same_scores.py).
 A new benchmark is one line here; `make benchmarks ARGS=--check` then tells when it has to be run again.
 """
 
@@ -8,6 +10,7 @@ from dataclasses import dataclass
 ENGINE = ("engine/*.h", "engine/kernels.cpp", "engine/module.cpp")
 SCORES = (*ENGINE, *(f"src/centrality/{room}/*.py" for room in ("network", "model", "scores")))
 FITS = (*SCORES, "src/centrality/fuse/*.py", "src/centrality/training/*.py")
+SAME_SCORES = ("benchmarks/same_scores.csv",)
 TORCH = ("src/centrality/torch/*.py",)
 TABLES = ("src/centrality/tables/*.py", "src/centrality/scoring/*.py")
 COLUMNS = ("src/centrality/representations/*.py", "src/centrality/chain.py")
@@ -33,18 +36,20 @@ def _measured(module: str, *sources: str, results: tuple[str, ...] = ()) -> Figu
 
 # What `make benchmarks` runs: about half an hour.
 ROUTINE = (
-    _measured("mixture", *FITS),
-    _measured("learning", *FITS),
+    _measured("mixture", *SAME_SCORES),
+    _measured("learning", *SAME_SCORES),
     _measured("depths", "src/centrality/depths/*.py"),
-    _measured("modalities", *FITS, *COLUMNS, results=("modalities", "modalities_plain")),
+    _measured("modalities", *SAME_SCORES, *COLUMNS, results=("modalities", "modalities_plain")),
     _measured("streams", *TABLES, *SCORES),
     _measured("service", "benchmarks/_served.py", *SERVICE, results=("service", "service_arrow")),
     _measured("hostile", "benchmarks/_served.py", *SERVICE),
     _measured("onnx_runtime", "src/centrality/onnx/*.py", *SCORES),
-    _measured("false_discoveries", *FITS),
+    _measured("false_discoveries", *SAME_SCORES),
     _measured("speed", *FITS, results=("speed", "speed_memory", "speed_parts", "speed_threads", "cost")),
-    _measured("explanations", *FITS, results=("explanations_*",)),
-    _measured("scale", *TABLES, *FITS, results=("scale", "scale_*")),
+    _measured("explanations", *FITS, results=("explanations_speed",)),
+    _measured("explanations", *SAME_SCORES, results=("explanations_*",)),
+    _measured("scale", *TABLES, *FITS, results=("scale", "scale_fit")),
+    _measured("scale", *SAME_SCORES, results=("scale_sample",)),
     _measured(
         "column_writings",
         "benchmarks/_column_corpus.py",
@@ -53,9 +58,9 @@ ROUTINE = (
         *TABLES,
         results=("column_writings", "column_writings_*", "planted_cells"),
     ),
-    _measured("pick", *SELECTING, *FITS, *COLUMNS, results=("pick_*",)),
+    _measured("pick", *SELECTING, *SAME_SCORES, *COLUMNS, results=("pick_*",)),
     _measured("copies", *SELECTING, *COLUMNS, results=("copies", "copies_time", "copies_neighbours")),
-    _measured("labels", "benchmarks/pick.py", *SELECTING, *FITS, *COLUMNS),
+    _measured("labels", "benchmarks/pick.py", *SELECTING, *SAME_SCORES, *COLUMNS),
     _measured("explorer", *EXPLORER),
     _measured("explorer_start", *EXPLORER),
     _measured("review_jobs", *EXPLORER),
@@ -68,20 +73,21 @@ ROUTINE = (
 )
 # What takes hours, a GPU or another machine.
 BY_HAND = (
-    _measured("detection", *FITS, results=("detection/*", "detection/*/*")),
-    _measured("ablation", *FITS, results=("ablation", "ablation_cells")),
-    _measured("contextual", *FITS, results=("contextual", "contextual_means")),
-    _measured("contextual_scenarios", *FITS),
-    _measured("dirty_calibration", *FITS),
-    _measured("drift", "src/centrality/regions.py", *FITS),
-    _measured("known_truth", *FITS, results=("known_truth_*",)),
-    _measured("fresh_rows", "benchmarks/odd_cases.py", *FITS, results=("fresh_rows_*",)),
+    _measured("detection", *SAME_SCORES, results=("detection/*", "detection/*/*")),
+    _measured("ablation", *SAME_SCORES, results=("ablation", "ablation_cells")),
+    _measured("contextual", *SAME_SCORES, results=("contextual", "contextual_means")),
+    _measured("contextual_scenarios", *SAME_SCORES),
+    _measured("dirty_calibration", *SAME_SCORES),
+    _measured("drift", "src/centrality/regions.py", "src/centrality/scores/drift*.py", *SAME_SCORES),
+    _measured("known_truth", *SAME_SCORES, results=("known_truth_*",)),
+    _measured("fresh_rows", "benchmarks/odd_cases.py", *SAME_SCORES, results=("fresh_rows_*",)),
     _measured("gpu", *TORCH, *FITS),
-    _measured("marks", "benchmarks/active_discovery.py", *FITS, results=("marks", "marks_sets")),
-    _measured("marks_error_rates", "benchmarks/dirty_calibration.py", *FITS),
-    _measured("membership", *FITS),
+    Figure("python -m benchmarks.scale --device cuda", ("scale_cuda", "scale_16_cores"), (*TORCH, *TABLES, *SCORES)),
+    _measured("marks", "benchmarks/active_discovery.py", *SAME_SCORES, results=("marks", "marks_sets")),
+    _measured("marks_error_rates", "benchmarks/dirty_calibration.py", *SAME_SCORES),
+    _measured("membership", *SAME_SCORES),
     Figure("python -m benchmarks.speed paper", ("speed_paper",), ("benchmarks/speed/*.py", *FITS)),
-    _measured("paper_gaps", *FITS, results=("paper_gaps_*",)),
+    _measured("paper_gaps", *SAME_SCORES, results=("paper_gaps_*",)),
     Figure("make test-cpus ARGS=--record", ("cpus",), ("tests/cpus.py", *FITS)),
     Figure("make faults", ("faults",), ("tests/faults/*.py", *TABLES)),
     Figure(
@@ -97,4 +103,4 @@ BY_HAND = (
     Figure("make fuzz", ("fuzz",), ("tests/fuzz/*.py", *TABLES, *COLUMNS, "src/centrality/service/*.py")),
 )
 FIGURES = (*ROUTINE, *BY_HAND)
-PAPER = Figure("centrality reproduce all", ("*",), ("paper/*.py", *FITS))
+PAPER = Figure("centrality reproduce all", ("*",), ("paper/*.py", *SAME_SCORES))

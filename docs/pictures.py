@@ -11,7 +11,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from centrality import FUSE, datasets, maps, plots
-from centrality.commands import _demo as demo
+from centrality.commands.demo import make_demo
 from centrality.depths import Halfspace, Spatial
 from centrality.regions import dd_plot, median
 
@@ -152,7 +152,7 @@ if __name__ == "__main__":
     classes()
     map_of_digits()
     explorer()
-    demo.run(FOLDER / "demo")
+    make_demo(FOLDER / "demo")
     (FOLDER / "demo" / "digits.png").replace(FOLDER / "digits.png")
     for left in (FOLDER / "demo").iterdir():
         left.unlink()

@@ -72,7 +72,8 @@ class Batch {
     void find_distances(const std::int64_t* candidates, const std::int64_t* before) {
         const Size count = 2 * job_.candidates;
         for (Size i = 0; i < count; ++i) std::memcpy(compared_.data() + i * row, row_at(job_.vectors, candidates[i]), width_ * sizeof(float));
-        transpose(job_.anchors, width_, [&](Size j) { return row_at(job_.vectors, before[j]); }, anchors_.data(), anchor_columns_);
+        transpose(
+            job_.anchors, width_, [&](Size j) { return row_at(job_.vectors, before[j]); }, anchors_.data(), anchor_columns_);
         const View from{compared_.data(), row, 1};
         if (job_.metric == Metric::manhattan) {
             gaps<false>(count, anchor_columns_, width_, from, anchors_.data(), anchor_columns_, far_.data(), anchor_columns_);
@@ -84,8 +85,7 @@ class Batch {
                     store(far_.data() + i * anchor_columns_ + j, half - load(far_.data() + i * anchor_columns_ + j));
             }
         }
-        for (Size i = 0; i < count; ++i)
-            std::fill(far_.data() + i * anchor_columns_ + job_.anchors, far_.data() + (i + 1) * anchor_columns_, 0.0f);
+        for (Size i = 0; i < count; ++i) std::fill(far_.data() + i * anchor_columns_ + job_.anchors, far_.data() + (i + 1) * anchor_columns_, 0.0f);
     }
 
     const Training& job_;

@@ -14,7 +14,8 @@ static void log_density(Size width, Size n, const float* rows, Size m, const flo
     constexpr Size AT_ONCE = 6;  // rows, as many as a tile has
     const Size columns = (m + 2 * WIDTH - 1) / (2 * WIDTH) * 2 * WIDTH;
     Buffer<float> across(width * columns), squares(AT_ONCE * columns);
-    transpose(m, width, [&](Size i) { return seen + i * width; }, across.data(), columns);
+    transpose(
+        m, width, [&](Size i) { return seen + i * width; }, across.data(), columns);
     for (Size first = 0; first < n; first += AT_ONCE) {
         const Size count = std::min(AT_ONCE, n - first);
         gaps<true>(count, columns, width, {rows + first * width, width, 1}, across.data(), columns, squares.data(), columns);

@@ -72,7 +72,8 @@ int main() {
         for (const int trunks : {1, 2}) {
             const Size size = trunks * (hidden * (p + 1) + 2 * hidden * (hidden + 1)) + (1 + k) * (hidden + 1), steps = 5;
             auto values = numbers(size, 0.2f), noise = numbers(steps * 20 * p);
-            std::vector<float> moments(size), squares(size), losses(2 * steps), rates(steps, 0.004f), eta(20, 0.5f), share(20, 1.0f), learned(p, 1.0f);
+            std::vector<float> moments(size), squares(size), losses(2 * steps), rates(steps, 0.004f), eta(20, 0.5f), share(20, 1.0f),
+                learned(p, 1.0f);
             std::vector<std::int64_t> positions(steps * (16 + 20 + 30));
             for (auto& each : positions) each = std::int64_t(state = state * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
             Training job{};

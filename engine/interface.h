@@ -16,7 +16,7 @@ struct Linear {
 
 // A mixture of round Gaussians: the initial potentials for clean rows.
 struct Mixture {
-    Size count = 0;  // of centres; 0 means that there is no mixture
+    Size count = 0;                                      // of centres; 0 means that there is no mixture
     const float *mean = nullptr, *centres = nullptr;     // (p,), (count, p)
     const float *precision = nullptr, *level = nullptr;  // (k, count)
     float lowest = 0;                                    // bound below of each Gaussian's logarithm
@@ -28,16 +28,16 @@ struct Shape {
     Size directions = 0;
     const float *mean = nullptr, *map = nullptr;  // (p,), (directions, p)
     float rest = 0;
-    const float* weight = nullptr;                // (k,)
+    const float* weight = nullptr;  // (k,)
 };
 
 struct Scaling {
     const double *center, *weight;  // (p,)
     Size heavy_count;
-    const std::int64_t* heavy;      // (heavy_count,)
-    const double *shift, *gain;     // (heavy_count,)
-    const double* shrink;           // (p,) or null
-    const double *seen, *beyond;    // (2, p) or null: ends of the columns, how much steeper the scale is outside
+    const std::int64_t* heavy;    // (heavy_count,)
+    const double *shift, *gain;   // (heavy_count,)
+    const double* shrink;         // (p,) or null
+    const double *seen, *beyond;  // (2, p) or null: ends of the columns, how much steeper the scale is outside
     double knee, limit;
 };
 
@@ -55,7 +55,14 @@ struct Trunk {
 struct Rows {  // (n, p), one row after another
     const float* floats = nullptr;
     const double* doubles = nullptr;
-    Size count;
+    Size count = 0;
+    // Copy one row as doubles.
+    void read(Size number, Size width, double* to) const {
+        if (doubles)
+            for (Size k = 0; k < width; ++k) to[k] = doubles[number * width + k];
+        else
+            for (Size k = 0; k < width; ++k) to[k] = double(floats[number * width + k]);
+    }
 };
 
 // A trained network, packed for scoring.
@@ -85,18 +92,18 @@ struct Training {
     Metric metric;
     float tie;
     Size steps, candidates, opponents, noised, anchors;  // of each step; 2 * candidates rows are compared
-    const std::int64_t* positions;                        // (steps, stride): candidates, rows to be noised, ...
-    Size position_stride, anchors_at;                     // ... and from there on, anchors
-    const float* noise;  // (steps, stride)
+    const std::int64_t* positions;                       // (steps, stride): candidates, rows to be noised, ...
+    Size position_stride, anchors_at;                    // ... and from there on, anchors
+    const float* noise;                                  // (steps, stride)
     Size noise_stride;
     const float* preferred;  // (steps, stride) of (opponents, candidates), for Metric::given
     Size preferred_stride;
     const float *eta, *weight;  // (noised,): row i is noised at eta[i], for potential i mod k
-    const float* learned;  // (width,) 1 for a learned column, 0 for one of the context, which is not noised
+    const float* learned;       // (width,) 1 for a learned column, 0 for one of the context, which is not noised
     float balance, weight_decay;
     double mean_decay, square_decay, smallest_root;  // Adam's β₁, β₂ and ε
-    const float* rates;  // (steps,) Adam's, corrected
-    float* losses;       // (steps, stride) of two
+    const float* rates;                              // (steps,) Adam's, corrected
+    float* losses;                                   // (steps, stride) of two
     Size loss_stride;
     Mixture prior;
     // Which heads are trained, with their trunks. Heads with a trunk each share nothing: they can be trained
@@ -108,11 +115,11 @@ struct Training {
 // The constants that turn outputs into a pair of raw scores; scores/calibration.py explains them.
 struct Calibration {
     Size members, potentials;
-    const double *low, *per_unit;        // (members, k) of each potential
-    const double *center, *per_spread;   // (members, 2) of each member's logit and local score
-    double bend;                         // where the top of a rescaled potential is bent; 0: nowhere
-    double doubt;                        // how much more members count that score lower; 0: all count alike
-    double share;                        // weight of the local score in the mixture that decides how much members count
+    const double *low, *per_unit;       // (members, k) of each potential
+    const double *center, *per_spread;  // (members, 2) of each member's logit and local score
+    double bend;                        // where the top of a rescaled potential is bent; 0: nowhere
+    double doubt;                       // how much more members count that score lower; 0: all count alike
+    double share;                       // weight of the local score in the mixture that decides how much members count
 };
 
 struct Kernels {
@@ -120,6 +127,11 @@ struct Kernels {
     std::unique_ptr<Scorer> (*scorer)(Size width, Size outputs, const std::vector<std::vector<Trunk>>& members, const Mixture& prior,
                                       const std::vector<Shape>& shapes);
     void (*train)(const Training&);
+    // Rows in scaled units: (n, p) -> (n, p); rounded where they are wanted as floats.
+    void (*scale)(Size width, Rows rows, const Scaling&, double* out);
+    void (*scale_to_floats)(Size width, Rows rows, const Scaling&, float* out);
+    // The least and the greatest value of each column, (2, p); both NaN for a column that holds a NaN or an infinity.
+    void (*ends)(Size width, Rows rows, double* out);
     // The logarithm of Σ exp(-½ d² / η²) over the distances of a row to the seen ones: (n, p), (m, p), (k,) -> (n, k).
     void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.

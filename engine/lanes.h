@@ -29,8 +29,12 @@ constexpr int HALF = 8;    // lanes of a Doubles
 
 #if defined(ENGINE_AVX512)
 
-struct Floats { __m512 v; };
-struct Doubles { __m512d v; };
+struct Floats {
+    __m512 v;
+};
+struct Doubles {
+    __m512d v;
+};
 INLINE Floats load(const float* x) { return {_mm512_loadu_ps(x)}; }
 INLINE void store(float* x, Floats a) { _mm512_storeu_ps(x, a.v); }
 INLINE Floats all(float x) { return {_mm512_set1_ps(x)}; }
@@ -45,9 +49,7 @@ INLINE Floats max(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
 INLINE Floats abs(Floats a) { return {_mm512_abs_ps(a.v)}; }
 INLINE Floats rounded(Floats a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
 // Where a < b, x; elsewhere y.
-INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
-    return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
-}
+INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)}; }
 // 2 to the power of whole numbers between -126 and 127.
 INLINE Floats power_of_two(Floats n) {
     return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127)), 23))};
@@ -57,13 +59,33 @@ INLINE Doubles load(const double* x) { return {_mm512_loadu_pd(x)}; }
 INLINE void store(double* x, Doubles a) { _mm512_storeu_pd(x, a.v); }
 INLINE Doubles all(double x) { return {_mm512_set1_pd(x)}; }
 INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
+INLINE Doubles operator+(Doubles a, Doubles b) { return {_mm512_add_pd(a.v, b.v)}; }
+INLINE Doubles operator-(Doubles a, Doubles b) { return {_mm512_sub_pd(a.v, b.v)}; }
+INLINE Doubles operator*(Doubles a, Doubles b) { return {_mm512_mul_pd(a.v, b.v)}; }
+INLINE Doubles operator/(Doubles a, Doubles b) { return {_mm512_div_pd(a.v, b.v)}; }
+INLINE Doubles min(Doubles a, Doubles b) { return {_mm512_min_pd(a.v, b.v)}; }
+INLINE Doubles max(Doubles a, Doubles b) { return {_mm512_max_pd(a.v, b.v)}; }
+INLINE Doubles abs(Doubles a) { return {_mm512_abs_pd(a.v)}; }
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) {
+    return {_mm512_mask_blend_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
+}
+INLINE bool any_less(Doubles a, Doubles b) { return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ) != 0; }
+INLINE Doubles widened(const float* x) { return {_mm512_cvtps_pd(_mm256_loadu_ps(x))}; }
+INLINE void store_rounded(float* x, Doubles a) { _mm256_storeu_ps(x, _mm512_cvtpd_ps(a.v)); }
 
 #elif defined(ENGINE_AVX2)
 
-struct Floats { __m256 a, b; };
-struct Doubles { __m256d a, b; };
+struct Floats {
+    __m256 a, b;
+};
+struct Doubles {
+    __m256d a, b;
+};
 INLINE Floats load(const float* x) { return {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)}; }
-INLINE void store(float* x, Floats v) { _mm256_storeu_ps(x, v.a); _mm256_storeu_ps(x + 8, v.b); }
+INLINE void store(float* x, Floats v) {
+    _mm256_storeu_ps(x, v.a);
+    _mm256_storeu_ps(x + 8, v.b);
+}
 INLINE Floats all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 INLINE Floats fma(Floats x, Floats y, Floats z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
 INLINE Floats operator+(Floats x, Floats y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
@@ -78,12 +100,10 @@ INLINE Floats abs(Floats x) {
     return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
 }
 INLINE Floats rounded(Floats x) {
-    return {_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-            _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+    return {_mm256_round_ps(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm256_round_ps(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 INLINE Floats if_less(Floats a, Floats b, Floats x, Floats y) {
-    return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)),
-            _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
+    return {_mm256_blendv_ps(y.a, x.a, _mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ)), _mm256_blendv_ps(y.b, x.b, _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ))};
 }
 INLINE __m256 power_of_two(__m256 n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
@@ -93,9 +113,33 @@ INLINE bool any_less(Floats a, Floats b) {
     return _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_ps(a.b, b.b, _CMP_LT_OQ)));
 }
 INLINE Doubles load(const double* x) { return {_mm256_loadu_pd(x), _mm256_loadu_pd(x + 4)}; }
-INLINE void store(double* x, Doubles v) { _mm256_storeu_pd(x, v.a); _mm256_storeu_pd(x + 4, v.b); }
+INLINE void store(double* x, Doubles v) {
+    _mm256_storeu_pd(x, v.a);
+    _mm256_storeu_pd(x + 4, v.b);
+}
 INLINE Doubles all(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
 INLINE Doubles fma(Doubles x, Doubles y, Doubles z) { return {_mm256_fmadd_pd(x.a, y.a, z.a), _mm256_fmadd_pd(x.b, y.b, z.b)}; }
+INLINE Doubles operator+(Doubles x, Doubles y) { return {_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)}; }
+INLINE Doubles operator-(Doubles x, Doubles y) { return {_mm256_sub_pd(x.a, y.a), _mm256_sub_pd(x.b, y.b)}; }
+INLINE Doubles operator*(Doubles x, Doubles y) { return {_mm256_mul_pd(x.a, y.a), _mm256_mul_pd(x.b, y.b)}; }
+INLINE Doubles operator/(Doubles x, Doubles y) { return {_mm256_div_pd(x.a, y.a), _mm256_div_pd(x.b, y.b)}; }
+INLINE Doubles min(Doubles x, Doubles y) { return {_mm256_min_pd(x.a, y.a), _mm256_min_pd(x.b, y.b)}; }
+INLINE Doubles max(Doubles x, Doubles y) { return {_mm256_max_pd(x.a, y.a), _mm256_max_pd(x.b, y.b)}; }
+INLINE Doubles abs(Doubles x) {
+    const __m256d sign = _mm256_set1_pd(-0.0);
+    return {_mm256_andnot_pd(sign, x.a), _mm256_andnot_pd(sign, x.b)};
+}
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) {
+    return {_mm256_blendv_pd(y.a, x.a, _mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ)), _mm256_blendv_pd(y.b, x.b, _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ))};
+}
+INLINE bool any_less(Doubles a, Doubles b) {
+    return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(a.a, b.a, _CMP_LT_OQ), _mm256_cmp_pd(a.b, b.b, _CMP_LT_OQ)));
+}
+INLINE Doubles widened(const float* x) { return {_mm256_cvtps_pd(_mm_loadu_ps(x)), _mm256_cvtps_pd(_mm_loadu_ps(x + 4))}; }
+INLINE void store_rounded(float* x, Doubles a) {
+    _mm_storeu_ps(x, _mm256_cvtpd_ps(a.a));
+    _mm_storeu_ps(x + 4, _mm256_cvtpd_ps(a.b));
+}
 
 #else  // four lanes of NEON four times, or one lane sixteen times
 
@@ -120,6 +164,18 @@ INLINE DoublePart part_load(const double* x) { return vld1q_f64(x); }
 INLINE void part_store(double* x, DoublePart a) { vst1q_f64(x, a); }
 INLINE DoublePart part_all(double x) { return vdupq_n_f64(x); }
 INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return vfmaq_f64(c, a, b); }
+INLINE DoublePart part_add(DoublePart a, DoublePart b) { return vaddq_f64(a, b); }
+INLINE DoublePart part_sub(DoublePart a, DoublePart b) { return vsubq_f64(a, b); }
+INLINE DoublePart part_mul(DoublePart a, DoublePart b) { return vmulq_f64(a, b); }
+INLINE DoublePart part_div(DoublePart a, DoublePart b) { return vdivq_f64(a, b); }
+INLINE DoublePart part_if_less(DoublePart a, DoublePart b, DoublePart x, DoublePart y) { return vbslq_f64(vcltq_f64(a, b), x, y); }
+INLINE DoublePart part_abs(DoublePart a) { return vabsq_f64(a); }
+INLINE bool part_any_less(DoublePart a, DoublePart b) {
+    const uint64x2_t less = vcltq_f64(a, b);
+    return (vgetq_lane_u64(less, 0) | vgetq_lane_u64(less, 1)) != 0;
+}
+INLINE DoublePart part_widened(const float* x) { return vcvt_f64_f32(vld1_f32(x)); }
+INLINE void part_store_rounded(float* x, DoublePart a) { vst1_f32(x, vcvt_f32_f64(a)); }
 #else
 using Part = float;
 using DoublePart = double;
@@ -141,18 +197,33 @@ INLINE DoublePart part_load(const double* x) { return *x; }
 INLINE void part_store(double* x, DoublePart a) { *x = a; }
 INLINE DoublePart part_all(double x) { return x; }
 INLINE DoublePart part_fma(DoublePart a, DoublePart b, DoublePart c) { return std::fma(a, b, c); }
+INLINE DoublePart part_add(DoublePart a, DoublePart b) { return a + b; }
+INLINE DoublePart part_sub(DoublePart a, DoublePart b) { return a - b; }
+INLINE DoublePart part_mul(DoublePart a, DoublePart b) { return a * b; }
+INLINE DoublePart part_div(DoublePart a, DoublePart b) { return a / b; }
+INLINE DoublePart part_if_less(DoublePart a, DoublePart b, DoublePart x, DoublePart y) { return a < b ? x : y; }
+INLINE DoublePart part_abs(DoublePart a) { return std::fabs(a); }
+INLINE bool part_any_less(DoublePart a, DoublePart b) { return a < b; }
+INLINE DoublePart part_widened(const float* x) { return double(*x); }
+INLINE void part_store_rounded(float* x, DoublePart a) { *x = float(a); }
 #endif
 
 constexpr int EACH = sizeof(Part) / sizeof(float), PARTS = WIDTH / EACH;
 constexpr int DOUBLE_EACH = sizeof(DoublePart) / sizeof(double), DOUBLE_PARTS = HALF / DOUBLE_EACH;
-struct Floats { Part p[PARTS]; };
-struct Doubles { DoublePart p[DOUBLE_PARTS]; };
-#define OVER_PARTS(expression) \
-    Floats r;                  \
+struct Floats {
+    Part p[PARTS];
+};
+struct Doubles {
+    DoublePart p[DOUBLE_PARTS];
+};
+#define OVER_PARTS(expression)                           \
+    Floats r;                                            \
     for (int i = 0; i < PARTS; ++i) r.p[i] = expression; \
     return r
 INLINE Floats load(const float* x) { OVER_PARTS(part_load(x + i * EACH)); }
-INLINE void store(float* x, Floats a) { for (int i = 0; i < PARTS; ++i) part_store(x + i * EACH, a.p[i]); }
+INLINE void store(float* x, Floats a) {
+    for (int i = 0; i < PARTS; ++i) part_store(x + i * EACH, a.p[i]);
+}
 INLINE Floats all(float x) { OVER_PARTS(part_all(x)); }
 INLINE Floats fma(Floats a, Floats b, Floats c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
 INLINE Floats operator+(Floats a, Floats b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
@@ -172,14 +243,33 @@ INLINE bool any_less(Floats a, Floats b) {
     return found;
 }
 #undef OVER_PARTS
-#define OVER_PARTS(expression) \
-    Doubles r;                 \
+#define OVER_PARTS(expression)                                  \
+    Doubles r;                                                  \
     for (int i = 0; i < DOUBLE_PARTS; ++i) r.p[i] = expression; \
     return r
 INLINE Doubles load(const double* x) { OVER_PARTS(part_load(x + i * DOUBLE_EACH)); }
-INLINE void store(double* x, Doubles a) { for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]); }
+INLINE void store(double* x, Doubles a) {
+    for (int i = 0; i < DOUBLE_PARTS; ++i) part_store(x + i * DOUBLE_EACH, a.p[i]);
+}
 INLINE Doubles all(double x) { OVER_PARTS(part_all(x)); }
 INLINE Doubles fma(Doubles a, Doubles b, Doubles c) { OVER_PARTS(part_fma(a.p[i], b.p[i], c.p[i])); }
+INLINE Doubles operator+(Doubles a, Doubles b) { OVER_PARTS(part_add(a.p[i], b.p[i])); }
+INLINE Doubles operator-(Doubles a, Doubles b) { OVER_PARTS(part_sub(a.p[i], b.p[i])); }
+INLINE Doubles operator*(Doubles a, Doubles b) { OVER_PARTS(part_mul(a.p[i], b.p[i])); }
+INLINE Doubles operator/(Doubles a, Doubles b) { OVER_PARTS(part_div(a.p[i], b.p[i])); }
+INLINE Doubles abs(Doubles a) { OVER_PARTS(part_abs(a.p[i])); }
+INLINE Doubles if_less(Doubles a, Doubles b, Doubles x, Doubles y) { OVER_PARTS(part_if_less(a.p[i], b.p[i], x.p[i], y.p[i])); }
+INLINE Doubles min(Doubles a, Doubles b) { return if_less(a, b, a, b); }
+INLINE Doubles max(Doubles a, Doubles b) { return if_less(b, a, a, b); }
+INLINE Doubles widened(const float* x) { OVER_PARTS(part_widened(x + i * DOUBLE_EACH)); }
+INLINE void store_rounded(float* x, Doubles a) {
+    for (int i = 0; i < DOUBLE_PARTS; ++i) part_store_rounded(x + i * DOUBLE_EACH, a.p[i]);
+}
+INLINE bool any_less(Doubles a, Doubles b) {
+    bool found = false;
+    for (int i = 0; i < DOUBLE_PARTS; ++i) found |= part_any_less(a.p[i], b.p[i]);
+    return found;
+}
 #undef OVER_PARTS
 
 #endif
@@ -239,8 +329,7 @@ INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, fl
     const std::ptrdiff_t whole = columns / WIDTH * WIDTH;
     for (std::ptrdiff_t i = 0; i < rows; i += WIDTH) {
         const std::ptrdiff_t end = i + WIDTH <= rows ? i + WIDTH : rows, tiled = end - i == WIDTH ? whole : 0;
-        for (std::ptrdiff_t k = 0; k < tiled; k += WIDTH)
-            transpose_tile([&](int each) { return row(i + each) + k; }, to + k * to_row + i, to_row);
+        for (std::ptrdiff_t k = 0; k < tiled; k += WIDTH) transpose_tile([&](int each) { return row(i + each) + k; }, to + k * to_row + i, to_row);
         for (std::ptrdiff_t each = i; each < end; ++each)
             for (std::ptrdiff_t k = tiled; k < columns; ++k) to[k * to_row + each] = row(each)[k];
     }
@@ -249,9 +338,9 @@ INLINE void transpose(std::ptrdiff_t rows, std::ptrdiff_t columns, RowAt row, fl
 INLINE float highest(Floats a) {
     float lane[WIDTH];
     store(lane, a);
-    float found = lane[0];
-    for (int i = 1; i < WIDTH; ++i) found = lane[i] > found ? lane[i] : found;
-    return found;
+    for (int width = WIDTH / 2; width; width /= 2)
+        for (int i = 0; i < width; ++i) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
+    return lane[0];
 }
 
 }  // namespace TARGET

@@ -47,7 +47,8 @@ struct MixtureArrays {
         const auto count = centres.shape(0);
         require(Size(mean.shape(0)) == width && Size(centres.shape(1)) == width, "the mixture's centres must be as wide as the rows");
         require(count > 0 && Size(precision.shape(0)) == scales && precision.shape(1) == count && Size(level.shape(0)) == scales &&
-                    level.shape(1) == count, "the mixture must have a precision and a level for each centre and potential");
+                    level.shape(1) == count,
+                "the mixture must have a precision and a level for each centre and potential");
         return {Size(count), mean.data(), centres.data(), precision.data(), level.data(), float(lowest)};
     }
 };
@@ -67,10 +68,67 @@ struct ScalingArrays {
             require(!*ends || ((*ends)->shape(0) == 2 && Size((*ends)->shape(1)) == width), "the scaling must be as wide as the rows");
         require(shift.shape(0) == heavy.shape(0) && gain.shape(0) == heavy.shape(0), "each heavy column must have a shift and a gain");
         for (std::size_t i = 0; i < heavy.shape(0); ++i) require(heavy.data()[i] >= 0 && heavy.data()[i] < width, "a heavy column is out of range");
-        return {center.data(), weight.data(), Size(heavy.shape(0)), heavy.data(), shift.data(), gain.data(), shrink ? shrink->data() : nullptr,
-                seen ? seen->data() : nullptr, beyond ? beyond->data() : nullptr, knee, limit};
+        return {center.data(),
+                weight.data(),
+                Size(heavy.shape(0)),
+                heavy.data(),
+                shift.data(),
+                gain.data(),
+                shrink ? shrink->data() : nullptr,
+                seen ? seen->data() : nullptr,
+                beyond ? beyond->data() : nullptr,
+                knee,
+                limit};
     }
 };
+
+// Rows as they come: (n, p) of float32 or float64.
+using AnyRows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+static Rows view(const AnyRows& rows) {
+    Rows found;
+    found.count = Size(rows.shape(0));
+    if (rows.dtype() == nb::dtype<float>())
+        found.floats = static_cast<const float*>(rows.data());
+    else if (rows.dtype() == nb::dtype<double>())
+        found.doubles = static_cast<const double*>(rows.data());
+    else
+        require(false, "rows must be float32 or float64");
+    return found;
+}
+
+static nb::object scale(const AnyRows& rows, const ScalingArrays& scaling) {
+    const Rows given = view(rows);
+    const Scaling by = scaling.view(Size(rows.shape(1)));
+    auto out = fresh<double, 2>({rows.shape(0), rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.scale(Size(rows.shape(1)), given, by, out.data());
+    }
+    return nb::cast(out);
+}
+
+static nb::object scale_to_floats(const AnyRows& rows, const ScalingArrays& scaling) {
+    const Rows given = view(rows);
+    const Scaling by = scaling.view(Size(rows.shape(1)));
+    auto out = fresh<float, 2>({rows.shape(0), rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.scale_to_floats(Size(rows.shape(1)), given, by, out.data());
+    }
+    return nb::cast(out);
+}
+
+static nb::object ends(const AnyRows& rows) {
+    require(rows.shape(0) > 0 && rows.shape(1) > 0, "there must be a row and a column");
+    const Rows given = view(rows);
+    auto out = fresh<double, 2>({2, rows.shape(1)});
+    {
+        nb::gil_scoped_release released;
+        kernels.ends(Size(rows.shape(1)), given, out.data());
+    }
+    return nb::cast(out);
+}
 
 using Layers = std::vector<std::pair<In<float, 2>, In<float, 1>>>;  // weight (out, in), bias (out,)
 using TrunkArrays = std::pair<Layers, std::pair<In<double, 2>, In<double, 1>>>;
@@ -91,16 +149,9 @@ class Model {
         scorer_ = kernels.scorer(width_, outputs_, given, prior ? prior->view(width_, outputs_ - 1) : Mixture{}, views(shapes));
     }
 
-    nb::object outputs(nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, const std::optional<ScalingArrays>& scaling) const {
+    nb::object outputs(const AnyRows& rows, const std::optional<ScalingArrays>& scaling) const {
         require(Size(rows.shape(1)) == width_, "rows must be as wide as the network");
-        Rows given;
-        given.count = Size(rows.shape(0));
-        if (rows.dtype() == nb::dtype<float>())
-            given.floats = static_cast<const float*>(rows.data());
-        else if (rows.dtype() == nb::dtype<double>())
-            given.doubles = static_cast<const double*>(rows.data());
-        else
-            require(false, "rows must be float32 or float64");
+        const Rows given = view(rows);
         std::optional<Scaling> by;
         if (scaling) by = scaling->view(width_);
         const auto n = std::size_t(given.count);
@@ -218,11 +269,10 @@ struct CalibrationArrays {
 
 // Where batches are drawn: positions (steps, 2b + r + m), noise (steps, r, p), preferred (steps, opponents, b).
 static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> square, const std::vector<Size>& hidden, int trunks,
-                  In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions,
-                  In<float, 3> noise, std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials,
-                  In<float, 1> eta, In<float, 1> weight, In<float, 1> learned, double balance, double weight_decay, double mean_decay,
-                  double square_decay, double smallest_root, In<float, 1> rates, Array<float, 2> losses,
-                  const std::optional<MixtureArrays>& prior, const std::string& heads) {
+                  In<float, 2> rows, In<float, 2> vectors, const std::string& metric, double tie, In<std::int64_t, 2> positions, In<float, 3> noise,
+                  std::optional<In<float, 3>> preferred, Size candidates, Size opponents, Size potentials, In<float, 1> eta, In<float, 1> weight,
+                  In<float, 1> learned, double balance, double weight_decay, double mean_decay, double square_decay, double smallest_root,
+                  In<float, 1> rates, Array<float, 2> losses, const std::optional<MixtureArrays>& prior, const std::string& heads) {
     Training job{};
     job.width = Size(rows.shape(1)), job.potentials = potentials, job.hidden = hidden, job.trunks = trunks;
     // Generous bounds of the sizes, so that nothing below overflows.
@@ -236,21 +286,26 @@ static void train(Array<float, 1> values, Array<float, 1> mean, Array<float, 1> 
     }
     require(in <= most / (in + 1) && 1 + potentials <= most / (in + 1), "parameters do not fit the network");
     expected = trunks * (expected + in * (in + 1)) + (1 + potentials) * (in + 1);
-    require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected, "parameters do not fit the network");
+    require(Size(values.shape(0)) == expected && Size(mean.shape(0)) == expected && Size(square.shape(0)) == expected,
+            "parameters do not fit the network");
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = rows.data(), job.vectors = vectors.data(), job.row_count = Size(rows.shape(0));
     require(vectors.shape(0) == rows.shape(0) && vectors.shape(1) == rows.shape(1), "rows must be compared by as many vectors, as wide");
-    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean", "metric must be euclidean or manhattan, or preferences given");
+    require(preferred || candidates == 0 || metric == "manhattan" || metric == "euclidean",
+            "metric must be euclidean or manhattan, or preferences given");
     job.metric = preferred ? Metric::given : metric == "manhattan" ? Metric::manhattan : Metric::euclidean;
     job.tie = float(tie), job.steps = Size(positions.shape(0)), job.candidates = candidates, job.opponents = opponents;
     job.noised = Size(noise.shape(1)), job.anchors = Size(positions.shape(1)) - 2 * candidates - job.noised;
-    require(candidates >= 0 && opponents >= 0 && opponents <= candidates && (opponents > 0 || candidates == 0), "each candidate needs opponents, no more than there are");
+    require(candidates >= 0 && opponents >= 0 && opponents <= candidates && (opponents > 0 || candidates == 0),
+            "each candidate needs opponents, no more than there are");
     require(job.anchors >= 0 && (job.anchors > 0 || candidates == 0 || preferred), "comparisons need anchors");
     require(Size(noise.shape(0)) == job.steps && (job.noised == 0 || Size(noise.shape(2)) == job.width), "noise must fit the rows");
     require(Size(eta.shape(0)) == job.noised && Size(weight.shape(0)) == job.noised, "each noised row must have a scale and a weight");
-    require(!preferred || (Size(preferred->shape(0)) == job.steps && Size(preferred->shape(1)) == opponents && Size(preferred->shape(2)) == candidates),
-            "each pair must have a preference");
-    require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2, "each step must have a rate and two losses");
+    require(
+        !preferred || (Size(preferred->shape(0)) == job.steps && Size(preferred->shape(1)) == opponents && Size(preferred->shape(2)) == candidates),
+        "each pair must have a preference");
+    require(Size(rates.shape(0)) == job.steps && Size(losses.shape(0)) == job.steps && losses.shape(1) == 2,
+            "each step must have a rate and two losses");
     for (std::size_t i = 0; i < positions.size(); ++i)
         require(positions.data()[i] >= 0 && positions.data()[i] < job.row_count, "a position is out of range");
     job.positions = positions.data(), job.position_stride = Size(positions.shape(1)), job.anchors_at = 2 * candidates + job.noised;
@@ -287,7 +342,8 @@ static nb::object log_density(In<float, 2> rows, In<float, 2> seen, In<double, 1
 
 static bool runs_here() {
 #if defined(ENGINE_AVX512)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw");
 #elif defined(ENGINE_AVX2)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
@@ -322,8 +378,13 @@ MODULE_(TARGET, m) {
         .def("of_members", &CalibrationArrays::of_members, "outputs"_a.noconvert())
         .def("raw", &CalibrationArrays::raw, "outputs"_a.noconvert())
         .def("raw_back", &CalibrationArrays::raw_back, "outputs"_a.noconvert(), "by_raw"_a.noconvert());
-    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a, "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a,
-          "positions"_a.noconvert(), "noise"_a.noconvert(), "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(), "learned"_a.noconvert(), "balance"_a,
-          "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(), "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+    m.def("train", &TARGET::train, nb::kw_only(), "values"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "hidden"_a, "trunks"_a,
+          "rows"_a.noconvert(), "vectors"_a.noconvert(), "metric"_a, "tie"_a, "positions"_a.noconvert(), "noise"_a.noconvert(),
+          "preferred"_a.noconvert().none(), "candidates"_a, "opponents"_a, "potentials"_a, "eta"_a.noconvert(), "weight"_a.noconvert(),
+          "learned"_a.noconvert(), "balance"_a, "weight_decay"_a, "mean_decay"_a, "square_decay"_a, "smallest_root"_a, "rates"_a.noconvert(),
+          "losses"_a.noconvert(), "prior"_a.none(), "heads"_a);
+    m.def("scale", &TARGET::scale, "rows"_a.noconvert(), "scaling"_a);
+    m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
+    m.def("ends", &TARGET::ends, "rows"_a.noconvert());
     m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
 }

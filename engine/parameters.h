@@ -1,4 +1,5 @@
-// The parameters of one network in training, or of one of its heads with the trunk below it, one after another in rows padded to whole vectors, and Adam's update of them.
+// The parameters of one network in training, or of one of its heads with the trunk below it, one after another in rows padded to whole vectors, and
+// Adam's update of them.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,8 @@ class Parameters {
             const LayerAt& layer = layers_[i];
             if (!layer.taught) continue;
             const float* from = values.data() + layer.weight;
-            transpose(layer.out, layer.in, [&](Size o) { return from + o * layer.row; }, transposed_[i].data(), padded(layer.out));
+            transpose(
+                layer.out, layer.in, [&](Size o) { return from + o * layer.row; }, transposed_[i].data(), padded(layer.out));
         }
     }
 

@@ -45,27 +45,26 @@ template <int VECTORS>
 static void panel(Size rows, Size depth, View a, const float* b, Size b_row, float* c, Size c_row, const float* start, Size start_row) {
     Size i = 0;
     for (; i + TILE_ROWS <= rows; i += TILE_ROWS)
-        tile<TILE_ROWS, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
-                                 start ? start + i * start_row : nullptr, start_row);
+        tile<TILE_ROWS, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row, start ? start + i * start_row : nullptr,
+                                 start_row);
     for (; i + 2 <= rows; i += 2)  // with a single row, the multipliers would wait for its sums
-        tile<2, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
-                         start ? start + i * start_row : nullptr, start_row);
+        tile<2, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row, start ? start + i * start_row : nullptr,
+                         start_row);
     for (; i < rows; ++i)
-        tile<1, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row,
-                         start ? start + i * start_row : nullptr, start_row);
+        tile<1, VECTORS>(depth, {a.at + i * a.row, a.row, a.column}, b, b_row, c + i * c_row, c_row, start ? start + i * start_row : nullptr,
+                         start_row);
 }
 
 // c = start + a b for `rows` x `columns` results; columns is a multiple of WIDTH. A null `start` means zero; a row
 // stride of 0 repeats one row (a bias); `start` may be c itself.
-static void product(Size rows, Size columns, Size depth, View a, const float* b, Size b_row, float* c, Size c_row,
-                    const float* start = nullptr, Size start_row = 0) {
+static void product(Size rows, Size columns, Size depth, View a, const float* b, Size b_row, float* c, Size c_row, const float* start = nullptr,
+                    Size start_row = 0) {
     Size j = 0;
     for (; j + TILE_VECTORS * WIDTH <= columns; j += TILE_VECTORS * WIDTH)
         panel<TILE_VECTORS>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
     for (; TILE_VECTORS > 2 && j + 2 * WIDTH <= columns; j += 2 * WIDTH)
         panel<2>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
-    for (; j < columns; j += WIDTH)
-        panel<1>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
+    for (; j < columns; j += WIDTH) panel<1>(rows, depth, a, b + j, b_row, c + j, c_row, start ? start + j : nullptr, start_row);
 }
 
 INLINE float dot(const float* a, const float* b, Size n) {  // n is a multiple of WIDTH

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "mixture.h"
+#include "scaling.h"
 #include "shape.h"
 
 namespace TARGET {
@@ -12,26 +14,24 @@ namespace TARGET {
 constexpr Size TOGETHER = 48;  // rows that pass the layers together: activations stay in the nearest cache
 
 struct PackedLayer {
-    Size in, out;                         // out is padded
-    Buffer<float> across, bias, downward; // (in, out), (out,), (out, in padded): forward, and backward
+    Size in, out;                          // out is padded
+    Buffer<float> across, bias, downward;  // (in, out), (out,), (out, in padded): forward, and backward
     explicit PackedLayer(const Linear& given)
         : in(given.in), out(padded(given.out)), across(given.in * out), bias(out), downward(out * padded(given.in)) {
         for (Size o = 0; o < given.out; ++o) {
             bias.data()[o] = given.bias[o];
-            for (Size i = 0; i < in; ++i)
-                across.data()[i * out + o] = downward.data()[o * padded(in) + i] = given.weight[o * in + i];
+            for (Size i = 0; i < in; ++i) across.data()[i * out + o] = downward.data()[o * padded(in) + i] = given.weight[o * in + i];
         }
     }
 };
 
 struct PackedTrunk {
     std::vector<PackedLayer> layers;
-    Size top, outputs;            // features below the head, and outputs, padded to eights
-    Buffer<double> head, bias;    // (top, outputs), (outputs,)
-    Buffer<float> down;           // (outputs, top padded)
+    Size top, outputs;          // features below the head, and outputs, padded to eights
+    Buffer<double> head, bias;  // (top, outputs), (outputs,)
+    Buffer<float> down;         // (outputs, top padded)
     explicit PackedTrunk(const Trunk& given)
-        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs),
-          down(outputs * padded(top)) {
+        : top(given.head.in), outputs((given.head.out + HALF - 1) / HALF * HALF), head(top * outputs), bias(outputs), down(outputs * padded(top)) {
         for (const Linear& layer : given.layers) layers.emplace_back(layer);
         for (Size o = 0; o < given.head.out; ++o) {
             bias.data()[o] = given.head.bias[o];
@@ -42,30 +42,6 @@ struct PackedTrunk {
         }
     }
 };
-
-INLINE void scale_row(const Scaling& by, Size width, double* z) {
-    for (Size k = 0; k < width; ++k) z[k] = (z[k] - by.center[k]) * by.weight[k];
-    for (Size h = 0; h < by.heavy_count; ++h) {
-        double& heavy = z[by.heavy[h]];
-        heavy = (inverse_sinh(heavy) - by.shift[h]) * by.gain[h];
-    }
-    if (by.shrink) {
-        bool far = false;
-        for (Size k = 0; k < width; ++k) far |= std::fabs(z[k]) > by.knee;
-        for (Size k = 0; far && k < width; ++k) {
-            const double size = std::fabs(z[k]);
-            if (size > by.knee) z[k] = std::copysign(by.knee + log_1_plus(size - by.knee), z[k]);
-        }
-        for (Size k = 0; k < width; ++k) z[k] *= by.shrink[k];
-    }
-    if (by.seen) {
-        for (Size k = 0; k < width; ++k) {
-            const double above = std::max(z[k] - by.seen[width + k], 0.0), below = std::max(by.seen[k] - z[k], 0.0);
-            z[k] += by.beyond[width + k] * above - by.beyond[k] * below;
-        }
-    }
-    for (Size k = 0; k < width; ++k) z[k] = std::min(std::max(z[k], -by.limit), by.limit);
-}
 
 class PackedNetwork final : public Scorer {
   public:
@@ -85,20 +61,20 @@ class PackedNetwork final : public Scorer {
     void outputs(Rows rows, const Scaling* scaling, double* out) const override {
         const Size row = padded(width_), most = std::min(TOGETHER, rows.count);
         Buffer<float> z(most * row), space(2 * most * widest_), off, distances;
-        Buffer<double> fine(width_), tops(most * widest_);
+        std::optional<PackedScaling> by;
+        if (scaling) by.emplace(*scaling, width_);
+        Buffer<double> fine(row), tops(most * widest_);
         if (prior_) off = Buffer<float>(2 * most * row), distances = Buffer<float>((most + 1) * prior_.columns());
         for (Size first = 0; first < rows.count; first += TOGETHER) {
             const Size count = std::min(TOGETHER, rows.count - first);
-            for (Size i = 0; i < count; ++i) take(rows, first + i, scaling, fine.data(), z.data() + i * row);
+            for (Size i = 0; i < count; ++i) take(rows, first + i, by ? &*by : nullptr, fine.data(), z.data() + i * row);
             for (std::size_t member = 0; member < members_.size(); ++member) {
                 double* to = out + (Size(member) * rows.count + first) * outputs_;
                 climb(members_[member], count, {z.data(), row, 1}, space.data(), tops.data(), to);
                 if (!shapes_.empty()) shapes_[member].add(count, z.data(), row, to + 1, outputs_);
                 if (prior_) {
                     if (member == 0) prior_.fine_distances(count, z.data(), row, off.data(), off.data() + most * row, distances.data());
-                    for (Size i = 0; i < count; ++i)
-                        prior_.add_potentials(distances.data() + i * prior_.columns(), to + i * outputs_ + 1, 1,
-                                              distances.data() + most * prior_.columns());
+                    prior_.add_potentials(count, distances.data(), to + 1, outputs_, distances.data() + most * prior_.columns());
                 }
             }
         }
@@ -116,8 +92,10 @@ class PackedNetwork final : public Scorer {
                     line.read(trunk, to, outputs_);
                 }
             }
-            if (!shapes_.empty()) line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
-            if (prior_) line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
+            if (!shapes_.empty())
+                line.add_shapes(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
+            if (prior_)
+                line.add_prior(start + i * width_, step + i * width_, at + i * points, out + i * points * outputs_, lines * points * outputs_);
         }
     }
 
@@ -139,17 +117,17 @@ class PackedNetwork final : public Scorer {
     }
 
   private:
-    void take(Rows rows, Size number, const Scaling* scaling, double* fine, float* z) const {
+    void take(Rows rows, Size number, const PackedScaling* scaling, double* fine, float* z) const {
         if (rows.floats && !scaling) {
-            std::memcpy(z, rows.floats + number * width_, width_ * sizeof(float));
+            std::memcpy(z, rows.floats + number * width_, std::size_t(width_) * sizeof(float));
             return;
         }
-        if (rows.doubles)
-            std::memcpy(fine, rows.doubles + number * width_, width_ * sizeof(double));
-        else
-            for (Size k = 0; k < width_; ++k) fine[k] = double(rows.floats[number * width_ + k]);
-        if (scaling) scale_row(*scaling, width_, fine);
-        for (Size k = 0; k < width_; ++k) z[k] = float(fine[k]);
+        rows.read(number, width_, fine);
+        if (!scaling) {
+            for (Size k = 0; k < width_; ++k) z[k] = float(fine[k]);
+            return;
+        }
+        scaling->apply(fine, z);
     }
 
     // The outputs of one member for scaled rows: the sum over the heads of its trunks.
@@ -171,27 +149,28 @@ class PackedNetwork final : public Scorer {
     // Add the outputs of a trunk's head for the features below it. In double: large terms cancel here.
     static void read(const PackedTrunk& trunk, Size rows, View below, double* tops, double* out, Size wanted) {
         for (Size i = 0; i < rows; ++i)
-            for (Size q = 0; q < trunk.top; ++q) tops[i * trunk.top + q] = double(below.at[i * below.row + q]);
+            for (Size q = 0; q < below.row; q += HALF) store(tops + i * below.row + q, widened(below.at + i * below.row + q));
         for (Size o = 0; o < trunk.outputs; o += HALF) {
             Size i = 0;
-            for (; i + 6 <= rows; i += 6) read_tile<6>(trunk, o, tops + i * trunk.top, out + i * wanted, wanted);
-            for (; i < rows; ++i) read_tile<1>(trunk, o, tops + i * trunk.top, out + i * wanted, wanted);
+            for (; i + 6 <= rows; i += 6) read_tile<6>(trunk, o, tops + i * below.row, below.row, out + i * wanted, wanted);
+            for (; i < rows; ++i) read_tile<1>(trunk, o, tops + i * below.row, below.row, out + i * wanted, wanted);
         }
     }
 
     template <int ROWS>
-    INLINE void read_tile(const PackedTrunk& trunk, Size o, const double* tops, double* out, Size wanted) {
+    INLINE void read_tile(const PackedTrunk& trunk, Size o, const double* tops, Size row, double* out, Size wanted) {
         Doubles sums[ROWS];
         for (int i = 0; i < ROWS; ++i) sums[i] = load(trunk.bias.data() + o);
+        const double* weights = trunk.head.data() + o;
         for (Size q = 0; q < trunk.top; ++q) {
-            const Doubles weight = load(trunk.head.data() + q * trunk.outputs + o);
-            for (int i = 0; i < ROWS; ++i) sums[i] = fma(all(tops[i * trunk.top + q]), weight, sums[i]);
+            const Doubles weight = load(weights + q * trunk.outputs);
+            for (int i = 0; i < ROWS; ++i) sums[i] = fma(all(tops[i * row + q]), weight, sums[i]);
         }
-        double found[HALF];
-        for (int i = 0; i < ROWS; ++i) {
-            store(found, sums[i]);
-            for (Size j = 0; j < std::min<Size>(HALF, wanted - o); ++j) out[i * wanted + o + j] += found[j];
-        }
+        const Size count = std::min<Size>(HALF, wanted - o);
+        double found[ROWS][HALF];
+        for (int i = 0; i < ROWS; ++i) store(found[i], sums[i]);
+        for (int i = 0; i < ROWS; ++i)
+            for (Size j = 0; j < count; ++j) out[i * wanted + o + j] += found[i][j];
     }
 
     // Points on one straight line: the first layer is linear, so it is computed once for the line, not for every point.
@@ -203,8 +182,17 @@ class PackedNetwork final : public Scorer {
         Buffer<double> tops;
 
         Line(const PackedNetwork& network, Size count)
-            : net(network), points(count), row(padded(network.width_)), ends(2 * row), features(2 * net.widest_),
-              by(count * net.widest_), other(count * net.widest_), z(count * row), off(2 * count * row), total(row), tops(count * net.widest_) {
+            : net(network),
+              points(count),
+              row(padded(network.width_)),
+              ends(2 * row),
+              features(2 * net.widest_),
+              by(count * net.widest_),
+              other(count * net.widest_),
+              z(count * row),
+              off(2 * count * row),
+              total(row),
+              tops(count * net.widest_) {
             for (const auto& trunks : net.members_)
                 for (const PackedTrunk& trunk : trunks) layers = std::max(layers, trunk.layers.size());
             value = Buffer<float>(Size(layers) * count * net.widest_);
@@ -234,8 +222,8 @@ class PackedNetwork final : public Scorer {
         void up(const PackedTrunk& trunk) {
             for (std::size_t i = 1; i < trunk.layers.size(); ++i) {
                 const PackedLayer& layer = trunk.layers[i];
-                product(points, layer.out, layer.in, {of(value, i - 1), trunk.layers[i - 1].out, 1}, layer.across.data(), layer.out,
-                        by.data(), layer.out, layer.bias.data(), 0);
+                product(points, layer.out, layer.in, {of(value, i - 1), trunk.layers[i - 1].out, 1}, layer.across.data(), layer.out, by.data(),
+                        layer.out, layer.bias.data(), 0);
                 for (Size j = 0; j < points * layer.out; j += WIDTH) bend(i, j, load(by.data() + j));
             }
         }
@@ -286,9 +274,8 @@ class PackedNetwork final : public Scorer {
             find_distances(start, step, at);
             const Size columns = net.prior_.columns();
             for (std::size_t member = 0; member < net.members_.size(); ++member)
-                for (Size i = 0; i < points; ++i)
-                    net.prior_.add_potentials(distances.data() + i * columns, out + Size(member) * apart + i * net.outputs_ + 1, 1,
-                                              distances.data() + points * columns);
+                net.prior_.add_potentials(points, distances.data(), out + Size(member) * apart + 1, net.outputs_,
+                                          distances.data() + points * columns);
         }
 
         void pull(const float* start, const float* step, const float* at, const float* by_outputs, Size apart) {
@@ -300,7 +287,8 @@ class PackedNetwork final : public Scorer {
                     float weight = 0;
                     for (std::size_t member = 0; member < net.members_.size(); ++member)
                         weight += by_outputs[Size(member) * apart + i * net.outputs_ + 1 + s];
-                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns, distances.data() + points * columns);
+                    net.prior_.add_shares(distances.data() + i * columns, s, weight, shares.data() + i * columns,
+                                          distances.data() + points * columns);
                 }
             net.prior_.pull(points, shares.data(), off.data(), z.data());
             for (Size i = 0; i < points; ++i) add_scaled(total.data(), 1.0f, z.data() + i * row, row);

@@ -15,8 +15,13 @@ namespace TARGET {
 class ShapedPotential {
   public:
     ShapedPotential(const Shape& given, Size width, Size scales)
-        : width_(width), directions_(given.directions), columns_((given.directions + HALF - 1) / HALF * HALF), rest_(given.rest),
-          mean_(given.mean, given.mean + width), weight_(given.weight, given.weight + scales), across_(width * columns_) {
+        : width_(width),
+          directions_(given.directions),
+          columns_((given.directions + HALF - 1) / HALF * HALF),
+          rest_(given.rest),
+          mean_(given.mean, given.mean + width),
+          weight_(given.weight, given.weight + scales),
+          across_(width * columns_) {
         for (Size d = 0; d < directions_; ++d)
             for (Size k = 0; k < width; ++k) across_.data()[k * columns_ + d] = double(given.map[d * width + k]);
     }
@@ -99,8 +104,7 @@ class ShapedPotential {
     struct OnLine {
         OnLine(const ShapedPotential& of, const float* start, const float* step)
             : shape(of), places((of.width_ + HALF - 1) / HALF * HALF), off(places), along(of.columns_), off_step(places), along_step(of.columns_) {
-            for (Size k = 0; k < of.width_; ++k)
-                off.data()[k] = double(start[k]) - of.mean_[std::size_t(k)], off_step.data()[k] = double(step[k]);
+            for (Size k = 0; k < of.width_; ++k) off.data()[k] = double(start[k]) - of.mean_[std::size_t(k)], off_step.data()[k] = double(step[k]);
             for (Size d = 0; d < of.columns_; d += HALF) of.map<1>(d, off.data(), along.data()), of.map<1>(d, off_step.data(), along_step.data());
         }
 

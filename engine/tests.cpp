@@ -1,44 +1,12 @@
 // The kernels against the same formulas in long double, without Python: `make test-engine` runs it for every build.
-#include <cstdio>
-#include <limits>
-
 #include "calibration.h"
 #include "density.h"
 #include "scoring.h"
+#include "testing.h"
+#include "tests_of_rows.h"
 #include "training.h"
 
 namespace {
-
-using Real = long double;
-
-int failures = 0;
-
-void check(bool holds, const char* what, double at, Real found, Real wanted) {
-    if (holds) return;
-    ++failures;
-    std::printf("%s at %.9g: %.12Lg was wanted, got %.12Lg\n", what, at, wanted, found);
-}
-
-void close(const char* what, double at, Real found, Real wanted, Real tolerance) {
-    check(std::fabs(found - wanted) <= tolerance, what, at, found, wanted);
-}
-
-// Within so many units in the last place of a number of this type.
-template <class Number>
-void close_in_units(const char* what, double at, Number found, Real wanted, int units) {
-    close(what, at, found, wanted, units * std::numeric_limits<Number>::epsilon() * std::fabs(wanted));
-}
-
-std::uint64_t state = 1;
-float next_number() {  // in (-1, 1), the same everywhere
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return float(std::int32_t(state >> 32)) * 0x1p-31f;
-}
-std::vector<float> numbers(Size count, float size = 1.0f) {
-    std::vector<float> found(count);
-    for (float& each : found) each = size * next_number();
-    return found;
-}
 
 Real normal_below(Real h) { return std::erfc(-h / std::sqrt(Real(2))) / 2; }
 Real gelu_of(Real h) { return h * normal_below(h); }
@@ -65,9 +33,14 @@ void test_functions() {
     }
     for (double x = 1e-12; x < 1e12; x *= 1.01) {
         close_in_units("log(1 + x)", x, log_1_plus(x), std::log1p(Real(x)), 4);
+        double eight[HALF];
+        store(eight, log_1_plus(all(x)));
+        check(eight[0] == log_1_plus(x) && eight[HALF - 1] == eight[0], "log(1 + x) of eight", x, eight[0], log_1_plus(x));
         close_in_units("asinh", x, inverse_sinh(x), std::asinh(Real(x)), 8);
         close_in_units("asinh", -x, inverse_sinh(-x), std::asinh(-Real(x)), 8);
     }
+    const double infinite = std::numeric_limits<double>::infinity();
+    check(log_1_plus(infinite) == infinite && inverse_sinh(-infinite) == -infinite, "logarithm of an infinity", 0, log_1_plus(infinite), infinite);
     for (double x = -699; x <= 0; x += 0.173) close_in_units("exponential of doubles", x, exponential_of_double(x), std::exp(Real(x)), 4);
     check(exponential_of_double(-701) == 0 && exponential_of_double(std::nan("")) == 0, "exponential of doubles", -701, 0, 0);
 }
@@ -101,7 +74,8 @@ void test_transpose() {
     const Size rows = 2 * WIDTH + 5, columns = WIDTH + 3;  // tiles, and what is left beside and below them
     const auto a = numbers(rows * columns);
     std::vector<float> b(columns * rows);
-    transpose(rows, columns, [&](Size i) { return a.data() + i * columns; }, b.data(), rows);
+    transpose(
+        rows, columns, [&](Size i) { return a.data() + i * columns; }, b.data(), rows);
     for (Size i = 0; i < rows; ++i)
         for (Size k = 0; k < columns; ++k) check(b[k * rows + i] == a[i * columns + k], "transposed", double(i), b[k * rows + i], a[i * columns + k]);
     float lanes[WIDTH], wanted[WIDTH];
@@ -140,7 +114,7 @@ void test_mixture() {
     Buffer<float> off(padded(p)), rest(padded(p)), found(2 * gaussians.columns());
     gaussians.fine_distances(1, z.data(), padded(p), off.data(), rest.data(), found.data());
     std::vector<double> potentials(scales, 0.0);
-    gaussians.add_potentials(found.data(), potentials.data(), 1, found.data() + gaussians.columns());
+    gaussians.add_potentials(1, found.data(), potentials.data(), scales, found.data() + gaussians.columns());
     for (Size s = 0; s < scales; ++s) {
         Real total = 0;
         for (Size c = 0; c < centres; ++c) {
@@ -220,7 +194,8 @@ void test_learner() {
     job.values = values.data(), job.mean = mean.data(), job.square = square.data();
     job.rows = job.vectors = rows.data(), job.row_count = n, job.metric = Metric::given;
     job.steps = 1, job.candidates = b, job.opponents = opponents, job.noised = noised;
-    job.positions = positions.data(), job.position_stride = Size(positions.size()), job.anchors_at = 2 * b + noised, job.noise = noise.data(), job.noise_stride = noised * net.p;
+    job.positions = positions.data(), job.position_stride = Size(positions.size()), job.anchors_at = 2 * b + noised, job.noise = noise.data(),
+    job.noise_stride = noised * net.p;
     job.preferred = preferred.data(), job.preferred_stride = opponents * b;
     learned[1] = 0.0f;  // a column that is given: neither noised nor taught
     job.learned = learned.data(), job.eta = eta.data(), job.weight = weight.data(), job.balance = 0.7f, job.smallest_root = 1e-8;
@@ -297,9 +272,26 @@ void test_scorer() {
     network.outputs(given, nullptr, found.data());
     for (Size i = 0; i < n; ++i) {
         const auto wanted = net.outputs(values, std::vector<Real>(rows.begin() + i * net.p, rows.begin() + (i + 1) * net.p));
-        for (Size o = 0; o <= net.k; ++o)
-            close("output", double(i), found[i * (1 + net.k) + o], wanted[o], 3e-6L * (1 + std::fabs(wanted[o])));
+        for (Size o = 0; o <= net.k; ++o) close("output", double(i), found[i * (1 + net.k) + o], wanted[o], 3e-6L * (1 + std::fabs(wanted[o])));
     }
+    // On a line the outputs are those of its points, and derivatives go back to the points.
+    const Size points = 3;
+    const float at[points] = {0.0f, 0.25f, 1.0f}, weight[points] = {1.0f, -2.0f, 0.5f};
+    std::vector<double> on_line(points * (1 + net.k));
+    std::vector<float> by(points * (1 + net.k)), by_points(net.p);
+    for (Size i = 0; i < points; ++i) by[i * (1 + net.k) + 2] = weight[i];  // of the second potential alone
+    network.along(1, points, rows.data(), rows.data() + net.p, at, on_line.data());
+    network.back(1, points, rows.data(), rows.data() + net.p, at, by.data(), by_points.data());
+    std::vector<Real> pulled(net.p);
+    for (Size i = 0; i < points; ++i) {
+        std::vector<Real> point(net.p);
+        for (Size j = 0; j < net.p; ++j) point[j] = Real(rows[j]) + Real(at[i]) * rows[net.p + j];
+        const auto wanted = net.outputs(values, point);
+        for (Size o = 0; o <= net.k; ++o)
+            close("output on a line", double(i), on_line[i * (1 + net.k) + o], wanted[o], 3e-6L * (1 + std::fabs(wanted[o])));
+        for (Size j = 0; j < net.p; ++j) pulled[j] += weight[i] * net.slope(values, point, 1, j);
+    }
+    for (Size j = 0; j < net.p; ++j) close("derivative on a line", double(j), by_points[j], pulled[j], 3e-6L * (1 + std::fabs(pulled[j])));
 }
 
 void test_calibration() {
@@ -325,15 +317,38 @@ void test_calibration() {
     }
     std::vector<double> apart(2 * members * n);
     of_members(calibration, n, outputs.data(), apart.data());
-    for (Size m = 0; m < members; ++m)
-        for (Size i = 0; i < n; ++i)
-            close_in_units("a member's logit", double(i), apart[2 * (m * n + i)], (Real(outputs[(m * n + i) * (1 + k)]) - 0.2) * 1.5, 4);
+    raw(calibration, n, outputs.data(), pair.data());
+    for (Size i = 0; i < n; ++i) {
+        Real lowest = 0, total = 0, wanted[2] = {0, 0};
+        std::vector<Real> said[2], mixed;
+        for (Size m = 0; m < members; ++m) {
+            const double* own = &outputs[(m * n + i) * (1 + k)];
+            std::vector<Real> values;
+            for (Size s = 0; s < k; ++s) values.push_back((Real(own[1 + s]) + 1) * Real(0.3));
+            std::sort(values.begin(), values.end());
+            Real local = 0;  // the mean of all but the lowest and the highest, each bent from 1 - 0.02 on
+            for (Size s = 1; s + 1 < k; ++s)
+                local += values[s] > 1 - Real(0.02) ? 1 - Real(0.02) * Real(0.02) / (2 * Real(0.02) - (1 - values[s])) : values[s];
+            said[0].push_back((Real(own[0]) - Real(0.2)) * Real(1.5)), said[1].push_back((local / (k - 2) - Real(0.2)) * Real(1.5));
+            for (int head = 0; head < 2; ++head)
+                close("a member's score", double(i), apart[2 * (m * n + i) + head], said[head][m], 1e-14L * (1 + std::fabs(said[head][m])));
+            mixed.push_back(said[0][m] / 4 + said[1][m] * 3 / 4), lowest = m ? std::min(lowest, mixed[m]) : mixed[m];
+        }
+        for (Size m = 0; m < members; ++m) total += std::exp(-3 * (mixed[m] - lowest));
+        for (Size m = 0; m < members; ++m)
+            for (int head = 0; head < 2; ++head) wanted[head] += std::exp(-3 * (mixed[m] - lowest)) / total * said[head][m];
+        for (int head = 0; head < 2; ++head)
+            close("a raw score", double(i), pair[2 * i + head], wanted[head], 1e-13L * (1 + std::fabs(wanted[head])));
+    }
 }
 
 }  // namespace
 
 int main() {
     test_functions();
+    test_scaling();
+    test_ends();
+    test_shape();
     test_products();
     test_transpose();
     test_density();

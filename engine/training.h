@@ -146,7 +146,8 @@ class Learner {
         shares.clear();
         const Size columns = prior.columns();
         for (Size i = 0; i < noised; ++i)
-            prior.add_shares(distances.data() + i * columns, i % job.potentials, 1.0f, shares.data() + i * columns, distances.data() + noised * columns);
+            prior.add_shares(distances.data() + i * columns, i % job.potentials, 1.0f, shares.data() + i * columns,
+                             distances.data() + noised * columns);
         prior.pull(noised, shares.data(), off.data(), there.data());
         for (Size i = 0; i < noised * row; i += WIDTH) store(residual.data() + i, load(residual.data() + i) + load(there.data() + i));
     }
@@ -222,15 +223,16 @@ class Learner {
             const LayerAt& layer = layers(of)[l];
             const Size out = padded(layer.out), count = of.count();
             float *weight = gradient + layer.weight, *bias = gradient + layer.bias;
-            product(layer.out, layer.row, count, {by_h, 1, out}, l ? value[l - 1].data() : input(of), layer.row, weight, layer.row, weight, layer.row);
+            product(layer.out, layer.row, count, {by_h, 1, out}, l ? value[l - 1].data() : input(of), layer.row, weight, layer.row, weight,
+                    layer.row);
             for (Size i = 0; i < count; ++i) add_scaled(bias, 1.0f, by_h + i * out, out);
             if (l == 0) break;
             product(count, layer.row, layer.out, {by_h, out, 1}, weights(layer), layer.row, next, layer.row);
             const Size split = of.compared * layer.row;
             for (Size i = 0; i < split; i += WIDTH) store(next + i, load(next + i) * load(slope[l - 1].data() + i));
             for (Size i = split; i < count * layer.row; i += WIDTH)
-                store(next + i, fma(load(next + i), load(slope[l - 1].data() + i),
-                                    load(outward[l - 1].data() + i - split) * load(curve[l - 1].data() + i)));
+                store(next + i,
+                      fma(load(next + i), load(slope[l - 1].data() + i), load(outward[l - 1].data() + i - split) * load(curve[l - 1].data() + i)));
             std::swap(by_h, next);
         }
     }
@@ -238,7 +240,7 @@ class Learner {
     const Training& job;
     Batch batch;
     Parameters parameters;
-    const Size row, top;  // floats of a row, and of the last layer, padded
+    const Size row, top;                                              // floats of a row, and of the last layer, padded
     std::vector<Buffer<float>> value, slope, curve, outward, inward;  // of each layer; outward, inward: of noised rows only
     Buffer<float> here, there, residual, folded, pulls, logits, difference, by_logit;
     Gaussians prior;

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.cells import measure_unknown
 
-from centrality._checks import InputError
+from centrality._checks import InputError, whole_number
 from paper import ITEMS, lab, page
 
 HERE = Path(__file__).parent
@@ -33,6 +33,9 @@ def reproduce(
     from tqdm import tqdm
 
     strange = [name for name in names if name not in ITEMS]
+    if only not in (None, "paper", "ours", "default"):
+        raise InputError(f"--only must be paper, ours or default, got {only!r}.")
+    whole_number("--workers", workers)
     if strange:
         raise InputError(f"There is no {strange[0]!r} in the paper's tables and figures: {', '.join(ITEMS)} or all.")
     modules = {name: import_module(f"paper.{name}") for name in names}

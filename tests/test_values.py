@@ -153,10 +153,9 @@ def packed(monkeypatch) -> list[EngineScorer]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_fit_packs_one_scorer_of_what_was_trained_and_one_of_what_is_kept(blob, packed, kind):
-    """The first sets the levels of the potentials: the paper leaves these to chance, clean rows have a prior."""
+def test_a_fit_packs_one_scorer_of_what_is_kept_and_no_other(blob, packed, kind):
     quick(max_steps=5, **KINDS[kind]).fit(blob)
-    assert len(packed) == (1 if kind in {"the paper's", "clean"} else 2)
+    assert len(packed) == 1
 
 
 def test_calibrate_makes_a_new_value_with_the_scorer_it_has(blob, packed):

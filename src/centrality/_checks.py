@@ -50,6 +50,13 @@ def positive(name: str, value: object, *, or_zero: bool = False) -> float:
     return number
 
 
+def fraction(name: str, value: object) -> float:
+    """Return `value` as a float; raise if it is not a number above 0 and below 1."""
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
+    return float(value)
+
+
 def widths(hidden: object) -> tuple[int, ...]:
     """Return the widths of the encoder's layers; raise if they are not whole numbers above 0."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str) or len(hidden) == 0:

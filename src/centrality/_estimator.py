@@ -1,7 +1,7 @@
 """Define what every estimator shares: checks of rows, and scikit-learn's method names and signs for outliers."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeGuard
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 else:  # help() shows these names; it would spell out the dozen types that numpy's ArrayLike stands for
     RowsLike = NewType("RowsLike", object)
     ModelRows = NewType("ModelRows", object)
+Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 

@@ -1,7 +1,6 @@
 """Chain a representation and FUSE as one estimator and file: mixed tables, texts, images or series in, scores out."""
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,16 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from centrality import __version__, model_file
 from centrality._checks import InputError, InputTypeError
-from centrality._estimator import ModelRows, unchanged_on_failure, warn_of_labels
+from centrality._estimator import Dissimilarity, ModelRows, unchanged_on_failure, warn_of_labels
 from centrality.fuse import FUSE
 from centrality.fuse.parts import from_parts, parts_of
 from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel, with_fitted
 from centrality.network.devices import find_device
-from centrality.representations import HOMES
+from centrality.network.folds import among
+from centrality.representations import representation_named
 from centrality.representations._base import Representation
 from centrality.representations._reader import RepresentationReader
-from centrality.scores.conformal import Dissimilarity, among
 
 if TYPE_CHECKING:
     from torch import nn
@@ -205,7 +204,7 @@ def _from_parts(
 ) -> Chain:
     """Return the chain made of the parts that `save` wrote; raise a ValueError if they do not fit."""
     saved = header["representation"]
-    kind = getattr(import_module(f"centrality.representations.{HOMES[saved['kind']]}"), saved["kind"])
+    kind = representation_named(saved["kind"])
     if representation is None:
         known = kind().get_params(deep=False)
         representation = kind(**{name: value for name, value in saved["parameters"].items() if name in known})

@@ -8,7 +8,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 from centrality import __version__
@@ -51,7 +52,7 @@ def _or_help(argv: Sequence[str] | None) -> Sequence[str]:
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command, print its result, and return the status to exit with."""
     try:
-        with warnings.catch_warnings(), _logging(arguments):
+        with warnings.catch_warnings(), _logging(wanted=arguments.verbose):
             warnings.simplefilter("ignore" if arguments.quiet else "default", UserWarning)
             warnings.showwarning = _printing_each_once()
             began = time.perf_counter()
@@ -120,21 +121,19 @@ def _given(arguments: argparse.Namespace) -> str:
     return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
-class _logging:  # noqa: N801  (used as a function)
-    """Sends what the library logs to stderr while a command runs, if --verbose was given."""
-
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self._wanted, self._handler, self._level = arguments.verbose, logging.StreamHandler(), log.level
-
-    def __enter__(self) -> None:
-        if self._wanted:
-            self._handler.setFormatter(logging.Formatter("centrality: %(message)s"))
-            log.addHandler(self._handler)
-            log.setLevel(logging.INFO)
-
-    def __exit__(self, *_: object) -> None:
-        log.removeHandler(self._handler)
-        log.setLevel(self._level)
+@contextmanager
+def _logging(*, wanted: bool) -> Iterator[None]:
+    """Send what the library logs to stderr in the block, if --verbose was given."""
+    handler, level = logging.StreamHandler(), log.level
+    if wanted:
+        handler.setFormatter(logging.Formatter("centrality: %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Tasks, not Ray Data: rows are read, scored and written where they are, and never
 """
 
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,7 +32,6 @@ from centrality.scoring.job import Job
 from centrality.scoring.outcomes import Outcome
 from centrality.scoring.stream import score_chunk
 from centrality.scoring.workers import outcome, result_of
-from centrality.tables.unreadable import DataNote
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -82,8 +80,7 @@ def score(
         model.fitted_.calibration_rows()  # raises before the work if there are none
     job = Job(model, ts, p_values=p_values, explain=explain, resume=resume)
     scored = do_job(job, chunks.plan(data, output, split), address, progress=progress)
-    for note in scored.unreadable.notes():
-        warnings.warn(note, DataNote, stacklevel=2)
+    scored.unreadable.warn()
     return scored.rows
 
 
@@ -130,22 +127,15 @@ def fit(
     with _connected(address) as ray:
         rows = sampling.sample(data, sample or sampling.enough(width), rng, columns, tasks)
         gpus = min(1, int(ray.cluster_resources().get("GPU", 0)))
-        [(_, fitted)] = _remotely(partial(_fit, model), [rows], num_gpus=gpus)
+        [(_, fitted)] = tasks(partial(_fit, model), [rows], gpus)
         if second_pass:
             fitted = sketches.second_pass(fitted, data, tasks, progress=progress)
     model.__dict__.update(vars(fitted))
     return model
 
 
-def tasks(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[tuple[Item, Result]]:
-    """Yield each item with the result of `work` when Ray has done it, on one core each: a runner of chunks."""
-    yield from _remotely(work, items)
-
-
-def _remotely(
-    work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int = 0
-) -> Generator[tuple[Item, Result]]:
-    """Yield each item with the result of `work`, in tasks that take a core and so many GPUs."""
+def tasks(work: Callable[[Item], Result], items: Sequence[Item], num_gpus: int = 0) -> Generator[tuple[Item, Result]]:
+    """Yield each item with the result of `work` when Ray has done it, on a core and so many GPUs: a runner."""
     ray = optional("ray", "cluster")
     task = ray.remote(max_retries=RETRIES, num_cpus=1, num_gpus=num_gpus)(outcome)
     shared_work, to_come = ray.put(work), iter(items)
@@ -158,24 +148,20 @@ def _remotely(
             if not waiting:
                 return
             (done,), _ = ray.wait(list(waiting), num_returns=1)
-            answer: Outcome[Result] = _fetched(ray, done, waiting[done])
-            yield waiting.pop(done), result_of(answer, already_warned)
+            item = waiting.pop(done)
+            try:
+                answer: Outcome[Result] = ray.get(done)
+            except ray.exceptions.RayError as error:
+                raise ChildProcessError(
+                    f"The cluster could not do {item}: a process or node was lost {RETRIES + 1} times, or never began. "
+                    f"{error}"
+                ) from None
+            yield item, result_of(answer, already_warned)
     finally:
         for reference in waiting:
             ray.cancel(reference, force=True)
         if waiting:  # they may still be writing: wait until none is
             ray.wait(list(waiting), num_returns=len(waiting), timeout=60)
-
-
-def _fetched(ray: ModuleType, done: object, item: Item) -> Outcome[Result]:
-    """Fetch the outcome of a task that is done; raise if its process was lost too often."""
-    try:
-        answer: Outcome[Result] = ray.get(done)
-    except ray.exceptions.RayError as error:
-        raise ChildProcessError(
-            f"The cluster could not do {item}: a process or node was lost {RETRIES + 1} times, or never began. {error}"
-        ) from None
-    return answer
 
 
 def _fit(model: CentralityModel, rows: pa.Table) -> CentralityModel:

@@ -224,7 +224,8 @@ def two_sample_test(
     both, n = np.concatenate([first, second]), len(first)
     orders = np.array([np.arange(len(both)), *(rng.permutation(len(both)) for _ in range(permutations))])
     if statistic == "q":
-        values = np.array([_liu_singh(model, both[order[:n]], both[order[n:]]) for order in orders])
+        samples = ((both[order[:n]], both[order[n:]]) for order in orders)
+        values = np.array([_ranks_in(clone(model).fit(one), one, other).mean() for one, other in samples])
     else:
         ranks = (rankdata(_scores(clone(model).fit(both), both)) - 0.5) / len(both)
         values = ranks[orders[:, n:]].mean(1)
@@ -366,11 +367,6 @@ class DDClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _liu_singh(model: _Estimator, first: Array, second: Array) -> float:
-    """Return Liu and Singh's statistic: the mean rank of the second sample's rows in the first."""
-    return float(_ranks_in(clone(model).fit(first), first, second).mean())
 
 
 def _ranks_in(fitted: _Estimator, rows: Array, queries: Array) -> Array:  # (queries,)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import _results, provenance
+from benchmarks import _results, provenance, same_scores
 from benchmarks.figures import FIGURES, Figure
 
 
@@ -18,6 +18,10 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "LEDGER", tmp_path / "benchmarks" / "results" / "measured.csv")
     monkeypatch.setattr(provenance, "FIGURES", (Figure("make speed", ("speed",), ("src/*.py",)),))
     monkeypatch.setattr(_results, "RESULTS", tmp_path / "benchmarks" / "results")
+    monkeypatch.setattr(same_scores, "KNOWN", tmp_path / "same_scores.csv")
+    monkeypatch.setattr(same_scores, "CASES", {"a fit": lambda: iter([0.25, 0.5])})
+    monkeypatch.setattr("sys.argv", ["same_scores", "--write"])
+    assert same_scores.main() == 0
     _results.save("speed", [{"what": "fit", "seconds": 0.5}])
     return tmp_path
 
@@ -42,6 +46,17 @@ def test_what_is_saved_is_noted_and_not_old(project, capsys):
     assert float(origin.load) >= 0
     assert not list(provenance.old())
     assert command.check() == 0
+
+
+def test_scores_have_moved_when_one_number_of_a_case_is_off_by_more_than_rounding(project, monkeypatch, capsys):
+    rounding = same_scores.TOLERANCE / 2
+    monkeypatch.setattr(same_scores, "CASES", {"a fit": lambda: iter([0.25, 0.5 + rounding])})
+    assert command.check() == 0
+    monkeypatch.setattr(same_scores, "CASES", {"a fit": lambda: iter([0.25, 0.5 + 4 * rounding])})
+    assert command.check() == 1
+    assert "a fit: by up to 0.002" in capsys.readouterr().out
+    monkeypatch.setattr(same_scores, "CASES", {"a new case": lambda: iter([0.25, 0.5])})
+    assert same_scores.moved() == ["a new case: not in same_scores.csv as it is now"]
 
 
 PYTHON = 'def fit(steps=500):\n    """Fit."""\n    return "# no comment", steps  # of training\n'

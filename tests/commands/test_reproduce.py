@@ -1,7 +1,9 @@
 """The paper's items in their quick variants: their shape, their ranges, and the direction of each claim."""
 
 import json
+import runpy
 import shutil
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -327,6 +329,14 @@ def test_a_missing_data_set_stops_its_item_and_no_other(tmp_path, monkeypatch):
 def test_wrong_arguments_are_explained(arguments, message, tmp_path, capsys):
     assert main(["reproduce", *arguments, "-o", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_python_m_paper_is_the_same_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["paper", "table9"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("paper", run_name="__main__")
+    assert ended.value.code == 2
+    assert "There is no 'table9' in the paper's tables and figures" in capsys.readouterr().err
 
 
 def test_without_the_repository_it_says_to_clone_it(tmp_path, monkeypatch, capsys):

@@ -57,6 +57,10 @@ def test_explore_ends_in_silence_while_a_browser_keeps_its_connection(folder):
     address = next(line for line in server.stdout if line.startswith("Explorer: ")).removeprefix("Explorer: ")
     connection = http.client.HTTPConnection(urlparse(address).netloc)
     connection.request("GET", f"/?{urlparse(address.strip()).query}")
+    first = connection.getresponse()
+    first.read()
+    cookie = str(first.headers["Set-Cookie"]).partition(";")[0]
+    connection.request("GET", "/data", headers={"Cookie": cookie})  # answered when the rows are scored
     connection.getresponse().read()
     server.send_signal(signal.SIGINT)
     _, err = server.communicate(timeout=15)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from centrality import FUSE, load
 from centrality.engine import engine
+from centrality.network.ends import with_ends
 from centrality.network.network import Layout
+from centrality.network.scaling import Scaling
 from centrality.network.scorer import EngineScorer
 from centrality.training.batches import BatchSampler, BatchSizes
 from centrality.training.engine_learner import EngineLearner, _Batches
@@ -150,3 +152,27 @@ def test_a_file_scores_with_the_same_bits_by_every_build(tmp_path, kind):
             model = load(tmp_path / "m.safetensors")
             found.append([bits(model.raw(Q)), bits(model.explain(Q[:3]))])
     assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_build_scales_rows_and_finds_the_ends_of_columns_with_the_same_bits(dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.lognormal(0, 3, size=(301, 21)).astype(dtype)
+    scaling = with_ends(Scaling.fit(rows, "auto"), rows[:200])
+    first, *others = [
+        (by.scale(rows, scaling.as_taken_by(by)), by.scale_to_floats(rows, scaling.as_taken_by(by)), by.ends(rows))
+        for by in BUILDS.values()
+    ]
+    for other in others:
+        for a, b in zip(first, other, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_ends_tell_which_columns_hold_no_finite_numbers(build):
+    rows = np.random.default_rng(0).normal(size=(100, 5))
+    rows[70, 1], rows[99, 3] = np.nan, -np.inf
+    found = BUILDS[build].ends(rows)
+    np.testing.assert_array_equal(np.isnan(found), [[False, True, False, True, False]] * 2)
+    finite = [0, 2, 4]
+    np.testing.assert_array_equal(found[:, finite], [rows[:, finite].min(0), rows[:, finite].max(0)])

@@ -3,6 +3,7 @@
 import csv
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 
 from centrality.explorer import marks
 from centrality.explorer.columns import columns_of
-from centrality.explorer.row_keys import row_keys
+from centrality.explorer.row_keys import LateKeys, row_keys
 from centrality.explorer.server import Explorer
 from tests.explorer.pages import exported, settle, some_view
 
@@ -112,6 +113,22 @@ def test_two_notes_on_one_row_are_both_kept(run, open_page, tmp_path):
         note(tab, text)
     wait_for(lambda: kept(path), {0: ("", "=HYPERLINK(1) | " + ("two " * 1000).strip())})
     assert "'=HYPERLINK" in path.read_text()
+
+
+def test_a_mark_said_before_the_keys_came_is_kept_under_its_key(run, open_page, tmp_path):
+    path, keys, may_come = tmp_path / "m.csv", view().keys, threading.Event()
+
+    def make():
+        may_come.wait(60)
+        return tuple(keys)
+
+    explorer = run(path, replace(view(), keys=LateKeys(len(keys), make)))
+    tab = reviewing(open_page, explorer.server.url)
+    say(tab, 2, "o")
+    assert not path.exists()
+    may_come.set()
+    wait_for(lambda: path.exists() and kept(path), {2: ("outlier", "")})
+    assert f"{keys[2]},2,outlier" in path.read_text()
 
 
 def test_a_dead_server_is_said_loudly_and_marks_are_sent_when_it_is_back(run, open_page, tmp_path):

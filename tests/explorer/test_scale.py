@@ -161,3 +161,32 @@ def test_the_page_opens_at_the_review_with_three_steps_that_go_away(open_page, v
     tab.reload()
     tab.wait_for_selector("[data-ready]")
     assert tab.locator(".hint").count() == 0
+
+
+DRAGGED = """async () => {
+  const slider = document.querySelector("input.turn");
+  slider.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  for (const t of [0.2, 0.5, 0.9]) {
+    slider.value = t;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    await new Promise((next) => requestAnimationFrame(next));
+  }
+  slider.dispatchEvent(new Event("change", { bubbles: true }));
+}"""
+
+
+def test_what_followed_a_sample_while_the_dial_was_dragged_is_exact_when_it_is_let_go(open_page, tmp_path):
+    n = 201_000  # more than are followed one by one
+    heads = np.random.default_rng(0).beta(2, 3, size=(n, 2))
+    address = exported(some_view(n, heads=heads), tmp_path)
+
+    def shown(tab) -> list[str]:
+        settle(tab)
+        return [tab.locator(part).first.inner_text() for part in (".legend", ".outliers .said", ".ranking .cards")]
+
+    straight = open_page(f"{address}#t=0.9&rule=share&level=0.001&panel=ranking")
+    dragged = open_page(f"{address}#t=0.1&rule=share&level=0.001&panel=ranking")
+    before = shown(dragged)
+    dragged.evaluate(DRAGGED)
+    dragged.wait_for_timeout(500)
+    assert shown(dragged) == shown(straight) != before

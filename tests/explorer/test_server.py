@@ -26,7 +26,7 @@ from centrality.cli import main
 from centrality.explorer import page
 from centrality.explorer.items import items_of
 from centrality.explorer.payload import MOST_PICTURES, pack
-from centrality.explorer.row_keys import row_keys
+from centrality.explorer.row_keys import LateKeys, row_keys
 from centrality.explorer.server import MOST_CONNECTIONS, Explorer, Handler
 from centrality.explorer.view import View
 from centrality.scores.mixing import SOFT
@@ -41,7 +41,7 @@ MOST_GZIPPED = 65_000  # bytes of script and style sheet together
 
 
 @contextmanager
-def serving(view: View, **options):
+def serving(view: View | None, **options):
     server = Explorer(view, port=0, **options)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -77,6 +77,51 @@ def test_the_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot
         assert ask(server, "/", cookie=False, Cookie=cookie.partition(";")[0]).status == 200
         for wrong in (f"{server.cookie}=wrong", "no cookie at all", 'a="\\400'):
             assert ask(server, "/", cookie=False, Cookie=wrong).status == 403
+
+
+def test_the_frame_is_answered_before_there_is_a_view_and_the_rest_waits_for_it():
+    with serving(None, title="Soon") as server:
+        assert b"<title>Soon</title>" in ask(server, "/").body
+        assert ask(server, "/explorer.js").status == ask(server, "/explorer.css").status == 200
+        found: list[Any] = []
+        waiting = threading.Thread(target=lambda: found.append(ask(server, "/data")))
+        waiting.start()
+        waiting.join(0.3)
+        assert found == []
+        view = some_view()
+        server.show(view)
+        waiting.join(10)
+        assert (found[0].status, found[0].body) == (200, pack(view, pictures=False, reasons=False))
+
+
+def test_who_waits_for_a_view_that_cannot_be_made_is_told_why():
+    with serving(None) as server:
+        found: list[Any] = []
+        waiting = threading.Thread(target=lambda: found.append(ask(server, "/data")))
+        waiting.start()
+        server.fail(ValueError("rows.csv holds no numbers."))
+        waiting.join(10)
+        assert found[0].status == 503
+        assert b"rows.csv holds no numbers." in found[0].body
+
+
+def test_keys_of_very_many_rows_are_made_when_they_are_asked_for():
+    made = []
+
+    def make() -> tuple[str, ...]:
+        made.append(True)
+        return tuple(f"k\u00e9{row}" for row in range(50))
+
+    view = some_view(keys=LateKeys(50, make))
+    with serving(view) as server:
+        assert unpacked(ask(server, "/data").body)[0]["keys"] == "ask"
+        assert not made
+        body = ask(server, "/keys").body
+    ends = np.frombuffer(body[:200], dtype="<u4")
+    text = body[200:].rstrip(b"\0").decode()
+    assert [text[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)] == list(view.keys)
+    assert unpacked(pack(view, pictures=False, reasons=True))[0]["keys"] != "ask"  # a file has nobody to ask
+    assert made == [True]
 
 
 def test_only_this_machines_own_names_are_answered_whatever_the_port():
@@ -129,7 +174,7 @@ def test_nonsense_is_answered_and_nothing_is_printed(capsys):
 
 def test_a_client_that_leaves_in_the_middle_of_a_download_prints_nothing(capsys):
     with serving(some_view()) as server:
-        server.data = bytes(50_000_000)  # more than the system keeps for a client that does not read
+        server.answers.data = bytes(50_000_000)  # more than the system keeps for a client that does not read
         for _ in range(3):
             client = socket.create_connection(("127.0.0.1", server.server_port), timeout=10)
             cookie = f"{server.cookie}={server.token}"

@@ -4,18 +4,18 @@
 _REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "scores.calibration": {
         "a flat potential has no width: any number but 0 keeps it finite": (
-            "_rescaling: return (low, np.where(high > low, high - low, 2.0))",
+            "rescaling: return (low, np.where(high > low, high - low, 2.0))",
         ),
     },
     "scores.conformal": {
         "allowances for rounding: twice as much is as good": (
             "module: ROUNDING = 1 + 2e-12",
-            "threshold_by_fdr: needed = int(np.ceil(1 / _share('fdr', fdr) - 2e-09)) - 1",
+            "threshold_by_fdr: needed = int(np.ceil(1 / fraction('fdr', fdr) - 2e-09)) - 1",
             "threshold_by_fdr: enough = int(np.ceil(len(scores) / (fdr * beyond) - 2e-09)) - 1",
             "threshold_by_false_positives: needed = int(np.ceil(1 / level - 2e-09)) - 1",
         ),
         "what equals the bound lies below it already, by the allowance for rounding": (
-            "_last_rejected: rejected = p[false_discovery_control(p) < share * ROUNDING] if len(p) else p",
+            "largest_rejected: rejected = p[false_discovery_control(p) < share * ROUNDING] if len(p) else p",
         ),
         "a lot taken away is a lot": ("p_values: drawn = level - rng.random(len(level))",),
         "evenly spaced among just as many: all of them": (

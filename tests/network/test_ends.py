@@ -78,6 +78,16 @@ def test_sparse_rows_have_the_same_ends():
     np.testing.assert_allclose(of_sparse.seen, of_dense.seen)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ends_are_the_least_and_greatest_values_whatever_the_type_and_order_of_the_rows(dtype, order):
+    """With no scaling, ends in scaled units are those of the columns, less the room."""
+    X = np.asarray(RNG.normal(scale=2, size=(9000, 5)).astype(dtype), order=order)
+    seen = with_ends(Scaling.none(5), X).seen
+    low, high = X.min(0).astype(np.float64), X.max(0).astype(np.float64)
+    np.testing.assert_array_equal(seen, [low - ROOM * np.abs(low), high + ROOM * np.abs(high)])
+
+
 def test_ends_move_outward_with_new_rows():
     X = KINDS["normal"]
     ended = plain_and_ended(X)[1]

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
 from centrality.model.scorers import scorer_for
-from centrality.network.levels import _regions, _smallest_change, _wanted, closed, density
+from centrality.network.levels import _medians, _regions, _smallest_change, _wanted, closed, density
 from centrality.network.network import Layout, build
 
 pytestmark = pytest.mark.numbers
@@ -34,6 +34,13 @@ def test_regions_are_those_of_the_groups_and_none_is_empty():
     assert set(region) == {0, 1}
     for k in (0, 1):
         assert len(set(rows[region == k, 0] > 10)) == 1
+
+
+def test_medians_by_one_sort_are_those_of_each_region():
+    rng = np.random.default_rng(0)
+    region, values = rng.permutation(np.repeat([0, 1, 2], [1, 8, 5])), rng.normal(size=(14, 3))  # odd and even numbers
+    expected = [np.median(values[region == r], axis=0) for r in range(3)]
+    np.testing.assert_array_equal(_medians(values, region, np.bincount(region)), expected)
 
 
 def test_a_head_that_can_tell_regions_apart_is_moved_by_what_each_is_off():

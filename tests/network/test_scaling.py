@@ -182,3 +182,28 @@ def test_the_smallest_numbers_that_there_are_give_finite_ones():
     z = Scaling.fit(X, "standard").apply(X)
     assert np.isfinite(z).all()
     assert len(np.unique(z)) == 50
+
+
+def test_a_scaling_is_its_formula_in_any_type_and_order_of_the_rows():
+    """Center, weigh, bend the heavy columns, bend beyond the knee, shrink, go on more steeply beyond the ends."""
+    rng, p = np.random.default_rng(0), 11
+    seen, beyond = np.array([[-1.0], [1.5]]) + np.zeros((2, p)), rng.random((2, p))
+    center, weight, shrink = rng.normal(size=p), rng.random(p), 0.5 + rng.random(p) / 2
+    heavy, shift, gain = np.array([3, 9]), np.array([0.1, -0.2]), np.array([2.0, 0.7])
+    scaling = Scaling(center, weight, heavy, shift, gain, shrink, seen, beyond)
+    for x in (rng.normal(scale=30, size=(50, p)), rng.integers(-40, 40, size=(50, p)), np.zeros((0, p))):
+        u = (x - center) * weight
+        u[:, heavy] = (np.arcsinh(u[:, heavy]) - shift) * gain
+        far = np.abs(u) > scaling_module.KNEE
+        u = shrink * np.where(far, np.sign(u) * (10 + np.log1p(np.where(far, np.abs(u) - 10, 0))), u)
+        wanted = u + beyond[1] * np.maximum(u - seen[1], 0) - beyond[0] * np.maximum(seen[0] - u, 0)
+        np.testing.assert_allclose(scaling.scaled(x), wanted, rtol=1e-13, atol=1e-13)
+        np.testing.assert_array_equal(scaling.scaled(np.asfortranarray(x)), scaling.scaled(x))
+        np.testing.assert_array_equal(scaling.apply(x), scaling.scaled(x).astype(np.float32))
+        short = x.astype(np.float32)
+        np.testing.assert_array_equal(scaling.scaled(short), scaling.scaled(short.astype(np.float64)))
+
+
+def test_an_infinity_is_scaled_to_the_limit():
+    scaling = Scaling.fit(np.arange(20.0)[:, None], "auto")
+    np.testing.assert_array_equal(scaling.scaled(np.array([[np.inf], [-np.inf]]))[:, 0], [1e15, -1e15])

@@ -80,7 +80,7 @@ def test_one_network_for_many_rows_leaves_a_tenth_of_them_out():
     model = quick().fit(X)
     assert model.fitted_.network.members == 1
     assert len(model.fitted_.calibration_rows().units) == 400
-    assert quick().fit(X[:2000]).fitted_.network.members == 6
+    assert quick().fit(X[:2000]).fitted_.network.members == 4
 
 
 def test_clean_rows_set_their_threshold_on_a_tenth_that_neither_network_nor_prior_has_seen():

@@ -9,6 +9,8 @@ from pyarrow import parquet
 
 from centrality import Chain, load, maps, plots, tables
 from centrality.cli import main
+from centrality.commands._found import excerpt
+from centrality.commands.rank import sparkline
 from centrality.representations import Series
 from centrality.scoring import chunks, ranking, sketches
 from tests.conftest import quick
@@ -32,9 +34,9 @@ def test_the_ends_are_those_of_sorting_everything(made):
     n, best, worst = ranked.rows, ranked.best, ranked.worst
     order = np.argsort(-model.centrality(table.select(["a", "b", "c"])), kind="stable")
     assert n == 70_000
-    assert [row["row"] for row in best.rows()] == order[:5].tolist()
-    assert [row["row"] for row in worst.rows()] == order[::-1][:5].tolist()
-    assert best.rows()[0]["holds"]["name"] == f"row {order[0]}"
+    assert [row["row"] for row in best] == order[:5].tolist()
+    assert [row["row"] for row in worst] == order[::-1][:5].tolist()
+    assert best[0]["holds"]["name"] == f"row {order[0]}"
 
 
 def test_rank_shows_scores_profiles_and_the_beginning_of_each_row(made, capsys):
@@ -51,7 +53,7 @@ def test_rank_shows_scores_profiles_and_the_beginning_of_each_row(made, capsys):
 
 
 def test_a_sparkline_rises_with_its_numbers():
-    assert ranking.sparkline([0, 0.5, 1]) == "▁▅█"
+    assert sparkline([0, 0.5, 1]) == "▁▅█"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_a_sparkline_rises_with_its_numbers():
     ],
 )
 def test_texts_show_their_first_words_and_paths_their_end(holds, only, shown):
-    assert ranking.excerpt(holds, only) == shown
+    assert excerpt(holds, only) == shown
 
 
 @pytest.mark.slow
@@ -166,8 +168,8 @@ def test_moments_of_a_series_are_ranked_by_all_windows_that_hold_them(watched):
     assert n == 300
     units = chain.fitted_.units(chain.representation_.transform(tables.read(watched / "t.parquet")))  # of windows
     moments = chain.fitted_.mixing.mixed(chain.representation_.spread(units, 300), 0.5)
-    assert moments[best.rows()[0]["row"]] == pytest.approx(moments.max(), abs=1e-6)
-    assert moments[worst.rows()[0]["row"]] == pytest.approx(moments.min(), abs=1e-6)
+    assert moments[best[0]["row"]] == pytest.approx(moments.max(), abs=1e-6)
+    assert moments[worst[0]["row"]] == pytest.approx(moments.min(), abs=1e-6)
 
 
 def test_what_would_cut_a_series_is_refused(watched, tmp_path, capsys):

@@ -13,7 +13,7 @@ import pytest
 
 from centrality import load, tables
 from centrality.cli import main
-from centrality.scoring.stream import read_ahead
+from centrality.scoring.adapter import read_ahead
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 

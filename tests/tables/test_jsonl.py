@@ -9,16 +9,18 @@ import pytest
 from centrality import tables
 from centrality.tables import TableError
 from centrality.tables.jsonl import DEEPEST, depth, parse_rows
+from centrality.tables.text import TextSource
 
 
 def test_every_object_is_one_again_with_new_values_at_its_end(tmp_path):
     lines = ['{"a": 1}', "{}", "{ } ", '{"a": 3, "b": {}}']
     (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
     with tables.open_rows(tmp_path / "t.jsonl") as source:
+        assert isinstance(source, TextSource)
         [(table, records)] = source.records(["a"])
         values = {"s%": np.array([0.5, 1.0, np.nan, 2.0]), "why": np.array(['"', "", "x", "y"], dtype=object)}
-        extended = source.extended_records(records, values)
-    assert source.extended_header(["s%"]) == b""
+        extended = source.dialect.extended_records(records, values)
+    assert source.dialect.extended_header(["s%"]) == b""
     assert table["a"].to_pylist() == [1, None, None, 3]
     assert [json.loads(line) for line in extended] == [
         {"a": 1, "s%": 0.5, "why": '"'},

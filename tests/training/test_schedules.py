@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE, PaperFUSE
-from centrality.training.plan import OURS, Plan
+from centrality.training.plan import OURS, Plan, members_for
 from centrality.training.rows import Rows
 from centrality.training.schedules import falling
 from tests.conftest import quick
@@ -181,18 +181,28 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
 @pytest.mark.parametrize(
     ("changes", "members", "size"),
     [
-        ({}, 1, 64),
-        ({}, 6, 128),
-        ({"novelty": True}, 1, 128),
-        ({"given": np.array([0])}, 1, 128),
-        ({"encoder": object()}, 1, 128),
+        ({}, 4, 64),
+        ({"novelty": True}, 1, 64),
+        ({"given": np.array([0])}, 4, 128),
+        ({"encoder": object(), "novelty": True}, 1, 128),
         ({"epochs": 3}, 1, 128),
-        ({"batch_size": 32, "novelty": True}, 6, 32),
+        ({"batch_size": 32, "novelty": True}, 4, 32),
     ],
 )
-def test_one_network_on_wide_rows_that_may_hold_outliers_takes_small_batches(changes, members, size):
-    assert Plan.of(FUSE()._settings() | changes, members, 32).batch_size == size
-    assert Plan.of(FUSE()._settings() | changes, members, 31).batch_size == max(size, 128 if size > 32 else 0)
+def test_batches_are_small_where_that_was_measured_to_be_enough(changes, members, size):
+    for width in (2, 32):
+        assert Plan.of(FUSE()._settings() | changes, members, width).batch_size == size
+
+
+def test_one_network_that_learns_rows_with_outliers_takes_small_batches_if_they_are_wide():
+    assert [Plan.of(FUSE()._settings(), 1, width).batch_size for width in (31, 32)] == [128, 64]
+
+
+def test_few_rows_have_four_networks_and_six_given_a_context():
+    settings = FUSE()._settings()
+    assert [members_for(settings, n, 5) for n in (2999, 3000)] == [4, 1]
+    assert [members_for(settings, n, 200) for n in (5999, 6000)] == [4, 1]
+    assert members_for(settings | {"given": [0]}, 2999, 5) == 6
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

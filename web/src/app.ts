@@ -9,13 +9,16 @@ import { Marks } from "./host/marks";
 import { h } from "./ui/dom";
 import { QueryError, search, turnsWithMarks, turnsWithT } from "./core/query";
 import { narrow } from "./core/ranges";
-import { moves, Scores } from "./core/scores";
+import { moves, RoughScores, Scores } from "./core/scores";
 import { any, beginning, type Changed, type Key, readBack, type State, written } from "./core/state";
 import { day, rounded } from "./core/words";
 
 const DARK = "(prefers-color-scheme: dark)";
 const LET_GO = 80; // milliseconds after something was let go: what has changed is seen before all of it is drawn
-const MANY = 200_000; // rows from which panels follow more slowly
+const MANY = 200_000; // rows from which, while something is dragged, colours follow a sample, and panels more slowly
+const SAMPLE = 20_000;
+const [SLOWLY, BARS] = [700, 90]; // milliseconds between two updates of all panels, and of those that a sample is enough for
+const SHARE = 20; // panels take at most one part in so many of the time in which something is dragged
 const QUIET = 300; // milliseconds without a change after which things have come to rest
 /** What a reader does at once, so that the back button can undo it; the rest is turned and dragged. */
 const STEPS = new Set<keyof State>(["colour", "query", "brush", "ranges", "rule", "panel", "list", "by", "table", "pinned", "selection", "beside"]);
@@ -42,6 +45,7 @@ export class App {
   held = false; // something is being dragged: what is dear waits until it is let go
   readonly parts: Part[] = []; // brought up to date before the frame is drawn
   readonly panels: Part[] = []; // and right after it, so that the map does not wait for them
+  readonly bars: Part[] = []; // those of them that a sample is enough for while something is dragged
   readonly resting: (() => void)[] = []; // done once things have come to rest
   readonly #end = new AbortController();
   readonly gone = this.#end.signal; // aborted when the page is taken down
@@ -49,6 +53,12 @@ export class App {
   #owed: Changed = new Set(); // to the panels
   #frame = 0;
   #saving = 0;
+  #panels = 0;
+  #bars = 0;
+  #took = 0; // milliseconds, by the panels
+  #slow = false; // panels wait until enough has been dragged
+  #roughly = false; // limit and colours are of a sample
+  #rough?: RoughScores;
   #settling = 0;
   #step = false; // something was done since the address was last written
   #known?: Float32Array;
@@ -155,7 +165,26 @@ export class App {
     if (held === this.held) return;
     this.held = held;
     clearTimeout(this.#settling);
-    if (!held) this.#settling = setTimeout(() => this.#rest(), LET_GO);
+    if (held) return;
+    if (this.#roughly) this.#note("t"); // now exactly
+    else if (this.#owed.size) this.#schedulePanels();
+    this.#settling = setTimeout(() => this.#rest(), LET_GO);
+  }
+
+  /** The scores that colours and bars follow: of all rows, or while something is dragged of a sample of very many. */
+  get swift(): Scores {
+    if (!this.held || this.data.n <= MANY) return this.scores;
+    this.#roughly = true;
+    this.#rough ??= new RoughScores(this.data, SAMPLE);
+    this.#rough.at(this.state.t);
+    return this.#rough;
+  }
+
+  /** What follows from the scores of all rows. */
+  #exactly(): void {
+    this.#roughly = false;
+    this.limit = this.judged(this.scores);
+    if (this.paint.byScore) this.paint.range = this.usual(this.scores);
   }
 
   #rest(): void {
@@ -172,13 +201,22 @@ export class App {
     this.#follow(changed);
     for (const part of this.parts) part.update(changed);
     // While something is dragged the map comes first: panels follow a few times a second.
-    if (!this.#owed.size) setTimeout(() => this.#refreshPanels(), this.held && this.data.n > MANY ? 90 : 0);
+    this.#schedulePanels();
     for (const key of changed) this.#owed.add(key);
     this.host.tell?.(this.state, changed, this.data);
     clearTimeout(this.#settling);
     if (!this.held) this.#settling = setTimeout(() => this.#rest(), QUIET);
     clearTimeout(this.#saving);
     this.#saving = setTimeout(() => this.#save(), 250);
+  }
+
+  #schedulePanels(): void {
+    const slowly = this.held && this.data.n > MANY;
+    if (slowly) this.#bars ||= setTimeout(() => this.#refreshBars(), BARS);
+    if (this.#owed.size && (slowly || !this.#slow)) return; // they are on their way
+    clearTimeout(this.#panels);
+    this.#slow = slowly;
+    this.#panels = setTimeout(() => this.#refreshPanels(), slowly ? Math.max(SLOWLY, SHARE * this.#took) : 0);
   }
 
   #follow(changed: Changed): void {
@@ -193,16 +231,24 @@ export class App {
     if (any(changed, "query", "ranges") || turned) this.#find();
     if (turned) changed.add("query"); // it finds other rows now
     if (any(changed, "query", "ranges", "brush") || (changed.has("t") && state.brush)) this.#see();
-    if (any(changed, "t", "rule", "level")) this.#judge();
+    if (any(changed, "t", "rule", "level")) this.limit = this.judged(this.swift);
     if (any(changed, "colour", "theme")) this.#choosePaint();
-    if (this.paint.byScore) this.paint.range = this.usual(this.scores);
+    if (this.paint.byScore) this.paint.range = this.usual(this.swift);
+  }
+
+  #refreshBars(): void {
+    this.#bars = 0;
+    if (!this.gone.aborted) for (const part of this.bars) part.update(this.#owed);
   }
 
   #refreshPanels(): void {
     if (this.gone.aborted) return;
+    const start = performance.now();
+    if (this.#roughly) this.#exactly();
     const changed = this.#owed;
     this.#owed = new Set();
     for (const panel of this.panels) panel.update(changed);
+    this.#took = performance.now() - start;
     this.begun = true;
   }
 
@@ -291,10 +337,6 @@ export class App {
   judged(scores: Scores): number {
     const { rule, level } = this.state;
     return rule === "share" ? scores.limitByShare(level) : rule === "fdr" ? scores.limitByFdr(level) : 0;
-  }
-
-  #judge(): void {
-    this.limit = this.judged(this.scores);
   }
 
   #choosePaint(): void {

@@ -98,12 +98,14 @@ function build(app: App, live: HTMLElement): void {
   const dial = new Dial(app);
   const drawer = new Drawer(app);
   const banner = new Banner(app);
-  const panels: (Part & { element: HTMLElement })[] = [new Histogram(app), new Outliers(app), new Selection(app), new Bulk(app),
+  const histogram = new Histogram(app);
+  const panels: (Part & { element: HTMLElement })[] = [histogram, new Outliers(app), new Selection(app), new Bulk(app),
     new Panels(app, { ranking: new Cards(app, answers, point), review: new Queue(app, answers, copies), columns: new ColumnsPanel(app),
       ...(app.data.whatIf.length && app.host.ask && { whatif: new WhatIf(app) }) })];
   map.canvas.ariaLabel = `Map of ${app.data.n} rows: ${app.data.axes.names.join(" and ")}. Arrow keys move it, plus and minus zoom, n and p go from row to row, x selects one.`;
   app.parts.push({ update: (changed) => map.set(app, changed) }, beside, dial, detail);
   app.resting.push(() => map.rest(), () => beside.rest());
+  app.bars.push(histogram);
   app.panels.push(banner, controls, legend, ...panels, drawer);
   app.root.replaceChildren(banner.element, controls.element,
     h("main", h("div.left", map.tools, h("div.maps", map.element, beside.element), legend.element, drawer.element), h("aside", { label: "Panels" }, dial.element, detail.dock, ...panels.map((part) => part.element))), live);

@@ -17,6 +17,7 @@ export function data(n: number, parts: Partial<Data> = {}): Data {
     l: new Float64Array(n),
     id: (row) => 100 + row, // not the row itself: they must not be mixed up
     key: () => "",
+    keysLater: false,
     about: false,
     columns: [],
     kind: "",

@@ -2,10 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
+from centrality.commands._sooner import import_scikit_learn
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -16,16 +17,6 @@ DATA = (
 )
 
 GIVEN = "the columns that are the context: rows are judged among rows of their kind"
-
-
-class ScoresResult(TypedDict):
-    """Hold where scores were written, how many rows there are, and which columns were added to them."""
-
-    scores: str
-    rows: int
-    columns: list[str]
-    drift: NotRequired[list[dict[str, object]]]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def model_and_data(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -83,6 +74,7 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
 
     If they name none, fit one on the data.
     """
+    import_scikit_learn()
     if arguments.model is None:
         from centrality.commands._alone import model_of_data
 
@@ -93,8 +85,8 @@ def load_model(arguments: argparse.Namespace) -> "CentralityModel":
     if "save" in arguments:  # a command that could have fitted one
         _require_no_fit(arguments)
     model = load(arguments.model, device=arguments.device)
-    where = {"model": arguments.encoder, "cache": arguments.cache, "corrupt": arguments.corrupt}
-    where["unreadable"] = arguments.unreadable
+    where = {name: getattr(arguments, name, None) for name in ("cache", "corrupt", "unreadable")}
+    where["model"] = getattr(arguments, "encoder", None)
     reader_of(model).configure(device=arguments.device, progress=shows_progress(arguments), **where)
     return model
 
@@ -107,7 +99,7 @@ def _require_no_fit(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{name} is for DATA without a model: leave out {arguments.model}, or --{name}.")
 
 
-def show_scores(result: ScoresResult) -> str:
+def show_scores(result: Result) -> str:
     """Say how many rows were scored, and where the scores are."""
     return f"Scored {result['rows']:,} rows: {', '.join(result['columns'])} in {result['scores']}"
 

@@ -6,8 +6,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Result: TypeAlias = dict[str, Any]  # what a command returns: plain values, which `--json` prints as they are
 STYLES = {"heading": "1", "good": "32", "bad": "31", "faint": "2"}  # numbers of the ANSI escape codes
 # How styles are marked in a text until it is printed: by characters that are invisible and do nothing in a terminal.
 MARKS = {style: chr(0xE001 + k) for k, style in enumerate(STYLES)}
@@ -51,6 +56,14 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence
         for r in (header, *rows)
     ]
     return [paint(lines[0].rstrip(), "faint"), *(line.rstrip() for line in lines[1:])]
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure to a file, completely or not at all."""
+    from centrality._atomic import write_atomically
+
+    with write_atomically(path) as beside:
+        figure.savefig(beside)
 
 
 @contextmanager

@@ -12,6 +12,9 @@ from centrality.commands._arguments import require_output
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
+WIDTH = 60  # characters of a row that are shown
+SHOWN_COLUMNS = 4
+
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
     """Add to a command the option for a file of all rows found."""
@@ -51,3 +54,32 @@ def columns_to_print(model: "CentralityModel") -> list[str] | None:
 
     reading = reader_of(model).reading()
     return reading.columns if reading.kind in ("text", "images") else None
+
+
+def in_words(found: Mapping[str, Any]) -> str:
+    """Return the reasons for a row in one line; an empty one where it has none."""
+    from centrality.scores.reasons import Reason
+
+    return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
+
+
+def excerpt(values: dict[str, object], only: list[str] | None) -> str:
+    """Write a short excerpt of a row: the first words of a text, the path of an image, or the first few columns."""
+    from centrality.scoring.ranking import cell_text
+
+    if only is not None and len(only) == 1:
+        return _short(str(values[only[0]]), WIDTH, keep_end="/" in str(values[only[0]]))
+    parts = [f"{name}={_short(cell_text(value), 20)}" for name, value in list(values.items())[:SHOWN_COLUMNS]]
+    return _short(" ".join(parts) + (" ..." if len(values) > SHOWN_COLUMNS else ""), 2 * WIDTH)
+
+
+def _short(text: str, width: int, *, keep_end: bool = False) -> str:
+    """Shorten a text to one line, cut after a word; with `keep_end` cut its beginning, as for paths."""
+    text = " ".join(text.split())
+    if len(text) <= width:
+        return text
+    if keep_end and " " not in text:
+        return "…" + text[-(width - 1) :]
+    cut = text[: width - 1]
+    inside_a_word = text[width - 1] != " " and " " in cut
+    return (cut.rsplit(" ", 1)[0] if inside_a_word else cut) + "…"

@@ -41,7 +41,8 @@ class Parser(argparse.ArgumentParser):
             found.model, found.data, unknown = Path(found.data), unknown[0], []
         if unknown:
             guess = nearest(unknown[0].partition("=")[0], command._option_string_actions)  # noqa: SLF001
-            command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else _superfluous(unknown))
+            too_many = f"too many arguments: {' '.join(unknown)}"
+            command.error(f"there is no option {unknown[0]}{guess}" if unknown[0][:1] == "-" else too_many)
         return found
 
     def error(self, message: str) -> NoReturn:
@@ -56,10 +57,6 @@ def nearest(wrong: str, known: Sequence[str] | dict[str, Any]) -> str:
     """Return "; did you mean X?" with the nearest known word, or an empty string if none is near."""
     close = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def _superfluous(unknown: Sequence[str]) -> str:
-    return f"too many arguments: {' '.join(unknown)}"
 
 
 def parser() -> Parser:

@@ -1,16 +1,10 @@
 """centrality completion: print a script that completes commands, options and files in a shell."""
 
 import argparse
-from typing import TypedDict
+
+from centrality.commands._display import Result
 
 HELP = "print a script that completes commands and options in bash, zsh or fish"
-
-
-class Result(TypedDict):
-    """Hold the script, and the shell that runs it."""
-
-    shell: str
-    script: str
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -18,6 +12,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the script, and the shell that runs it."""
     import shtab
 
     from centrality.commands._parser import parser
@@ -31,4 +26,4 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    return result["script"]
+    return str(result["script"])

@@ -1,11 +1,11 @@
 """centrality copies: find exact and near copies among the rows, and show in which cells they differ."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import DATA, column_names, count, seed
-from centrality.commands._display import aligned, paint, shows_progress
+from centrality.commands._display import Result, aligned, paint, shows_progress
 from centrality.commands._found import require_rows_output, rows_output, the_rest
 
 if TYPE_CHECKING:
@@ -14,16 +14,6 @@ if TYPE_CHECKING:
     from centrality.selecting.copies import Copies
 
 HELP = "find copies: exact ones, near ones, and rows that are the same but for one column"
-
-
-class Result(TypedDict):
-    """Hold the groups of copies: their kind, the numbers of their rows, and the cells that differ."""
-
-    rows: int
-    summary: str
-    shown: int
-    groups: list[dict[str, Any]]
-    file: NotRequired[str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -41,6 +31,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the groups of copies: their kind, the numbers of their rows, and the cells that differ."""
     from centrality import tables
     from centrality.selecting.copies import copies
 

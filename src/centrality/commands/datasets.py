@@ -2,23 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import NotRequired, TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import require_output
-from centrality.commands._display import paint
+from centrality.commands._display import Result, paint
 
 HELP = "list the data sets known by name, or write one to a file"
-
-
-class Result(TypedDict):
-    """Hold the names and descriptions of data sets, or the file and number of rows of one that was written."""
-
-    bundled: NotRequired[dict[str, str]]
-    published: NotRequired[dict[str, str]]
-    file: NotRequired[str]
-    rows: NotRequired[int]
-    columns: NotRequired[list[str]]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -27,6 +16,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the names and descriptions of data sets, or the file and number of rows of one that was written."""
     from centrality import tables
     from centrality.datasets import bundled_sets, published
 

@@ -2,24 +2,17 @@
 
 import argparse
 from pathlib import Path
-from typing import TypedDict, cast
 
 from centrality._checks import InputError
-from centrality.commands._arguments import DATA, ScoresResult, column_names, require_output, seed, show_scores
-from centrality.commands._display import aligned
+from centrality.commands._arguments import DATA, column_names, seed, show_scores
+from centrality.commands._display import Result, aligned
+from centrality.commands._found import require_rows_output
 
 HELP = "add a classical depth, depth_<NAME>, to a file of rows"
 
 
-class DepthNames(TypedDict):
-    """Hold the names of the depths, each with a sentence."""
-
-    depths: dict[str, str]
-
-
-def show(result: ScoresResult | DepthNames) -> str:
+def show(result: Result) -> str:
     if "depths" in result:
-        result = cast(DepthNames, result)
         return "\n".join(aligned(["name", "what it is"], [[n, t] for n, t in result["depths"].items()], left=(0, 1)))
     return show_scores(result)
 
@@ -33,7 +26,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=seed, metavar="SEED", help="a seed makes random directions repeatable")
 
 
-def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import tables
     from centrality.depths import BY_NAME
 
@@ -43,8 +36,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult | DepthNames:
         raise InputError("NAME, DATA and -o SCORES were wanted; centrality depth --list names the depths.")
     if arguments.name not in BY_NAME:
         raise InputError(f"NAME must be one of {', '.join(BY_NAME)}, got {arguments.name!r}.")
-    tables.kind_to_write(arguments.output)
-    require_output(arguments.output, arguments.data)
+    require_rows_output(arguments, arguments.data)
     table = tables.read(arguments.data)
     rows = tables.numbers(table if arguments.columns is None else tables.select(table, column_names(arguments.columns)))
     model = BY_NAME[arguments.name]()

@@ -1,17 +1,18 @@
 """centrality detect: name the rows that are outliers, at an error rate that the user chooses."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from centrality._checks import InputError
 from centrality.commands._arguments import data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint, shows_progress
-from centrality.commands._found import require_rows_output, rows_output, the_rest
+from centrality.commands._display import Result, aligned, paint, shows_progress
+from centrality.commands._found import in_words, require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from pathlib import Path
+
+    import pyarrow as pa
 
     from centrality.model.interface import CentralityModel
     from centrality.scores.conformal import Rule
@@ -19,22 +20,6 @@ if TYPE_CHECKING:
 HELP = "name the outliers among the rows, at an error rate that you choose"
 RULES = ("fdr", "false_positives", "contamination")
 SHOWN = 20  # outliers printed; all of them go to -o
-
-
-class Result(TypedDict):
-    """Hold the outliers, the oddest first, and the centrality below which rows were called outliers."""
-
-    rows: int
-    outliers: int
-    t: float
-    rule: str
-    threshold: float
-    calibration_rows: int  # 0: the rule needs none
-    smallest_p_value: float | None
-    by_themselves: bool  # the model was fitted on the same rows
-    found: list[dict[str, Any]]
-    file: NotRequired[str]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -51,41 +36,46 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the outliers, the oddest first, and the centrality below which rows were called outliers."""
     import numpy as np
 
     from centrality import tables
-    from centrality.scores.mixing import name_at
+    from centrality.scores.conformal import p_values
     from centrality.scoring.bulk import dial, units_of
 
     rule = _rule(arguments)
     model = load_model(arguments)
-    t = dial(model, arguments.t)
-    inliers = model.fitted_.inlier_scores(t) if rule.needs_inliers else None
+    t, fitted = dial(model, arguments.t), model.fitted_
+    inliers = fitted.inlier_scores(t) if rule.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
         units, unreadable = units_of(model, source, progress=shows_progress(arguments))
-    mixing = model.fitted_.mixing
-    scores = mixing.mixed(units, t)
-    threshold = model.fitted_.threshold(units, rule, t)
+    scores, threshold = fitted.mixing.mixed(units, t), fitted.threshold(units, rule, t)
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]
-    p_values, shown = _p_values(inliers, scores[odd]), mixing.squeeze(scores[odd])
+    shown = fitted.mixing.squeeze(scores[odd])
+    found: list[dict[str, Any]] = [
+        {"row": row, "centrality": score} for row, score in zip(odd.tolist(), shown.tolist(), strict=True)
+    ]
+    smallest = None
+    if inliers is not None:
+        smallest = float(p_values(inliers, np.array([np.nanmin(scores)]))[0])
+        for each, p_value in zip(found, p_values(inliers, scores[odd]).tolist(), strict=True):
+            each["p_value"] = p_value
     result: Result = {
         "rows": len(scores),
         "outliers": len(odd),
         "t": t,
         "rule": f"{rule.name}={rule.value:g}",
-        "threshold": float(mixing.squeeze(np.array(threshold))),
-        "calibration_rows": 0 if inliers is None else len(inliers),
-        "smallest_p_value": None if inliers is None else float(_p_values(inliers, np.array([np.nanmin(scores)]))[0]),
-        "by_themselves": arguments.model is None,
-        "found": [_outlier(*one) for one in zip(odd, shown, p_values, strict=True)],
+        "threshold": float(fitted.mixing.squeeze(np.array(threshold))),
+        "calibration_rows": 0 if inliers is None else len(inliers),  # 0: the rule needs none
+        "smallest_p_value": smallest,
+        "by_themselves": arguments.model is None,  # the model was fitted on the same rows
+        "found": found,
     }
     if unreadable:
         result["unreadable"] = unreadable.cells
-    _add_reasons(result["found"][: None if arguments.output else SHOWN], arguments.data, model, t)
-    if arguments.output is not None:
-        _write(arguments, result["found"], name_at("centrality", t, model.t))
-        result["file"] = str(arguments.output)
+    if arguments.data != "-" and (found or arguments.output):  # stdin cannot be read again
+        _explain_and_write(arguments, result, model)
     return result
 
 
@@ -99,39 +89,35 @@ def _rule(arguments: argparse.Namespace) -> "Rule":
     return Rule.chosen_or_usual(**{name: getattr(arguments, name) for name in RULES})
 
 
-def _outlier(row: "np.intp", score: float, p_value: float) -> dict[str, Any]:
-    """Return the facts about one outlier; without calibration rows it has no p-value."""
-    about = {"row": int(row), "centrality": float(score)}
-    return about if p_value != p_value else about | {"p_value": float(p_value)}
-
-
-def _add_reasons(found: list[dict[str, Any]], data: str, model: "CentralityModel", t: float) -> None:
-    """Add to these outliers the reasons for them, if features have names and the rows can be read again."""
-    from centrality import tables
-    from centrality.model.reader import reader_of
-    from centrality.scoring.adapter import Adapter
-
-    reader = reader_of(model)
-    if data == "-" or not found or reader.reading().one_series or reader.features() is None:
-        return
-    table = tables.read(data).take([outlier["row"] for outlier in found])
-    adapter = Adapter(model, table.column_names)
-    vectors = adapter.vectors(table)
-    reasons = adapter.reasons(table, vectors, adapter.units(vectors, table.num_rows), [t])[0]
-    for outlier, why in zip(found, reasons.as_plain(), strict=True):
-        outlier["reasons"] = why
-
-
-def _p_values(inliers: "NDArray[np.float64] | None", scores: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the p-values of these scores; NaN where there are no calibration rows."""
+def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "CentralityModel") -> None:
+    """Read the outliers again: add the reasons to those that are shown or written, and write them if asked to."""
     import numpy as np
 
-    from centrality.scores.conformal import p_values
+    from centrality import tables
+    from centrality.scores.mixing import name_at
 
-    return np.full(len(scores), np.nan) if inliers is None else p_values(inliers, scores)
+    found = result["found"]
+    table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
+    _add_reasons(found[: None if arguments.output else SHOWN], table, model, result["t"])
+    if arguments.output is not None:
+        _write(found, table, name_at("centrality", result["t"], model.t), arguments.output)
+        result["file"] = str(arguments.output)
 
 
-def _write(arguments: argparse.Namespace, found: list[dict[str, Any]], name: str) -> None:
+def _add_reasons(found: list[dict[str, Any]], table: "pa.Table", model: "CentralityModel", t: float) -> None:
+    """Add to these outliers, which are the first rows of the table, the reasons for them, if features have names."""
+    from centrality.scoring.adapter import Adapter
+
+    adapter = Adapter(model, table.column_names)
+    if found and adapter.explains:
+        table = table.slice(0, len(found))
+        vectors = adapter.vectors(table)
+        reasons = adapter.reasons(table, vectors, adapter.units(vectors, table.num_rows), [t])[0]
+        for outlier, why in zip(found, reasons.as_plain(), strict=True):
+            outlier["reasons"] = why
+
+
+def _write(found: list[dict[str, Any]], table: "pa.Table", name: str, output: "Path") -> None:
     """Write the outliers' rows with their number, score, and p-values and reasons if they have any."""
     import numpy as np
 
@@ -142,14 +128,8 @@ def _write(arguments: argparse.Namespace, found: list[dict[str, Any]], name: str
     if found and "p_value" in found[0]:
         new["p_value"] = np.array([each["p_value"] for each in found])
     if found and "reasons" in found[0]:
-        new["reasons"] = np.array([_in_words(each) for each in found], dtype=object)
-    tables.write(tables.with_columns(tables.read(arguments.data).take(new["row"]), new), arguments.output)
-
-
-def _in_words(found: dict[str, Any]) -> str:
-    from centrality.scores.reasons import Reason
-
-    return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
+        new["reasons"] = np.array([in_words(each) for each in found], dtype=object)
+    tables.write(tables.with_columns(table, new), output)
 
 
 def _reference(result: Result) -> str:
@@ -170,7 +150,7 @@ def show(result: Result) -> str:
     if few:
         body = [
             [f"{found['row']:,}", share(found["centrality"]), share(found["p_value"]) if "p_value" in found else "",
-             _in_words(found)]
+             in_words(found)]
             for found in few
         ]  # fmt: skip
         lines += aligned(["row", "centrality", "p-value", "why"], body, left=(3,))

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
@@ -14,7 +14,7 @@ from centrality.commands._arguments import (
     seed,
     unreadable_share,
 )
-from centrality.commands._display import paint, shows_progress
+from centrality.commands._display import Result, paint, save_figure, shows_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,22 +32,6 @@ HELP = "has the data changed? Compare rows with those a model was fitted on, or 
 WINDOWS = 20  # about so many, if the user does not say how long they are
 
 
-class Result(TypedDict):
-    """Hold what was compared, the effect and p-value of all rows together, and those of each window."""
-
-    changed: bool
-    compared_with: str
-    reference_rows: int
-    rows: int
-    p_value: float
-    effect: float
-    changes: list[str]  # what changed, in words, the clearest first
-    windows: list[dict[str, Any]]
-    text: str
-    figure: NotRequired[str]
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells of the new rows, by column and fault
-
-
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("old", metavar="MODEL|OLD", help="a model (.safetensors), or the data to compare with")
     command.add_argument("new", metavar="NEW", help="the rows in question, in their order")
@@ -61,10 +45,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="for OLD NEW (default: 0)")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     unreadable_share(command)
-    command.set_defaults(encoder=None, cache=None, corrupt=None)
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return what was compared, the effect and p-value of all rows together, and those of each window."""
     from centrality._optional import optional
 
     if arguments.plot is not None:
@@ -89,11 +73,8 @@ def run(arguments: argparse.Namespace) -> Result:
         result["unreadable"] = unreadable.cells
     if arguments.plot is not None:
         from centrality import plots
-        from centrality._atomic import write_atomically
 
-        figure = plots.drift(report)
-        with write_atomically(arguments.plot) as beside:
-            figure.savefig(beside)
+        save_figure(plots.drift(report), arguments.plot)
         result["figure"] = str(arguments.plot)
     return result
 
@@ -142,6 +123,7 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     from centrality.scores.drift import TrainingScores
     from centrality.scores.drift_windows import FEWEST
     from centrality.scoring.adapter import Adapter
+    from centrality.selecting.suited import are_finite_numbers
 
     old, new = tables.read(arguments.old), tables.read(arguments.new)
     if old.num_rows < 4 * FEWEST:
@@ -153,7 +135,7 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     fuse = FUSE(random_state=arguments.random_state, **settings)
     # Cells that cannot be read may be the change in question: they are counted, and do not stop the comparison.
     most = 1.0 if arguments.unreadable is None else arguments.unreadable
-    model = fuse if _only_numbers(old) else Chain(Table(unreadable=most), fuse)
+    model = fuse if are_finite_numbers(old) else Chain(Table(unreadable=most), fuse)
     model.fit(old.take(np.sort(order[:half])))
     trained_on = Adapter(model, old.column_names).vectors(old.take(order[:half]))
     seen = {row.tobytes() for row in np.asarray(dense(trained_on), dtype=np.float64)}
@@ -165,13 +147,6 @@ def _against_data(arguments: argparse.Namespace) -> "Compared":
     rest = Adapter(model, old.column_names).vectors(old.take(order[half:]))
     known = dense(rest)[~np.isnan(dense(rest)).any(1)]
     return model, TrainingScores.of(model.fitted_.heads(known), known), heads, vectors, unreadable
-
-
-def _only_numbers(table: Any) -> bool:
-    """Say whether FUSE can read the table as it is: numbers everywhere, and no gaps."""
-    from centrality.tables.columns import is_number
-
-    return all(is_number(column.type) and column.null_count == 0 for column in table.columns)
 
 
 def show(result: Result) -> str:

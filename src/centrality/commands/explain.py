@@ -1,12 +1,11 @@
 """centrality explain: say why rows are odd, in words and numbers."""
 
 import argparse
-import warnings
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint
+from centrality.commands._display import Result, aligned, paint
 from centrality.commands._found import said_already
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
@@ -14,17 +13,9 @@ from centrality.scores.number_format import number, share
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from centrality.scores.corrections import Correction
     from centrality.scoring.adapter import Adapter
 
 HELP = "say why rows are odd: which columns lower their centrality, and by how much"
-
-
-class Result(TypedDict):
-    """Hold each row's centrality at t, that of the nearest typical point, and the columns' parts in the difference."""
-
-    t: float
-    rows: list[dict[str, Any]]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -40,10 +31,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return each row's centrality, that of the nearest typical point, and the columns' parts in the difference."""
     from centrality import tables
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import dial
-    from centrality.tables.unreadable import DataNote
 
     model = load_model(arguments)
     t = dial(model, arguments.t)
@@ -60,11 +51,10 @@ def run(arguments: argparse.Namespace) -> Result:
     heads = model.fitted_.mixing.squeeze(units)
     found = adapter.reasons(chosen, vectors, units, [t], top=arguments.top)[0]
     if arguments.rows is not None:
-        for note in adapter.unreadable.notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+        adapter.unreadable.warn()
     points = model.fitted_.mixing.centrality(model.fitted_.origins(vectors), t).tolist()
     with said_already():
-        changes = [_in_a_line(change) for change in model.smallest_correction(chosen, t)]
+        changes = [str(change).partition(": ")[2] for change in model.smallest_correction(chosen, t)]
     return {
         "t": t,
         "rows": [
@@ -82,11 +72,6 @@ def _oddest(adapter: "Adapter", table: "pa.Table", t: float) -> list[int]:
     scores = adapter.model.fitted_.mixing.mixed(adapter.units(adapter.vectors(table), table.num_rows), t)
     adapter.report()
     return [int(row) for row in scores.argsort(kind="stable")[:5]]
-
-
-def _in_a_line(change: "Correction") -> str:
-    """Return the smallest correction in words, without the number of the row."""
-    return str(change).partition(": ")[2]
 
 
 def show(result: Result) -> str:

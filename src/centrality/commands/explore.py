@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
@@ -52,28 +53,46 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from centrality import tables
-
     if arguments.export is not None:
         others = [] if arguments.against is None else [arguments.against]
         require_output(arguments.export, arguments.model, arguments.data, *others)
-    model, table = load_model(arguments), tables.read(arguments.data)
+        return _export(arguments)
+    # A fit takes minutes, and the error of a file that is not there a moment: no browser is opened before them.
+    model = None if arguments.model is not None and arguments.model.is_file() else load_model(arguments)
+    return _serve(arguments, model)
 
+
+def _export(arguments: argparse.Namespace) -> Result:
+    """Write the page to one file."""
     from centrality.explorer import page
-    from centrality.explorer.again import explored
+    from centrality.explorer.marks import MarksFile
+
+    view = _view(arguments, load_model(arguments))
+    size = page.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
+    return {"rows": len(view), "map": " and ".join(view.axes), "page": str(arguments.export), "bytes": size}
+
+
+def _view(arguments: argparse.Namespace, model: "CentralityModel | None") -> "View":
+    """Return what the page shows: the rows read, scored and laid out."""
     from centrality.explorer.marks import MarksFile
 
     MarksFile(_marks_file(arguments))  # its errors come before the work
+    model = load_model(arguments) if model is None else model
+
+    from centrality import tables
+    from centrality.explorer.again import explored
+
+    table = tables.read(arguments.data)
     _say(arguments, f"Scoring and mapping {table.num_rows:,} rows ...")
     with working("Scoring and mapping", arguments):
-        view = explored(
+        return explored(
             model,
             table,
             items=arguments.items,
             columns=None if arguments.columns is None else column_names(arguments.columns),
             on=arguments.map,
             random_state=arguments.random_state,
-            title=arguments.title or Path(arguments.data).name,
+            title=_title(arguments),
             progress=shows_progress(arguments),
             key=arguments.key,
             against=_other_model(arguments),
@@ -81,11 +100,10 @@ def run(arguments: argparse.Namespace) -> Result:
             soon=arguments.export is None,
             kept_map=None if arguments.model is None else _beside(arguments, "map.npz"),
         )
-    result: Result = {"rows": len(view), "map": " and ".join(view.axes)}
-    if arguments.export is not None:
-        size = page.export(view, arguments.export, MarksFile(_marks_file(arguments)).marks())
-        return {**result, "page": str(arguments.export), "bytes": size}
-    return {**result, "url": _serve(arguments, view)}
+
+
+def _title(arguments: argparse.Namespace) -> str:
+    return str(arguments.title or Path(arguments.data).name)
 
 
 def _other_model(arguments: argparse.Namespace) -> "CentralityModel | None":
@@ -108,20 +126,32 @@ def _beside(arguments: argparse.Namespace, ending: str) -> Path:
     return model.with_name(f"{model.stem}.{Path(arguments.data).stem or 'rows'}.{ending}")
 
 
-def _serve(arguments: argparse.Namespace, view: "View") -> str:
-    """Serve the page until Ctrl-C, and return its address."""
-    import webbrowser
-
+def _serve(arguments: argparse.Namespace, model: "CentralityModel | None") -> Result:
+    """Serve the page until Ctrl-C. The browser gets its frame at once, and the rows when they are scored."""
     from centrality.explorer.server import Explorer
 
     kept = _marks_file(arguments)
-    with Explorer(view, arguments.host, arguments.port, marks_file=kept) as server:
+    with Explorer(None, arguments.host, arguments.port, title=_title(arguments)) as server:
         _say(arguments, f"Explorer: {server.url}\nWhat you mark is kept in {kept}. Ctrl-C ends it.")
         if not arguments.no_browser and sys.stdout.isatty():
+            import webbrowser
+
             webbrowser.open(server.url)
-        with suppress(KeyboardInterrupt):  # which is how a user ends it
-            server.serve_forever()
-        return server.url
+        serving = threading.Thread(target=server.serve_forever, name="explorer", daemon=True)
+        serving.start()
+        try:
+            view = _view(arguments, model)
+            server.show(view, kept)
+        except BaseException as error:
+            server.fail(error)
+            raise
+        else:
+            with suppress(KeyboardInterrupt):  # which is how a user ends it
+                while serving.is_alive():  # without end, it could miss a signal that comes just before it waits
+                    serving.join(0.5)
+        finally:
+            server.shutdown()
+        return {"rows": len(view), "map": " and ".join(view.axes), "url": server.url}
 
 
 def _say(arguments: argparse.Namespace, text: str) -> None:

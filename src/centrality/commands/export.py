@@ -2,22 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import TypedDict
 
 from centrality._checks import InputError
 from centrality.commands._arguments import require_output
+from centrality.commands._display import Result
 
 HELP = "write a model as ONNX, to be scored by other programs and languages"
-
-
-class Result(TypedDict):
-    """Describe the ONNX file; `without` names the model's representation, which is not in the file, if it has one."""
-
-    onnx: str
-    bytes: int
-    opset: int
-    features: int
-    without: str | None
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -27,6 +17,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return facts about the ONNX file; `without` names a representation, which is not in the file."""
     if arguments.output.suffix != ".onnx":
         raise InputError(f"The output must end in .onnx, got {arguments.output}.")
     require_output(arguments.output, arguments.model)

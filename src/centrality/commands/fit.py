@@ -2,7 +2,8 @@
 
 import argparse
 import logging
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from functools import partial
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
@@ -18,7 +19,7 @@ from centrality.commands._arguments import (
     require_output,
     seed,
 )
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 from centrality.commands._reading import reading_lines
 
 if TYPE_CHECKING:
@@ -36,21 +37,6 @@ NUMBERS = "numbers"  # the value of --represent for rows that are numbers alread
 HELP = f"learn from rows: {DATA}"
 # Options that are handed to the representation, under these names.
 REPRESENTATION_OPTIONS = ("pooling", "download", "device", "corrupt", "cache", "window", "step")
-
-
-class Result(TypedDict):
-    """Describe the model, the number of rows it learned from, and its first and last losses."""
-
-    model: str
-    rows: int
-    sampled: NotRequired[int]  # how many of the rows it learned from, if not from all
-    features: int
-    noise_scale: list[float]
-    global_loss: list[float]
-    local_loss: list[float]
-    learned: dict[str, bool]  # of each head, whether training has taught it something
-    representation: NotRequired[dict[str, str]]  # how each column was read
-    doubts: NotRequired[dict[str, str]]  # where that may not be what was meant, and why
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -93,6 +79,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return facts about the model: its rows, its losses, and how each column was read, with doubts."""
     from centrality.model.reader import reader_of
 
     require_output(arguments.output, arguments.data)
@@ -100,12 +87,15 @@ def run(arguments: argparse.Namespace) -> Result:
         _require_second_pass(arguments)
     model, rows, total = learn(arguments)
     if arguments.second_pass:
-        model = _second_pass(model, arguments.data, progress=shows_progress(arguments))
+        from centrality.scoring import sketches, workers
+
+        runner = partial(workers.run, workers=workers.cores())
+        model = sketches.second_pass(model, arguments.data, runner, progress=shows_progress(arguments))
     model.save(arguments.output)
     result = _result(arguments, model.fitted_, total)
     _log_training(result)
     if total != rows.num_rows:
-        result["sampled"] = rows.num_rows
+        result["sampled"] = rows.num_rows  # so many of the rows it learned from
     if about := reader_of(model).about():
         result["representation"], result["doubts"] = about["reads"], about["doubts"]
     return result
@@ -190,14 +180,6 @@ def _require_second_pass(arguments: argparse.Namespace) -> None:
         raise InputError("--second-pass wants rows that can be read again, one by one: no stdin, no --window.")
 
 
-def _second_pass(model: "CentralityModel", data: str, *, progress: bool) -> "CentralityModel":
-    from functools import partial
-
-    from centrality.scoring import sketches, workers
-
-    return sketches.second_pass(model, data, partial(workers.run, workers=workers.cores()), progress=progress)
-
-
 def _representation(arguments: argparse.Namespace) -> "Representation | None":
     """Return the representation that --represent names, or None if it names none."""
     if arguments.represent in (None, NUMBERS):
@@ -224,6 +206,7 @@ def _result(arguments: argparse.Namespace, fitted: "Fitted", total: int) -> Resu
         "noise_scale": list(fitted.noise_scale),
         "global_loss": [global_losses[0], global_losses[-1]],
         "local_loss": [local_losses[0], local_losses[-1]],
+        # Of each head, whether training has taught it something.
         "learned": fitted.report.learned if fitted.report is not None else {},
     }
 
@@ -235,18 +218,14 @@ def _log_training(result: Result) -> None:
         log.info("Loss of the %s head, first to last: %.4f to %.4f.", head, *losses)
 
 
-def _how_read(result: Result) -> list[str]:
-    """Return the table of how the columns were read; it is empty if all are plain numbers."""
-    return reading_lines(result["representation"], result.get("doubts", {})) if "representation" in result else []
-
-
 def show(result: Result) -> str:
     sampled = f"{result['sampled']:,} of " if "sampled" in result else ""
     count = len(result.get("representation", ())) or result["features"]
     columns = f"{count} columns" if count > 1 else "one column"
+    how_read = reading_lines(result["representation"], result["doubts"]) if "representation" in result else []
     return (
         f"{_how_it_went(result['learned'])} It learned from {sampled}{result['rows']:,} rows of {columns}.\n"
-        + "".join(f"{line}\n" for line in _how_read(result))
+        + "".join(f"{line}\n" for line in how_read)
         + f"Model: {result['model']}"
     )
 

@@ -2,16 +2,15 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
+from centrality.commands._display import Result
 from centrality.commands._reading import reading_lines
 
 if TYPE_CHECKING:
     from centrality.model_file import Arrays, Header
 
 HELP = "say what is in a model file"
-
-Result: TypeAlias = dict[str, Any]  # the header of a model file, as `model/saving.py` writes it, and its size
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -1,24 +1,13 @@
 """centrality labels: find labels that are likely wrong."""
 
 import argparse
-from typing import Any, NotRequired, TypedDict
 
 from centrality.commands._arguments import DATA, column_names, count, seed
-from centrality.commands._display import aligned, paint, working
-from centrality.commands._found import require_rows_output, rows_output, the_rest
+from centrality.commands._display import Result, aligned, paint, working
+from centrality.commands._found import excerpt, require_rows_output, rows_output, the_rest
 from centrality.scores.number_format import share
 
 HELP = "find labels that are likely wrong: rows that rather belong to another class"
-
-
-class Result(TypedDict):
-    """Hold the rows whose label is in doubt, the most doubtful first."""
-
-    rows: int
-    by: str
-    shown: int
-    doubtful: list[dict[str, Any]]
-    file: NotRequired[str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -31,6 +20,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the rows whose label is in doubt, the most doubtful first."""
     from centrality import tables
     from centrality.selecting.labels import wrong_labels
 
@@ -56,8 +46,6 @@ def run(arguments: argparse.Namespace) -> Result:
 
 
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     few, by = result["doubtful"][: result["shown"]], result["by"]
     said = f"{len(result['doubtful']):,} of {result['rows']:,} rows rather belong to another {by}"
     lines = [paint(said, "heading")]

@@ -1,15 +1,19 @@
 """centrality pick: choose rows to keep, to look at, or to label."""
 
 import argparse
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import Any
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import aligned, paint, shows_progress
-from centrality.commands._found import columns_to_print, require_rows_output, rows_output, said_already, the_rest
+from centrality.commands._display import Result, aligned, paint, shows_progress
+from centrality.commands._found import (
+    columns_to_print,
+    excerpt,
+    require_rows_output,
+    rows_output,
+    said_already,
+    the_rest,
+)
 from centrality.scores.number_format import share
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 HELP = "pick rows: the most typical, the oddest, a diverse few, or those to label; it needs no model"
 SHOWN = 20  # rows printed; all of them go to -o
@@ -23,18 +27,6 @@ KINDS = {
 }
 
 
-class Result(TypedDict):
-    """Hold the picked rows, the best first."""
-
-    rows: int
-    what: str
-    t: float
-    shows: list[str] | None
-    by: NotRequired[str]
-    picked: list[dict[str, Any]]
-    file: NotRequired[str]
-
-
 def arguments(command: argparse.ArgumentParser) -> None:
     data_with_or_without_model(command)
     which = command.add_mutually_exclusive_group(required=True)
@@ -46,13 +38,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the picked rows, the best first."""
     from centrality import tables
     from centrality.scoring.bulk import dial
     from centrality.selecting.pick import select
 
     require_rows_output(arguments, arguments.model, arguments.data)
     model = load_model(arguments)
-    t, table, (what, k) = dial(model, arguments.t), tables.read(arguments.data), _asked(arguments)
+    t, table = dial(model, arguments.t), tables.read(arguments.data)
+    what, k = next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
     picked = select(
         model, table, k, what, by=arguments.by, t=t, random_state=arguments.random_state,
         progress=shows_progress(arguments),
@@ -65,7 +59,10 @@ def run(arguments: argparse.Namespace) -> Result:
         "what": what,
         "t": t,
         "shows": columns_to_print(model),
-        "picked": _in_plain_values(chosen, picked.tolist(), scores.tolist()),
+        "picked": [
+            {"row": row, "centrality": score, "holds": holds}
+            for row, score, holds in zip(picked.tolist(), scores.tolist(), chosen.to_pylist(), strict=True)
+        ],
     }
     if arguments.by is not None:
         result["by"] = arguments.by
@@ -75,31 +72,16 @@ def run(arguments: argparse.Namespace) -> Result:
     return result
 
 
-def _asked(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Return what to pick, as an argument of `select`, and how many rows."""
-    return next((what, k) for name, (what, _) in KINDS.items() if (k := getattr(arguments, name)) is not None)
-
-
-def _in_plain_values(chosen: "pa.Table", rows: list[int], scores: list[float]) -> list[dict[str, Any]]:
-    return [
-        {"row": row, "centrality": score, "holds": holds}
-        for row, score, holds in zip(rows, scores, chosen.to_pylist(), strict=True)
-    ]
-
-
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     few = result["picked"][:SHOWN]
     of = f" from each {result['by']} in turn" if "by" in result else ""
     lines = [paint(f"{len(result['picked']):,} of {result['rows']:,} rows: {result['what']}{of}", "heading")]
-    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result, excerpt)] for row in few]
+    body = [[f"{row['row']:,}", share(row["centrality"]), _holds(row, result)] for row in few]
     lines += aligned(["row", "centrality", "holds"], body, left=(2,))
     return "\n".join([*lines, *the_rest(result, len(result["picked"]), len(few), "Picked rows")])
 
 
-def _holds(row: dict[str, Any], result: Result, excerpt: Any) -> str:
+def _holds(row: dict[str, Any], result: Result) -> str:
     """Write an excerpt of a row, its group first."""
     group = {result["by"]: row["holds"][result["by"]]} if "by" in result else {}
-    text: str = excerpt(group | row["holds"], result["shows"])
-    return text
+    return excerpt(group | row["holds"], result["shows"])

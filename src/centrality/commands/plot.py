@@ -1,13 +1,12 @@
 """centrality plot: draw a model's scores of some rows, or the losses of its training, into a picture file."""
 
 import argparse
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import load_model, model_and_data, require_output, seed
-from centrality.commands._display import shows_progress, working
+from centrality.commands._display import Result, save_figure, shows_progress, working
 from centrality.commands._rows import row_names, rows_called
 
 if TYPE_CHECKING:
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
 HELP = "draw contours (two columns), a map, profiles along t, global against local scores, or the losses of training"
 MOST_DRAWN = 20_000  # rows that a picture shows at most, drawn at random
 DRAWN_AT = (0.0, 0.25, 0.5, 0.75, 1.0)  # values of t: a panel each
-
-
-class Result(TypedDict):
-    """Hold the figure's file, and how many rows it shows, if it shows rows."""
-
-    figure: str
-    rows: NotRequired[int]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -46,7 +38,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
-    from centrality._atomic import write_atomically
+    """Return the figure's file, and how many rows it shows, if it shows rows."""
     from centrality._optional import optional
 
     optional("matplotlib", "plots")
@@ -60,8 +52,7 @@ def run(arguments: argparse.Namespace) -> Result:
     else:
         with working(f"Drawing the {arguments.kind}", arguments):
             figure, rows = _figure_of_rows(arguments, model)
-    with write_atomically(arguments.output) as beside:
-        figure.savefig(beside)
+    save_figure(figure, arguments.output)
     return {"figure": str(arguments.output)} if rows is None else {"figure": str(arguments.output), "rows": rows}
 
 
@@ -86,7 +77,7 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     """Draw the figure that the arguments choose; return it, and how many rows it shows."""
     import numpy as np
 
-    from centrality import plots, tables
+    from centrality import maps, plots, tables
     from centrality.network.scaling import dense
     from centrality.scoring.adapter import Adapter
     from centrality.scoring.bulk import vectors_of
@@ -102,16 +93,16 @@ def _figure_of_rows(arguments: argparse.Namespace, model: "CentralityModel") -> 
     if table.num_rows > MOST_DRAWN:
         chosen = np.random.default_rng(arguments.random_state or 0).permutation(table.num_rows)[:MOST_DRAWN]
         table = table.take(np.sort(chosen))
-    vectors = _without_gaps(dense(vectors_of(adapter, table, progress=progress)))
+    vectors = dense(vectors_of(adapter, table, progress=progress))
+    vectors = vectors[~np.isnan(vectors).any(1)]  # without rows that could not be represented
     adapter.report()
     if arguments.kind == "contours":
-        figure = _contours(model, vectors)
+        figure = plots.contours([maps.grid(model.fitted_, vectors, DRAWN_AT)], DRAWN_AT, points=[vectors])
     elif arguments.kind == "map":
         figure = _map(arguments, model, vectors)
     else:
-        heads = model.fitted_.heads(vectors)
-        draw = partial(plots.profile, t=model.t, mixing=model.fitted_.mixing)
-        figure = draw(heads) if arguments.kind == "profile" else _scores(model, heads)
+        heads, profile = model.fitted_.heads(vectors), arguments.kind == "profile"
+        figure = plots.profile(heads, t=model.t, mixing=model.fitted_.mixing) if profile else _scores(model, heads)
     return figure, table.num_rows
 
 
@@ -136,12 +127,6 @@ def _require_two_columns(model: "CentralityModel") -> None:
         raise InputError("Contours need a model of two columns of numbers; for others, draw a map.")
 
 
-def _contours(model: "CentralityModel", points: "NDArray[np.float64]") -> "Figure":
-    from centrality import maps, plots
-
-    return plots.contours([maps.grid(model.fitted_, points, DRAWN_AT)], DRAWN_AT, points=[points])
-
-
 def _map(arguments: argparse.Namespace, model: "CentralityModel", vectors: "NDArray[np.float64]") -> "Figure":
     from centrality import maps, plots
 
@@ -160,13 +145,6 @@ def _scores(model: "CentralityModel", heads: "NDArray[np.float64]") -> "Figure":
 
     bounds = model.fitted_.bounds(LOW)
     return plots.scores(heads, kinds=kinds(heads, bounds), bounds=bounds)
-
-
-def _without_gaps(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Return the rows without those that could not be represented."""
-    import numpy as np
-
-    return rows[~np.isnan(rows).any(1)]
 
 
 def show(result: Result) -> str:

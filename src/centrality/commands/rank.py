@@ -1,37 +1,20 @@
 """centrality rank: show the most central and the most peripheral rows in the terminal."""
 
 import argparse
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
-from centrality.commands._display import paint, shows_progress
-from centrality.commands._found import columns_to_print
+from centrality.commands._display import Result, paint, shows_progress
+from centrality.commands._found import columns_to_print, excerpt, in_words
 
 if TYPE_CHECKING:
     from centrality.scoring.ranking import RankedRow
 
 HELP = "show the most central and most peripheral rows, and why; it needs no model"
-
-
-class Group(TypedDict):
-    """Hold the most central and most peripheral rows of one group: those with this value in the column `--by`."""
-
-    group: str
-    rows: int
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-
-
-class Result(TypedDict):
-    """Hold the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
-
-    rows: int
-    t: float
-    shows: list[str] | None
-    central: "list[RankedRow]"
-    peripheral: "list[RankedRow]"
-    groups: "NotRequired[list[Group]]"
-    unreadable: NotRequired[dict[str, dict[str, int]]]  # cells, by column and fault
+BARS = "▁▂▃▄▅▆▇█"
+LINE = 100  # characters of a line of reasons
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -42,6 +25,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return the most central and most peripheral rows at t; `shows` names the columns to print, None for all."""
     from centrality.scoring import ranking
 
     model = load_model(arguments)
@@ -51,12 +35,12 @@ def run(arguments: argparse.Namespace) -> Result:
         "rows": ranked.rows,
         "t": t,
         "shows": columns_to_print(model),
-        "central": ranked.best.rows(),
-        "peripheral": ranked.worst.rows(),
+        "central": ranked.best,
+        "peripheral": ranked.worst,
     }
     if arguments.by is not None:
         result["groups"] = [
-            {"group": name, "rows": group.rows, "central": group.best.rows(), "peripheral": group.worst.rows()}
+            {"group": name, "rows": group.rows, "central": group.best, "peripheral": group.worst}
             for name, group in ranked.groups.items()
         ]
     if ranked.unreadable:
@@ -71,13 +55,34 @@ def show(result: Result) -> str:
     return "\n".join(lines[:-1])
 
 
-def _ends(ends: Group | Result, of: str, result: Result) -> list[str]:
+def _ends(ends: Result, of: str, result: Result) -> list[str]:
     """Return the lines for both ends of the ranking, of all rows or of one group."""
-    from centrality.scoring import ranking
-
     lines = []
     for heading, rows in (("The most central", ends["central"]), ("The most peripheral", ends["peripheral"])):
         lines.append(paint(f"{heading} of {of} at t = {result['t']:g}", "heading"))
         lines.append(paint("      row  score   t 0-1  holds", "faint"))
-        lines += [ranking.line_of(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
+        lines += [_line(row, result["shows"], why=rows is ends["peripheral"]) for row in rows] + [""]
     return lines
+
+
+def _line(row: "RankedRow", only: list[str] | None, *, why: bool = False) -> str:
+    """Show a row on one line: its number, score, a sparkline from global to local, what it holds; below it, why."""
+    scores = f"{row['row']:>9,}  {row['centrality']:.4f}  {sparkline(row['profile'])}"
+    holds = excerpt(_telling(row) if why else row["holds"], only)
+    line = f"{scores}  {holds}".rstrip()
+    reasons = in_words(row)
+    if not (why and reasons):
+        return line
+    return "\n".join([line, *wrap(reasons, LINE, initial_indent=f"{'':26}↳ ", subsequent_indent=f"{'':28}")])
+
+
+def _telling(row: "RankedRow") -> dict[str, object]:
+    """Return the row's values, those of columns that lower its centrality first."""
+    named = [reason["feature"] for reason in row.get("reasons", [])]
+    first = {name: row["holds"][name] for name in named if name in row["holds"]}
+    return first | {name: value for name, value in row["holds"].items() if name not in first}
+
+
+def sparkline(values: Iterable[float]) -> str:
+    """Draw numbers in [0, 1] as bars."""
+    return "".join(BARS[int(min(max(value, 0.0), 1.0) * (len(BARS) - 1) + 0.5)] for value in values)

@@ -2,12 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, model_and_data, model_path, require_output
-from centrality.commands._display import aligned, paint
-from centrality.commands._found import columns_to_print
+from centrality.commands._display import Result, aligned, paint
+from centrality.commands._found import columns_to_print, excerpt
 from centrality.scores.number_format import number, share
 
 if TYPE_CHECKING:
@@ -18,32 +18,6 @@ if TYPE_CHECKING:
 HELP = "learn from rows marked outlier or fine: the rest is ranked anew, and what is likely left is said"
 FEW = 5  # with fewer marked outliers, what was learned is a guess
 COLUMNS = 3  # columns named, of those that change scores now
-
-
-class Learned(TypedDict):
-    """Hold which values of a column now make rows odder than before, and which make them more typical."""
-
-    column: str
-    odder: object
-    more_typical: object
-
-
-class Result(TypedDict):
-    """Hold what was learned, how many outliers are likely left, and the rows to look at next."""
-
-    model: str
-    rows: int
-    outlier: int  # rows marked so
-    fine: int
-    elsewhere: int  # marks of rows that are not in the data
-    columns: list[Learned]
-    called: int  # rows that the new model calls outliers
-    left: dict[str, float]
-    left_in_words: str
-    enough: bool
-    error_rates: bool  # whether p-values and `detect` have rows to compare with
-    shows: list[str] | None
-    next: list[dict[str, Any]]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -64,6 +38,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return what was learned, how many outliers are likely left, and the rows to look at next."""
     from centrality import tables
     from centrality.model.reader import reader_of
 
@@ -80,15 +55,15 @@ def run(arguments: argparse.Namespace) -> Result:
     return {
         "model": str(arguments.output),
         "rows": table.num_rows,
-        "outlier": marks.count("outlier"),
+        "outlier": marks.count("outlier"),  # rows marked so
         "fine": marks.count("fine"),
-        "elsewhere": elsewhere,
+        "elsewhere": elsewhere,  # marks of rows that are not in the data
         "columns": _columns(wiser, table),
-        "called": int((wiser.predict(table) == -1).sum()),
+        "called": int((wiser.predict(table) == -1).sum()),  # rows that the new model calls outliers
         "left": {"rows": left.rows, "about": left.about, "low": left.low, "high": left.high},
         "left_in_words": str(left),
         "enough": left.enough,
-        "error_rates": wiser.fitted_.inliers is not None,
+        "error_rates": wiser.fitted_.inliers is not None,  # whether `detect` has rows to compare with
         "shows": columns_to_print(model),
         "next": [
             {"row": int(row), "chance": float(chance[row]), "holds": holds}
@@ -122,8 +97,11 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
     return marks, len(given) - found
 
 
-def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[Learned]:
-    """Return the columns that change scores now, those that change them the most first."""
+def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
+    """Return the columns that change scores now, those that change them the most first.
+
+    Each with a value that now makes rows odder than before, and one that makes them more typical.
+    """
     import numpy as np
 
     from centrality.model.reader import reader_of
@@ -151,8 +129,6 @@ def _plain(value: object) -> object:
 
 
 def show(result: Result) -> str:
-    from centrality.scoring.ranking import excerpt
-
     told = f"{result['outlier']:,} outliers and {result['fine']:,} fine ones"
     lines = [paint(f"Learned from {told} among {result['rows']:,} rows", "heading")]
     if result["elsewhere"]:

@@ -1,33 +1,21 @@
 """centrality reproduce: measure the paper's tables and figures again, and show them beside the paper's numbers.
 
-The scripts live in the repository, in the folder paper/, and not in the installed package.
+It is the door to `python -m paper`: the scripts live in the repository, and not in the installed package.
 """
 
 import argparse
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
-from typing import TypedDict
 
-from centrality._checks import InputError, whole_number
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 
 HELP = "measure the paper's tables and figures again, ours beside theirs"
 CLONE = (
     "The scripts of the paper are in the repository, not in the installed package: clone it, install it with "
     "pip install -e '.[test]', and run this command in its folder."
 )
-
-
 NAMES = "contours, table1, runtime, cifar, mnist, forda, tweeteval, table3, schemes, or all (default)"
-
-
-class Result(TypedDict):
-    """Hold how many cells were measured, and the pages that show them."""
-
-    measured: int
-    pages: list[str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -42,21 +30,19 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Result:
+    """Return how many cells were measured, and the pages that show them."""
     root = checkout()
-    if arguments.only not in (None, "paper", "ours", "default"):
-        raise InputError(f"--only must be paper, ours or default, got {arguments.only!r}.")
-    whole_number("--workers", arguments.workers)
     if arguments.data is not None:
         if not arguments.data.is_dir():
             raise FileNotFoundError(f"--data: there is no folder {arguments.data}.")
         os.environ["CENTRALITY_DATA"] = str(arguments.data.resolve())
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
-    paper = import_module("paper.run")  # by name: it is no part of this package
-    folder = arguments.output or root / "paper" / ("quick" if arguments.quick else "")
-    result: Result = paper.reproduce(
-        paper.ITEMS if arguments.item == "all" else [arguments.item],
-        folder,
+    sys.path.insert(0, str(root))
+    from paper import ITEMS  # from the repository: it is no part of this package
+    from paper.run import reproduce
+
+    result: Result = reproduce(
+        ITEMS if arguments.item == "all" else [arguments.item],
+        arguments.output or root / "paper" / ("quick" if arguments.quick else ""),
         quick=arguments.quick,
         only=arguments.only,
         again=arguments.again,

@@ -3,14 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import (
-    ScoresResult,
     count,
     load_model,
     model_and_data,
@@ -18,13 +17,13 @@ from centrality.commands._arguments import (
     require_output,
     show_scores,
 )
-from centrality.commands._display import shows_progress
+from centrality.commands._display import Result, shows_progress
 from centrality.commands._terminal import harmless
 
 if TYPE_CHECKING:
-    from centrality.scores.drift import Drift
     from centrality.scoring.chunks import Chunk, Runner, Scored
     from centrality.scoring.job import Job
+    from centrality.scoring.watch import Watch
 
 WORTH_WORKERS = 1_000_000  # with fewer rows, one process is done before workers have started
 
@@ -63,7 +62,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> ScoresResult:
+def run(arguments: argparse.Namespace) -> Result:
     output = arguments.output or ("-" if arguments.data == "-" else None)
     if output is None:
         raise InputError("Say where the scores go: -o SCORES (a file, a folder ending in /, or - for the terminal).")
@@ -86,7 +85,7 @@ def run(arguments: argparse.Namespace) -> ScoresResult:
 
     job = _job(arguments, progress=shows_progress(arguments) and output != "-")
     scored = score(job, arguments.data, output)
-    return _with_drift(_result(output, scored, job.names), job)
+    return _result(output, scored, job.names, job.watch)
 
 
 def _job(arguments: argparse.Namespace, *, progress: bool = False) -> "Job":
@@ -121,7 +120,7 @@ class ScoreChunk:
         return score_chunk(self.job, chunk), self.job.names
 
 
-def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
+def _score_folder(arguments: argparse.Namespace, folder: str) -> Result:
     """Write one file of scores for each chunk of work. If worker processes do it, this one does not load torch."""
     if arguments.data == "-":
         raise InputError("Scores of stdin are one stream: -o - or a file was wanted, not a folder.")
@@ -131,8 +130,8 @@ def _score_folder(arguments: argparse.Namespace, folder: str) -> ScoresResult:
 
     work, plan = ScoreChunk(arguments), chunks.plan(arguments.data, folder, arguments.split)
     results = chunks.do_all(work, plan, _runner(arguments, plan), progress=shows_progress(arguments))
-    result = _result(folder, chunks.Scored.all_of(scored for scored, _ in results), results[0][1])
-    return _with_drift(result, work.job) if arguments.watch_drift else result
+    scored, watch = chunks.Scored.all_of(part for part, _ in results), work.job.watch if arguments.watch_drift else None
+    return _result(folder, scored, results[0][1], watch)
 
 
 def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
@@ -148,7 +147,7 @@ def _runner(arguments: argparse.Namespace, plan: Sequence["Chunk"]) -> "Runner":
     return partial(workers.run, workers=count) if count > 1 else chunks.in_turn
 
 
-def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
+def _on_cluster(arguments: argparse.Namespace, folder: str) -> Result:
     if arguments.watch_drift or arguments.workers:
         raise InputError("--cluster decides itself who works when: leave out --workers and --watch-drift.")
     from centrality import distributed
@@ -159,27 +158,16 @@ def _on_cluster(arguments: argparse.Namespace, folder: str) -> ScoresResult:
     return _result(folder, scored, job.names)
 
 
-def _result(output: str, scored: "Scored", columns: list[str]) -> ScoresResult:
-    """Return the result; name the cells that could not be read, in it and on stderr."""
-    result: ScoresResult = {"scores": output, "rows": scored.rows, "columns": columns}
+def _result(output: str, scored: "Scored", columns: list[str], watch: "Watch | None" = None) -> Result:
+    """Return the result; name the cells that could not be read, in it and on stderr, and the drift that was seen."""
+    result: Result = {"scores": output, "rows": scored.rows, "columns": columns}
     for note in scored.unreadable.notes():
         _warn(f"note: {note}")
     if scored.unreadable:
         result["unreadable"] = scored.unreadable.cells
+    if watch is not None:
+        result["drift"] = [asdict(one) | {"p_value": one.p_value, "effect": one.effect} for one in watch.drifts]
     return result
-
-
-def _with_drift(result: ScoresResult, job: "Job") -> ScoresResult:
-    """Return the result with the drift that the watch has found, if there was a watch."""
-    if job.watch is not None:
-        result["drift"] = [_as_plain(drift) for drift in job.watch.drifts]
-    return result
-
-
-def _as_plain(drift: "Drift") -> dict[str, object]:
-    from dataclasses import asdict
-
-    return {**asdict(drift), "p_value": drift.p_value, "effect": drift.effect}
 
 
 def _warn(text: str) -> None:

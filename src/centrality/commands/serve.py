@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._arguments import count, load_model, port
+from centrality.commands._display import Result
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
@@ -49,10 +50,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--encoder", metavar="NAME", help="where the model's encoder is now, if its folder has moved")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    command.set_defaults(cache=None, corrupt=None, unreadable=None)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, int]:
+def run(arguments: argparse.Namespace) -> Result:
     from centrality import service
 
     limits = service.Limits(
@@ -74,21 +74,14 @@ def run(arguments: argparse.Namespace) -> dict[str, int]:
     )
 
 
-def show(result: dict[str, int]) -> str:
+def show(result: Result) -> str:
     return f"Stopped after {result['requests']:,} requests with {result['rows']:,} rows."
 
 
 def _load(arguments: argparse.Namespace, path: Path) -> "CentralityModel":
     """Load the model from this file; the process for large requests loads it too, from a copy."""
-    return _quiet(load_model(argparse.Namespace(**vars(arguments) | {"model": path})))
-
-
-def _quiet(model: "CentralityModel") -> "CentralityModel":
-    """Turn progress bars off: a request takes milliseconds."""
-    representation = getattr(model, "representation_", None)
-    if representation is not None and "progress" in representation.get_params(deep=False):
-        representation.set_params(progress=False)
-    return model
+    # Without progress bars: a request takes milliseconds.
+    return load_model(argparse.Namespace(**vars(arguments) | {"model": path, "quiet": True}))
 
 
 def _token(file: Path | None) -> str | None:

@@ -3,15 +3,13 @@
 import argparse
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeAlias
 
 from centrality import __version__
+from centrality.commands._display import Result
 
 HELP = "print the versions of centrality, Python and the libraries that it uses"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyarrow", "narwhals", "safetensors")
 OPTIONAL = ("torch", "matplotlib", "pandas", "skrub", "transformers", "umap-learn", "onnxruntime", "ray", "uvicorn")
-
-Result: TypeAlias = dict[str, str]
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

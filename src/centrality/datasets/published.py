@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,16 +134,10 @@ def _download(name: str, published: Published) -> Path:
 # What makes arrays of the files that the sources offer.
 
 
-def _outliers(parts: Sequence[Path]) -> Arrays:
-    """Read rows and labels from an .npz file."""
+def _outliers(parts: Sequence[Path], rows: str = "f8", labels: str = "u1") -> Arrays:
+    """Read rows and labels from an .npz file, as numbers of these types."""
     with np.load(parts[0]) as archive:
-        return {"X": archive["X"].astype(np.float64), "y": archive["y"].ravel().astype(np.uint8)}
-
-
-def _embedded_outliers(parts: Sequence[Path]) -> Arrays:
-    """Read vectors and labels from an .npz file."""
-    with np.load(parts[0]) as archive:
-        return {"X": archive["X"].astype(np.float32), "y": archive["y"].ravel().astype(np.int64)}
+        return {"X": archive["X"].astype(rows), "y": archive["y"].ravel().astype(labels)}
 
 
 def _digits(parts: Sequence[Path]) -> Arrays:
@@ -225,6 +220,6 @@ SETS: dict[str, Published] = {
         "777ed916228e55452e7af6a1672f27beac775d2c3d158d78df22db0c5ebaf123",
         "CV_by_ResNet18/CIFAR10_0.npz of github.com/Minqi824/ADBench: ResNet18's features of CIFAR-10, airplanes as 0",
         (f"{_ADBENCH}/CV_by_ResNet18/CIFAR10_0.npz",),
-        _embedded_outliers,
+        partial(_outliers, rows="f4", labels="i8"),
     ),
 }

@@ -32,10 +32,12 @@ class Depth(CentralityEstimator):
     True
     """
 
-    contamination: float | str
-    dtype: str
     n_features_in_: int
     _points: Array  # (n, r) the sample, in the frame's coordinates
+
+    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
+        self.contamination = contamination
+        self.dtype = dtype
 
     def fit(self, X: RowsLike, y: object = None) -> Self:
         """Learn what the depth needs to know of the rows of X; `y` is ignored."""

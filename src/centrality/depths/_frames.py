@@ -3,7 +3,7 @@
 Moments and matrices are float64 whatever precision the user wants; only the coordinates are cast.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,6 +127,11 @@ def blocks(n: int, width: int) -> Iterator[slice]:
     size = max(BLOCK_VALUES // max(width, 1), 16)
     for start in range(0, n, size):
         yield slice(start, start + size)
+
+
+def by_blocks(work: Callable[[Array], Array], rows: Array, width: int) -> Array:
+    """Return `work` of the rows, done block by block, when each row brings `width` values."""
+    return np.concatenate([work(rows[block]) for block in blocks(len(rows), width)])
 
 
 def unit_vectors(vectors: Array) -> Array:  # (n, r)

@@ -1,12 +1,13 @@
 """Define depths that average something over the distances to all rows: spatial, L2, potential, kernel density."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.special import logsumexp
 
 from centrality._checks import positive
-from centrality.depths._distances import Distances
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Frame, blocks, centred, moments, unit_vectors, whitened
+from centrality.depths._frames import BLOCK_VALUES, Array, Frame, by_blocks, centred, moments, unit_vectors, whitened
 
 RIDGE = 1e-12
 
@@ -14,11 +15,7 @@ RIDGE = 1e-12
 class _DistanceDepth(Depth):
     """Computes a depth block by block, from the distances between its points and all rows."""
 
-    _distances: Distances
-
-    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
-        self.contamination = contamination
-        self.dtype = dtype
+    _distances: "_Distances"
 
     def _learn_frame(self, rows: Array) -> Frame:
         """Learn whitened coordinates, in which units do not matter."""
@@ -26,13 +23,10 @@ class _DistanceDepth(Depth):
 
     def _prepare(self) -> None:
         """Get ready to measure distances to the sample."""
-        self._distances = Distances(self._points)
+        self._distances = _Distances(self._points)
 
     def _depth(self, points: Array) -> Array:
-        depth = np.empty(len(points), dtype=self.dtype)
-        for block in blocks(len(points), len(self._points)):
-            depth[block] = self._block_depth(points[block])
-        return depth
+        return by_blocks(self._block_depth, points, len(self._points)).astype(self.dtype, copy=False)
 
     def _block_depth(self, points: Array) -> Array:  # (b,)
         """Compute the depth of a block of points."""
@@ -180,3 +174,44 @@ class KernelDensity(_DistanceDepth):
         squared = self._distances.squared(points)
         squared *= -0.5
         return np.asarray(logsumexp(squared, axis=1) + self._log_volume)
+
+
+class _Distances:
+    """Gives the distances from any points to this sample, by one matrix product, without its loss of digits.
+
+    |x - y|² = |x|² + |y|² - 2xy cancels where x and y are close, so those pairs are subtracted instead.
+    """
+
+    def __init__(self, sample: Array) -> None:
+        self.sample = sample
+        ones = np.ones(len(sample), dtype=sample.dtype)
+        self._factor = np.stack([*sample.T, ones, _squares(sample)])  # (r + 2, n): see `expanded`
+        self.sample_and_ones = self._factor[:-1].T  # weights @ this: sums of rows, and of weights
+        # A square this small beside |x|² + |y|², which is then nearly 2|x|², has lost half its digits.
+        self._close = 2.01 * float(np.finfo(sample.dtype).eps) ** 0.4
+
+    def expanded(self, points: Array) -> tuple[Array, Array]:  # (b, n), (pairs,)
+        """Return squared distances by the matrix product, and the flat indices of those not to be trusted."""
+        squares = _squares(points)[:, None]
+        squared = np.hstack([-2 * points, squares, np.ones_like(squares)]) @ self._factor
+        return squared, np.flatnonzero(squared <= self._close * squares)
+
+    def differences(self, points: Array, pairs: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the pairs, given by flat index, in portions, each with the point's difference from the sample's row."""
+        n, r = self.sample.shape
+        size = max(BLOCK_VALUES // r, 1)
+        for start in range(0, len(pairs), size):
+            portion = pairs[start : start + size]
+            yield portion, points[portion // n] - self.sample[portion % n]
+
+    def squared(self, points: Array) -> Array:  # (b, n)
+        """Return squared distances, to full precision."""
+        squared, pairs = self.expanded(points)
+        for portion, difference in self.differences(points, pairs):
+            squared.ravel()[portion] = _squares(difference)
+        return squared
+
+
+def _squares(vectors: Array) -> Array:  # (n,)
+    """Return the squared lengths of the vectors."""
+    return np.asarray(np.einsum("ij,ij->i", vectors, vectors))

@@ -3,9 +3,8 @@
 import numpy as np
 
 from centrality.depths._directions import DirectionalDepth, tent
-from centrality.depths._frames import Array, Flat, Frame, blocks, smallest_flat
-from centrality.depths._space import fewest_beyond
-from centrality.depths._sweep import fewest_on_a_side, sweep
+from centrality.depths._frames import Array, Flat, Frame, blocks, by_blocks, smallest_flat
+from centrality.depths._sweep import fewest_beyond, fewest_on_a_side, sweep
 
 FEW_IN_SPACE = 500  # rows: a point takes ten milliseconds then, and more with their square
 WIDTH = 0.2  # width of the window around the hyperplane that guides the search, in standard deviations
@@ -51,9 +50,7 @@ class Halfspace(DirectionalDepth):
     def _depth(self, points: Array) -> Array:
         n = len(self._points)
         if isinstance(self._frame, Flat) and self._frame.rank == 2:
-            count = np.empty(len(points), dtype=np.int64)
-            for block in blocks(len(points), n):
-                count[block] = fewest_on_a_side(sweep(points[block], self._points, self._slack))
+            count = by_blocks(lambda some: fewest_on_a_side(sweep(some, self._points, self._slack)), points, n)
         elif self._is_small_in_space:
             rows = self._points.astype(np.float64)
             count = np.array([fewest_beyond(point, rows, self._slack) for point in points.astype(np.float64)])

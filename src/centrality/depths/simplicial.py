@@ -5,7 +5,7 @@ import numpy as np
 from centrality._checks import whole_number
 from centrality._estimator import RandomState, random_numbers
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import Array, Flat, blocks, smallest_flat
+from centrality.depths._frames import Array, Flat, by_blocks, smallest_flat
 from centrality.depths._sweep import sweep, triangles_around
 
 
@@ -62,17 +62,15 @@ class Simplicial(Depth):
             return np.ones(len(points), dtype=self.dtype)
         if self._frame.rank == 1:
             return _intervals(points[:, 0], self._points[:, 0], self._frame.slack).astype(self.dtype)
-        depth = np.empty(len(points), dtype=self.dtype)
         if self._frame.rank == 2:
-            for block in blocks(len(points), n):
-                around = triangles_around(sweep(points[block], self._points, self._frame.slack))
-                depth[block] = around / (n * (n - 1) * (n - 2) // 6)
-            return depth
-        for block in blocks(len(points), self._weights[:, :, 0].size):
-            homogeneous = np.column_stack([points[block], np.ones(len(points[block]))])
-            weights = homogeneous @ self._weights  # (k, b, r + 1): each corner's weight in each point
-            depth[block] = (weights.min(2) >= -1e-9).mean(0)
-        return depth
+            around = by_blocks(lambda some: triangles_around(sweep(some, self._points, self._frame.slack)), points, n)
+            return np.asarray(around / (n * (n - 1) * (n - 2) // 6), dtype=self.dtype)
+        return by_blocks(self._share_around, points, self._weights[:, :, 0].size).astype(self.dtype, copy=False)
+
+    def _share_around(self, points: Array) -> Array:  # (b,)
+        """Return the share of the random simplices that hold each point."""
+        weights = np.column_stack([points, np.ones(len(points))]) @ self._weights  # (k, b, r + 1) of each corner
+        return np.asarray((weights.min(2) >= -1e-9).mean(0))
 
 
 def random_simplices(points: Array, count: int, rng: np.random.Generator) -> Array:  # (k, r + 1, r + 1)

@@ -26,10 +26,6 @@ class Zonoid(Depth):
 
     _frame: Flat
 
-    def __init__(self, *, contamination: float | str = "auto", dtype: str = "float64") -> None:
-        self.contamination = contamination
-        self.dtype = dtype
-
     def _learn_frame(self, rows: Array) -> Flat:
         return smallest_flat(rows, whiten=True)
 

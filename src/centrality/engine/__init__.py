@@ -66,6 +66,15 @@ class Engine(Protocol):
     def train(self, **job: object) -> None:
         """Take some steps of training."""
 
+    def scale(self, rows: NDArray[Any], scaling: object) -> Doubles:
+        """Return rows of float32 or float64 in scaled units."""  # (n, p)
+
+    def scale_to_floats(self, rows: NDArray[Any], scaling: object) -> Floats:
+        """Return the same, rounded to float32."""  # (n, p)
+
+    def ends(self, rows: NDArray[Any]) -> Doubles:
+        """Return each column's least and greatest value; both NaN if it holds a NaN or an infinity."""  # (2, p)
+
     def log_density(self, rows: Floats, seen: Floats, scales: Doubles) -> Doubles:
         """Return log Σ exp(-½ d² / η²) over each row's distances d to the seen ones, for each scale η."""  # (n, k)
 

@@ -13,6 +13,7 @@ from centrality.tables.columns import is_number
 MOST_LEVELS = 200  # a column of text with more different values than this is text, not a category
 LEVEL_COLOURS = 10  # so many the page has for levels; all others share one more
 LONGEST_TEXT = 400  # characters of a text that the page gets to see
+LOOKED_AT = 1000  # numbers of a column, to know soon that it has fractions
 EXACT_IN_FLOAT32 = 2**24  # integers beyond it do not fit float32
 
 Values: TypeAlias = NDArray[np.float32 | np.float64 | np.uint8]
@@ -53,10 +54,14 @@ def column_of(name: str, values: ArrowArray) -> Column:
 def _numbers(values: pa.Array) -> Values:
     """Return the numbers, as float32 if that is exact (short whole numbers, float32 data), else as float64."""
     plain = _with_gaps(values)
-    known = plain[~np.isnan(plain)]
-    whole = bool((np.abs(known) <= EXACT_IN_FLOAT32).all()) and bool((known == np.floor(known)).all())
+    whole = all(_are_short_and_whole(some) for some in (plain[:LOOKED_AT], plain))  # most have a fraction soon
     single = pa.types.is_float32(values.type) or pa.types.is_float16(values.type)
     return plain.astype(np.float32) if whole or single else plain
+
+
+def _are_short_and_whole(values: NDArray[np.float64]) -> bool:
+    """Say whether all numbers but gaps are whole and fit float32."""
+    return bool((np.isnan(values) | ((np.abs(values) <= EXACT_IN_FLOAT32) & (values == np.floor(values)))).all())
 
 
 def _with_gaps(values: pa.Array) -> NDArray[np.float64]:

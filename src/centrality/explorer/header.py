@@ -179,7 +179,7 @@ class Header(TypedDict):
     way: NotRequired[bool]  # the host knows the way from a row to a typical place
     words: NotRequired[bool]  # the host can say which words of a text make it odd
     cells: NotRequired[dict[str, Texts]]  # by column, as they came, where the column itself does not tell
-    keys: NotRequired[Texts]  # of all rows, by which marks are kept; else rows are known by their number
+    keys: NotRequired[Texts | Literal["ask"]]  # of all rows, by which marks are kept; else their number is their key
     whole: NotRequired[bool]  # the host has pictures and texts in full
     later: NotRequired[bool]  # the host makes a better map
     jobs: NotRequired[bool]  # the host learns from marks, picks rows and finds copies

@@ -1,6 +1,7 @@
 """Find the rows beside a row: the nearest typical one, to compare an odd row with, and the nearest of all."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -21,11 +22,15 @@ def neighbours_of(vectors: NDArray[np.floating], centrality: NDArray[np.float64]
     n = len(vectors)
     if n < 2 * NEAREST:
         return None
-    order = np.argsort(centrality, kind="stable")
-    typical, others = (_Candidates(vectors, rows) for rows in (np.sort(order[n // 2 :]), np.arange(n)))
+
+    @cache  # made with the first answer: a page does not wait for it
+    def candidates() -> tuple[_Candidates, _Candidates]:
+        order = np.argsort(centrality, kind="stable")
+        return _Candidates(vectors, np.sort(order[n // 2 :])), _Candidates(vectors, np.arange(n))
 
     def neighbours(rows: NDArray[np.intp]) -> NDArray[np.intp]:
         found = np.empty((len(rows), NEAREST), dtype=np.intp)
+        typical, others = candidates()
         for start in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             here = vectors[rows[part]].astype(np.float64)

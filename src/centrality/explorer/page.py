@@ -7,12 +7,13 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from centrality._atomic import write_atomically
 from centrality.explorer.header import Mark
-from centrality.explorer.marks import in_page
-from centrality.explorer.payload import pack
-from centrality.explorer.view import View
+
+if TYPE_CHECKING:
+    from centrality.explorer.view import View
 
 FRAME = """<!doctype html>
 <html lang="en">
@@ -60,8 +61,11 @@ def style_sheet() -> str:
     return FILL_WINDOW + built_file("explorer.css")
 
 
-def single_file_page(view: View, marks: Sequence[Mark] = ()) -> str:
+def single_file_page(view: "View", marks: Sequence[Mark] = ()) -> str:
     """Return the page as one file, with marks in it: its policy lets it run its own script and reach nothing."""
+    from centrality.explorer.marks import in_page  # NumPy and more, which the server's first answers do without
+    from centrality.explorer.payload import pack
+
     script, style = built_file("explorer.js"), style_sheet()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src blob:; "
@@ -78,7 +82,7 @@ def single_file_page(view: View, marks: Sequence[Mark] = ()) -> str:
     )
 
 
-def export(view: View, path: str | os.PathLike[str], marks: Sequence[Mark] = ()) -> int:
+def export(view: "View", path: str | os.PathLike[str], marks: Sequence[Mark] = ()) -> int:
     """Write the page to one file, with marks in it, completely or not at all, and return its size in bytes."""
     text = single_file_page(view, marks).encode()
     with write_atomically(path) as beside:

@@ -46,6 +46,7 @@ from centrality.explorer.header import (
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
+from centrality.explorer.row_keys import LateKeys
 from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
 from centrality.scores.mixing import ALLOWANCE, one_t
@@ -71,16 +72,16 @@ class Buffers:
     """Collects arrays one after the other, each aligned to eight bytes."""
 
     def __init__(self) -> None:
-        self.parts: list[bytes] = []
+        self.parts: list[bytes | memoryview] = []
         self.size = 0
 
     def add(self, values: NDArray[np.generic]) -> StoredArray:
         """Append the array and return its position, in the form of the header."""
-        data = np.ascontiguousarray(values)
+        data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
         element = cast("Element", str(data.dtype.newbyteorder("=")))
         stored = StoredArray(at=self.size, length=int(data.size), type=element)
         padding = -data.nbytes % 8
-        self.parts.append(data.astype(data.dtype.newbyteorder("<")).tobytes() + bytes(padding))
+        self.parts += [data.reshape(-1).view(np.uint8).data, bytes(padding)]
         self.size += data.nbytes + padding
         return stored
 
@@ -128,13 +129,21 @@ def pack(view: View, *, pictures: bool, reasons: bool) -> bytes:
             "units": _units(view.against.units, buffers, small=reasons),
         }
     if view.keys and (not reasons or len(view) <= MOST_KEYS):
-        header["keys"] = _texts(view.keys, buffers)
+        late = isinstance(view.keys, LateKeys) and not reasons
+        header["keys"] = "ask" if late else _texts(view.keys, buffers)
     if not reasons:
         _tell_what_can_be_asked(view, header)
     text = json.dumps(header, allow_nan=False).encode()
     text += b" " * (-(4 + len(text)) % 8)
     body = b"".join([len(text).to_bytes(4, "little"), text, *buffers.parts])
     return MARK + (gzip.compress(body, compresslevel=6, mtime=0) if reasons else gzipped_soon(body))
+
+
+def keys(view: View) -> bytes:
+    """Return the keys of all rows, for a page that asks for them after its first picture: where each ends, then all."""
+    buffers = Buffers()
+    _texts(view.keys, buffers)
+    return b"".join(buffers.parts)
 
 
 def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap:

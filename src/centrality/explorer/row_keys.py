@@ -3,9 +3,10 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from threading import Lock
+from typing import cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,29 @@ def row_keys(table: pa.Table, column: str | None = None) -> tuple[str, ...]:
 
 
 _INSTEAD = "Name another column, or none: rows are then known by all their cells."
+
+
+class LateKeys(Sequence[str]):
+    """Holds keys that are made when the first of them is asked for: those of a million rows take seconds."""
+
+    def __init__(self, count: int, make: Callable[[], tuple[str, ...]]) -> None:
+        self._count, self._make, self._made = count, make, None
+        self._lock = Lock()
+
+    _made: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+        return self._made[row]
 
 
 def fingerprints(rows: Iterable[bytes]) -> tuple[str, ...]:

@@ -57,19 +57,19 @@ def exact_cells(view: View, *, in_file: bool) -> list[Column]:
     them are not too long. A page in a file writes CSV by itself, and gets all moments and texts this way.
     """
     cells = []
+    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
     for column in view.columns:
-        texts = _cell_texts(view, column, in_file=in_file)
+        texts = _cell_texts(view, column, held, in_file=in_file)
         if texts is not None and (in_file or sum(map(len, texts)) <= MOST_TEXT):
             cells.append(Column(column.name, "text", np.empty(0), texts=texts))
     return cells
 
 
-def _cell_texts(view: View, column: Column, *, in_file: bool) -> tuple[str, ...] | None:
+def _cell_texts(view: View, column: Column, held: pa.Table, *, in_file: bool) -> tuple[str, ...] | None:
     """Return the cells of one column as texts; None if the page can write them exactly from the column."""
     if view.items.whole is not None and column.name == view.items.column:
         texts = tuple(view.items.whole(row) for row in range(len(view)))
         return None if texts == column.texts else texts
-    held = pa.table({}) if view.cells is None else view.cells(np.arange(len(view)))
     if column.name not in held.column_names or _is_told(column, held[column.name], in_file=in_file):
         return None
     texts = tuple("" if text is None else text for text in cell_texts(held[column.name]).to_pylist())

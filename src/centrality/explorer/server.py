@@ -1,36 +1,33 @@
-"""Serve the page on this machine, to one reader.
+"""Serve the page on this machine, to one reader; the browser gets its frame while Python still computes what it shows.
 
 It listens on the loopback interface unless told otherwise. The address it prints holds a token, which the first visit
 exchanges for a cookie; without it every answer is a refusal. A name other than this machine's own in the Host header is
 refused too: a page from elsewhere could otherwise point its own name here (DNS rebinding). There are no paths to files,
-only the few addresses in `answer` and `consider`; pictures are asked for by row number. What the reader says of rows is
-kept in the one file that the server was given for it. A client that sends nothing, or reads nothing, is dropped after a
-while, and earlier when others come, because it occupies a thread.
+only the few addresses in `answer` and in `answers`; pictures are asked for by row number. What the reader says of rows
+is kept in the one file that the server was given for it. A client that sends nothing, or reads nothing, is dropped
+after a while, and earlier when others come, because it occupies a thread.
 """
 
 import gzip
 import ipaddress
-import json
 import secrets
 import socket
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from centrality._atomic import require_writable
-from centrality._checks import InputError
-from centrality.explorer import marks, page, payload
-from centrality.explorer.header import BetterMap, Change, KeptMarks, Renewed
-from centrality.explorer.jobs import Jobs
-from centrality.explorer.live import decoded
-from centrality.explorer.selection import selection_csv
-from centrality.explorer.view import View
+from centrality.explorer import page
+
+if TYPE_CHECKING:
+    from centrality.explorer.answers import Answers
+    from centrality.explorer.view import View
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -52,19 +49,26 @@ NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
 
 
 class Explorer(ThreadingHTTPServer):
-    """Serves one view to clients that have the token."""
+    """Serves one view to clients that have the token: one that is there, or one that `show` brings later."""
 
     daemon_threads = False  # `server_close` waits for them
 
     def __init__(
-        self, view: View, host: str = "127.0.0.1", port: int = 8000, *, marks_file: Path | None = None
+        self,
+        view: "View | None" = None,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        *,
+        title: str = "Centrality",
+        marks_file: Path | None = None,
     ) -> None:
-        self.view, self.host, self.token = view, host, secrets.token_urlsafe(24)
-        self.marks = marks.MarksFile(marks_file)
-        self.data = payload.pack(view, pictures=False, reasons=False)
+        self.host, self.token, self.title = host, secrets.token_urlsafe(24), title
+        self._answers: Future[Answers] = Future()
+        if view is not None:
+            self.title = view.title
+            self.show(view, marks_file)
         self._connections: dict[int, socket.socket] = {}  # by their thread's turn, the oldest first
         self._lock = threading.Lock()
-        self._fitting = threading.Lock()  # held while a model is fitted
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -95,8 +99,9 @@ class Explorer(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         """Close all connections and wait for their threads, so that the view can be freed."""
-        if self.view.later is not None:
-            self.view.later.end()
+        self.fail(RuntimeError("there was nothing to show yet."))
+        if self._answers.exception() is None:
+            self.answers.end()
         with self._lock:
             connections = list(self._connections.values())
         for connection in connections:
@@ -125,127 +130,49 @@ class Explorer(ThreadingHTTPServer):
             return name.lower() in {"localhost", self.host.lower(), socket.gethostname().lower()}
         return True
 
+    def show(self, view: "View", marks_file: Path | None = None) -> None:
+        """Show this view: answer the questions that wait for it, and all that come."""
+        # Heavy to import: the frame of the page is answered before.
+        from centrality.explorer.answers import Answers
+
+        self._answers.set_result(Answers(view, marks_file))
+
+    def fail(self, error: BaseException) -> None:
+        """Tell those who wait that there will be no view, and why."""
+        if not self._answers.done():
+            self._answers.set_exception(error)
+
+    @property
+    def answers(self) -> "Answers":
+        """Return what answers questions about the view, once there is one."""
+        return self._answers.result()
+
     def answer(self, path: str) -> Answer:
-        """Answer a GET request for this path; paths that are not listed here do not exist."""
-        fixed: dict[str, Callable[[], Answer]] = {
-            "/": lambda: (200, "text/html; charset=utf-8", page.served_page(self.view.title).encode()),
-            "/explorer.js": lambda: (200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()),
-            "/explorer.css": lambda: (200, "text/css; charset=utf-8", page.style_sheet().encode()),
-            "/marks": self._kept,
-            "/map": self._map,
-            "/data": lambda: (200, "application/octet-stream", self.data),
-            "/favicon.ico": lambda: (204, "image/x-icon", b""),  # every browser asks for it
-        }
-        by_row: dict[str, Callable[[int], Answer]] = {
-            "picture": self._picture,
-            "full": lambda row: self._picture(row, full=True),
-            "why": lambda row: _json(payload.why(self.view, row)),
-            "words": lambda row: _json(payload.words(self.view, row)),
-            "texts": lambda row: _json(payload.whole_texts(self.view, row)),
-            "copies": lambda row: _answered(lambda: payload.jobs(self.view).copies_of(row)),
-        }
-        if path in fixed:
-            return fixed[path]()
-        what, row = self._what_and_row(path)
-        return by_row[what](row) if what in by_row and row is not None else NOT_HERE
+        """Answer a GET request: for the page's own files at once, for all else when there is a view."""
+        if path in ("/", "/explorer.js", "/explorer.css", "/favicon.ico"):
+            return self._frame(path)
+        return self._asked(lambda answers: answers.answer(path))
 
     def take(self, path: str, body: bytes) -> Answer:
-        """Answer what the page sends: marks to keep or learn from, rows to save or pick, values to try, a context."""
-        whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select, "/given": self.renew}
-        jobs = {"/review": Jobs.review, "/pick": Jobs.pick}
-        if path in jobs:
-            return _answered(lambda: jobs[path](payload.jobs(self.view), decoded(body)))
-        return whole[path](body) if path in whole else self.consider(path, body)
+        """Answer what the page sends."""
+        return self._asked(lambda answers: answers.take(path, body))
 
-    def renew(self, body: bytes) -> Answer:
-        """Fit the model again with the columns named in the body as context, and show the same rows by it."""
-
-        def renewed() -> Renewed:
-            with self._fitting:
-                view = payload.again(self.view, decoded(body))
-                data = payload.pack(view, pictures=False, reasons=False)
-                before, self.view, self.data = self.view, view, data
-            if before.later is not None:
-                before.later.end()
-            return {"given": list(view.given)}
-
-        return _answered(renewed)
-
-    def consider(self, path: str, body: bytes) -> Answer:
-        """Answer with a row's score for the values in the body, or with its way to a typical point."""
-        questions = {"what-if": payload.what_if, "way": payload.way}
-        what, row = self._what_and_row(path)
-        if what not in questions or row is None:
-            return NOT_HERE
-        return _answered(lambda: questions[what](self.view, row, decoded(body)))
-
-    def keep(self, body: bytes) -> Answer:
-        """Merge marks that the page sends into those that are kept, and answer with the result."""
-        return self._merged(lambda: marks.decoded(body))
-
-    def take_over(self, body: bytes) -> Answer:
-        """Merge the marks of a file that the reader chose: a CSV file, or a page with marks in it."""
-        return self._merged(lambda: marks.as_changes(marks.from_bytes(body, "The file")))
-
-    def _merged(self, changes: Callable[[], list[Change]]) -> Answer:
+    def _asked(self, question: "Callable[[Answers], Answer]") -> Answer:
         try:
-            return _json(self.marks.take(*changes()))
-        except (InputError, OSError) as error:
-            return 422 if isinstance(error, InputError) else 500, "text/plain; charset=utf-8", str(error).encode()
+            answers = self.answers
+        except BaseException as error:  # noqa: BLE001  (whatever kept the view from being made)
+            return 503, "text/plain; charset=utf-8", f"centrality explore has ended: {error}".encode()
+        return question(answers)
 
-    def _map(self) -> Answer:
-        """Answer with the better map, or its progress; it is started by the first such request."""
-        later = self.view.later
-        if later is not None:
-            later.start()
-        if later is None or later.points is None:
-            share, trouble = (0.0, "") if later is None else (later.share, later.trouble)
-            waiting: BetterMap = {"share": share, "trouble": trouble}
-            return _json(waiting)
-        return _json(payload.better_map(later.points, later.axes))
-
-    def select(self, body: bytes) -> Answer:
-        """Answer with the rows whose numbers are in the body as a CSV file."""
-        try:
-            return 200, "text/csv; charset=utf-8", selection_csv(self.view, decoded(body))
-        except InputError as error:
-            return 422, "text/plain; charset=utf-8", str(error).encode()
-
-    def _kept(self) -> Answer:
-        """Answer with all marks, read from their file: another explorer may have written it."""
-        kept: KeptMarks = {"marks": [], "where": "in memory, until centrality explore ends", "trouble": ""}
-        try:
-            kept["marks"] = self.marks.marks()
-            if self.marks.path is not None:
-                kept["where"] = f"in {self.marks.path.name}"
-                require_writable(self.marks.path)
-        except (InputError, OSError) as error:
-            kept["trouble"] = str(error)
-        return _json(kept)
-
-    def _picture(self, row: int, *, full: bool = False) -> Answer:
-        file = payload.readable_picture(self.view, row, full=full)
-        if file is None:
-            return 404, "text/plain", b"There is no picture of this row, or it cannot be read."
-        return 200, "image/png" if file[:1] == b"\x89" else "image/jpeg", file
-
-    def _what_and_row(self, path: str) -> tuple[str, int | None]:
-        """Return the question and the row in a path such as /why/12; None if there is no such row."""
-        _, what, number, *more = [*path.split("/"), "", ""]
-        known = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS and not any(more)
-        return what, int(number) if known and int(number) < len(self.view) else None
-
-
-def _json(value: object) -> Answer:
-    return 200, "application/json", json.dumps(value).encode()
-
-
-def _answered(question: Callable[[], object]) -> Answer:
-    """Return the answer to a question, or an answer with the error that it raised."""
-    try:
-        return _json(question())
-    except InputError as error:
-        return 422, "text/plain; charset=utf-8", str(error).encode()
+    def _frame(self, path: str) -> Answer:
+        """Answer with a file of the page that is the same for all data, but for its title."""
+        if path == "/":
+            return 200, "text/html; charset=utf-8", page.served_page(self.title).encode()
+        if path == "/explorer.js":
+            return 200, "text/javascript; charset=utf-8", page.built_file("explorer.js").encode()
+        if path == "/explorer.css":
+            return 200, "text/css; charset=utf-8", page.style_sheet().encode()
+        return 204, "image/x-icon", b""  # every browser asks for its icon
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -19,7 +19,7 @@ from centrality.explorer.jobs import Jobs
 from centrality.explorer.layout import Later, laid_out, vectors_to_map
 from centrality.explorer.live import Live, Source
 from centrality.explorer.neighbours import Neighbours, neighbours_of
-from centrality.explorer.row_keys import fingerprints, row_keys
+from centrality.explorer.row_keys import LateKeys, fingerprints, row_keys
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
@@ -33,6 +33,7 @@ MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
 MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
+KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first picture
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
 
@@ -76,7 +77,7 @@ class View:
     live: Live | None = None  # scores rows with other values; None where rows are pictures or series
     whole_texts: WholeTexts | None = None
     against: Against | None = None
-    keys: tuple[str, ...] = ()  # (n,) by which marks are kept; without any, rows are known by their number
+    keys: Sequence[str] = ()  # (n,) by which marks are kept; without any, rows are known by their number
     cells: Cells | None = None  # k rows of the view -> all that these hold, as it came
     later: Later | None = None  # a better map, which takes time
     jobs: Jobs | None = None  # learns from marks, picks rows, finds copies
@@ -169,12 +170,15 @@ def view_of(
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
     scores = scored.units if others is None else np.column_stack([scored.units, others])
     known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
-    shown_items, shown_table = _items_to_show(scored, items).take(known), _table_to_show(scored, columns, items)
-    shown_columns = _columns(shown_table.take(known), shown_items)
-    vectors = vectors_to_map(model, scored.vectors)[known]
+    shown_items, shown_table = _items_to_show(scored, items), _table_to_show(scored, columns, items)
+    if len(known) < n:
+        shown_items = shown_items.take(known)
+    shown_columns = _columns(_taken(shown_table, known), shown_items)
+    vectors = vectors_to_map(model, scored.vectors)
+    vectors = vectors if len(known) == n else vectors[known]
     where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
     layout = laid_out(
-        vectors, scored.table.take(known), where, random_state, progress=progress, soon=soon, kept=kept_map
+        vectors, _taken(scored.table, known), where, random_state, progress=progress, soon=soon, kept=kept_map
     )
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
@@ -204,11 +208,16 @@ def view_of(
         if against is None or others is None
         else Against(against_name, others[known], against.fitted_.calibration.mixing),
         keys=_keys(scored, key, known),
-        cells=lambda chosen: shown_table.take(known[chosen]),
+        cells=lambda chosen: _taken(shown_table, known[chosen]),
         later=layout.later,
         jobs=_jobs(model, scored, known, shown_columns),
         given=tuple(reader_of(model).given()),
     )
+
+
+def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
+    """Return these rows of a table; the table itself, not copied, if they are all of it in its order."""
+    return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(rows)
 
 
 def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
@@ -219,7 +228,14 @@ def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.
     return units
 
 
-def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
+def _keys(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> Sequence[str]:
+    """Return the keys of these rows; of many rows without a column that could be wrong, only when they are needed."""
+    if column is not None or len(known) <= KEYS_AT_ONCE:
+        return _keys_now(scored, column, known)
+    return LateKeys(len(known), lambda: _keys_now(scored, column, known))
+
+
+def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -> tuple[str, ...]:
     """Return the keys of these rows: by a column, by all their cells, or else by their texts or vectors."""
     if scored.is_table or column is not None:
         keys = row_keys(scored.table, column)
@@ -380,8 +396,16 @@ def _reasons(
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
-    odd = known[np.argsort(model.fitted_.calibration.mixing.mixed(scored.units[known], t), kind="stable")[:MOST_GUILTY]]
+    odd = known[_lowest(model.fitted_.calibration.mixing.mixed(scored.units[known], t), MOST_GUILTY)]
     parts = reader_of(model).by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
     taken = parts.clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
     return names, lambda rows: explained(model, scored.vectors[known[rows]]), guilty
+
+
+def _lowest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Return where the lowest values stand, from the lowest on, equal ones in their order; without sorting all."""
+    if len(values) > most:
+        candidates = np.flatnonzero(values <= np.partition(values, most - 1)[most - 1])
+        return np.asarray(candidates[np.argsort(values[candidates], kind="stable")[:most]])
+    return np.argsort(values, kind="stable")

@@ -13,6 +13,7 @@ from centrality import model_file
 from centrality._checks import InputError
 from centrality._estimator import (
     CheckedRows,
+    Dissimilarity,
     ModelRows,
     RandomState,
     random_numbers,
@@ -30,6 +31,7 @@ from centrality.model.remembered_rows import RememberedRows
 from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import with_ends
+from centrality.network.folds import Split, split, split_off_holdout
 from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Network
@@ -37,9 +39,7 @@ from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
-from centrality.scores.conformal import Dissimilarity, split_off_holdout
 from centrality.scores.drift_columns import TrainingColumns
-from centrality.scores.folds import Split, split
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
@@ -94,8 +94,8 @@ class FUSE(CentralityModel):
     ----------------
     ensemble : int or "auto", default="auto"
         How many networks to train side by side, each on another half of the rows; a score is their mean, where a
-        network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 6 where rows are few
-        (below 3000, or 30 a column), else 1, which leaves a tenth of them out.
+        network that finds the row odd counts more; `standard_error` is how they differ. "auto" is 4 where rows are few
+        (below 3000, or 30 a column), or 6 with `given`; else 1, which leaves a tenth of them out.
     noise_scale : float, list of float or "auto", default="auto"
         The paper's η, in units of the scaled rows: a number; a list, for one potential per scale, rescaled and
         averaged; or "auto", a ladder of 1/4, 1/2, 1, 2 and 3 times the spacing of the rows, which is the median
@@ -111,8 +111,8 @@ class FUSE(CentralityModel):
     encoder : torch.nn.Module or None, default=None
         A module from (n, p) to (n, q), in place of the above. It is copied, not changed.
     max_steps : int or None, default=None
-        The budget of training steps. None means 500, 400 for each network of an ensemble, 1000 with `novelty`, whatever
-        the number of rows.
+        The budget of training steps. None means 500, 400 for each network of an ensemble, 700 with `novelty` (1000
+        if there is a context `given`), whatever the number of rows.
     device : str, default="auto"
         "auto" and "cpu" compute on the CPU; "cuda", "cuda:1" and "mps" on a GPU, by torch.
 

@@ -7,8 +7,8 @@ import numpy as np
 from centrality._checks import widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
+from centrality.network.folds import Split, split
 from centrality.network.network import Layout, Network, build
-from centrality.scores.folds import Split, split
 from centrality.training.plan import OURS, members_for
 from centrality.training.rows import held_at_once
 

@@ -40,9 +40,10 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
     if len(starts) == 1:
         return work(X)
     result: Outputs | None = None
-    with ThreadPoolExecutor(cores() if is_cpu(device) else 1) as pool:
+    threads = cores() if is_cpu(device) else 1
+    with ThreadPoolExecutor(threads) as pool:  # it starts none before there is work for them
         try:
-            parts = pool.map(lambda start: work(X[start : start + size]), starts)
+            parts = (pool.map if threads > 1 else map)(lambda start: work(X[start : start + size]), starts)
             for start, part in zip(starts, parts, strict=True):
                 if result is None:
                     result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
@@ -56,7 +57,9 @@ def block_by_block(X: CheckedRows, size: int, work: Callable[[CheckedRows], Outp
 
 def over_vectors(vectors: CheckedRows, work: Callable[[CheckedRows], Outputs]) -> Outputs:
     """Return `work` of these vectors, row by row; the result is NaN for rows without a vector, which are all NaN."""
-    if not isinstance(vectors, np.ndarray) or (there := np.asarray(~np.isnan(vectors).all(1))).all():
+    if not isinstance(vectors, np.ndarray) or not np.isnan(vectors[:, 0]).any():  # one column tells: quick
+        return work(vectors)
+    if (there := np.asarray(~np.isnan(vectors).all(1))).all():
         return work(vectors)
     some = vectors[there] if there.any() else np.zeros((1, vectors.shape[1]))  # one row gives the result's shape
     found = work(some)

@@ -17,6 +17,7 @@ from centrality.model.scorers import scorer_for
 from centrality.model.typical import typical_points
 from centrality.network.context import Context
 from centrality.network.ends import by_others
+from centrality.network.folds import Split
 from centrality.network.kinds import Kinds
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling, dense, rows_per_block
@@ -26,7 +27,6 @@ from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.examine import examine
-from centrality.scores.folds import Split
 from centrality.scores.mixing import SOFT_GIVEN
 
 Matrix = NDArray[np.float64]
@@ -83,7 +83,7 @@ def finish_fit(
         )
         own = kinds(own, dense(seen))
     measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
-    steps = np.linspace(0, 1, OFFSET_STEPS + 1)
+    along_dial = np.stack([fixed.mixing.mixed(measure, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1)])
     columns = TrainingColumns.of(X) if trained.columns is None else trained.columns()
     field = Field(scorer, fixed.softened(), reach=1.0)
     return Fitted(
@@ -96,9 +96,9 @@ def finish_fit(
         calibration=fixed,
         noise_scale=trained.noise_scale,
         halves=apart,
-        offset=_quantile(fixed.mixing.mixed(measure, float(t)), share),
+        offset=float(_quantile(fixed.mixing.mixed(measure, float(t)), share)),
         offset_at_t=float(t),
-        offsets=np.array([_quantile(fixed.mixing.mixed(measure, float(at)), share) for at in steps]),
+        offsets=_quantile(along_dial, share),
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
@@ -192,9 +192,9 @@ def _require_finite(outputs: Matrix) -> None:
         )
 
 
-def _quantile(scores: Matrix, share: float) -> float:
+def _quantile(scores: Matrix, share: float) -> Matrix:  # (..., n) -> (...)
     """Estimate the score below which this share of new rows lies."""
-    return float(np.quantile(scores, share, method="weibull"))
+    return np.asarray(np.quantile(scores, share, axis=-1, method="weibull"))
 
 
 def with_report(
@@ -246,7 +246,7 @@ def _by_heart(fitted: Fitted, X: CheckedRows) -> float:
         return 0.0
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], HEART_ROWS)).astype(np.intp)]
     alike = replace(fitted.calibration, doubt=0.0)  # members count equally, even if trained on the row
-    units = [
-        each.units(in_blocks(fitted.scorer, fitted.scaling, some, each.raw)) for each in (alike, fitted.calibration)
-    ]
-    return float(np.median(units[0][:, 1] - units[1][:, 1]))
+    both = (alike, fitted.calibration)
+    raw = in_blocks(fitted.scorer, fitted.scaling, some, lambda outputs: np.stack([of.raw(outputs) for of in both], 1))
+    local = [of.units(raw[:, place])[:, 1] for place, of in enumerate(both)]
+    return float(np.median(local[0] - local[1]))

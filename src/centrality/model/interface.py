@@ -16,19 +16,17 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, generator, whole_number
-from centrality._estimator import CentralityEstimator, CheckedRows, ModelRows
+from centrality._estimator import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.correcting import corrections
 from centrality.model.explanations import kinds
 from centrality.model.fitted import Fitted
 from centrality.model.fitted_attributes import FittedAttributes
-from centrality.model.notebook import ShownInNotebooks
 from centrality.model.output_frames import frames_when_asked
 from centrality.model.reader import RowReader
 from centrality.model.teaching import Marks, Review, review, taught
 from centrality.network.scaling import dense
 from centrality.scores import conformal
-from centrality.scores.conformal import Dissimilarity
 from centrality.scores.corrections import Corrections
 from centrality.scores.drift import Drift
 from centrality.scores.drift_windows import DriftReport, compare_windows
@@ -46,7 +44,7 @@ Model = TypeVar("Model", bound="CentralityModel")
 
 
 @frames_when_asked
-class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, CentralityEstimator, ABC):
+class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, ABC):
     """Score rows of some kind: a reader turns them into vectors, and the fitted value scores these in one pass."""
 
     _origins: tuple[Sequence[str], NDArray[np.intp]] | None = None  # what a vector's numbers stand for, if not columns
@@ -298,10 +296,6 @@ class CentralityModel(FittedAttributes, ShownInNotebooks, TransformerMixin, Cent
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
         paths = self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
-        return paths if self.fitted_.context is None else self._absolute(paths)
-
-    def _absolute(self, paths: Matrix) -> Matrix:  # (n, steps + 1, p)
-        """Return paths that are relative to the rows' context in the user's units."""
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:

@@ -6,7 +6,8 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +18,37 @@ from centrality._checks import InputError, whole_number
 from centrality._estimator import CheckedRows, ModelRows, rows_to_score
 from centrality.model.explanations import grouped
 from centrality.model.fitted import Fitted
-from centrality.model.reading import Features, FeatureValues, Reading, names_of_vectors
 from centrality.network.scaling import dense
 from centrality.scores.drift import Names
 from centrality.scores.magnitudes import without_rounding
 from centrality.scores.reasons import Reasons, usual_of_kind
-from centrality.tables.unreadable import NEW_KIND, DataNote, Unreadable
+from centrality.tables.unreadable import MOST, NEW_KIND, DataNote, Unreadable
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel
 
 Matrix = NDArray[np.float64]
+FeatureValues: TypeAlias = Sequence[Sequence[object]] | NDArray[np.generic]  # feature by feature, row by row
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Say how a model reads a table: which columns, how text files hold them, and what a row is."""
+
+    kind: str  # "numbers", "table", "text", "images" or "series"
+    columns: list[str] | None  # None: whatever columns there are, in their order
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    one_series: bool = False  # all rows together are one series, scored by its windows
+    rows_at_once: int = 4096  # how many rows are best read together
+    unreadable: float = MOST  # the share of rows in which a column may fail to be read
+
+
+@dataclass(frozen=True)
+class Features:
+    """Name the features of explanations, and say which feature each number of a vector belongs to."""
+
+    names: list[str]
+    owner: NDArray[np.intp] | None = None  # (p,) None: every number is a feature of its own
 
 
 class RowReader(ABC):
@@ -111,8 +132,14 @@ class RowReader(ABC):
     # What follows from the above, for every kind.
 
     def names_of_vectors(self) -> Names:
-        """Return the names of a vector's numbers, for reports."""
-        return names_of_vectors(self.features(), self.fitted.width)
+        """Return the names of a vector's numbers for reports: those of their features, where features have names."""
+        features, width = self.features(), self.fitted.width
+        if features is None:
+            return Names([f"number {j} of the vector" for j in range(width)], [True] * width)
+        if features.owner is None:
+            return Names(features.names, [True] * width)
+        alone = np.bincount(features.owner, minlength=len(features.names)) == 1
+        return Names([features.names[k] for k in features.owner], [bool(alone[k]) for k in features.owner])
 
     def by_feature(self, parts: Matrix) -> Matrix:
         """Add up the contributions of the numbers that belong to the same feature."""  # (n, p) -> (n, features)

@@ -25,17 +25,17 @@ class RememberedRows:
     """A sample of the rows trained on so far; a loaded model has none of them, for a file holds no rows."""
 
     rows: CheckedRows | None  # in the user's units
-    folds: NDArray[np.int64] | None  # for each of those rows, the networks that were not trained on it and never may be
+    folds: NDArray[np.int8] | None  # for each of those rows, the networks that were not trained on it and never may be
     seen: int  # how many rows it stands for
 
     @classmethod
-    def of(cls, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
+    def of(cls, X: CheckedRows, folds: NDArray[np.int8] | None, rng: np.random.Generator) -> "RememberedRows":
         """Sample rows of X, taken as all rows that the model was trained on."""
         n, capacity = X.shape[0], _capacity(X)
         kept = np.arange(n) if n <= capacity else _some(n, capacity, rng)
         return cls(X[kept], None if folds is None else folds[kept], n)
 
-    def with_new(self, X: CheckedRows, folds: NDArray[np.int64] | None, rng: np.random.Generator) -> "RememberedRows":
+    def with_new(self, X: CheckedRows, folds: NDArray[np.int8] | None, rng: np.random.Generator) -> "RememberedRows":
         """Return a sample of the old and the new rows together, in which every row seen is equally likely to be."""
         n = X.shape[0]
         seen = self.seen + n

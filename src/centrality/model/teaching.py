@@ -49,17 +49,17 @@ def taught(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Fitt
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return fitted
-    scores, lesson, some = _lesson(fitted, vectors, marked, outlier, t)
+    scores, lesson, learned, _ = _lesson(fitted, vectors, marked, outlier, t)
     moved = replace(fitted, refinement=lesson.refinement, offset=lesson.threshold, offset_at_t=t, offsets=None)
     shift = over_vectors(vectors, moved.shift)
-    shift[marked[some.which]] = lesson.unlearned  # no row is judged by its own mark
-    known = _calibration_units(fitted, scores, t)
+    shift[marked[learned]] = lesson.unlearned  # no row is judged by its own mark
+    known = _calibration_rows(fitted, vectors, scores, marked[~outlier], t)
     if known is None:
         heads = fitted.calibration.mixing.squeeze(over_vectors(vectors, moved.units))
         return replace(moved, inliers=None, training_scores=_of(fitted, heads))
-    known = _with_fine(known, fitted, vectors, marked[~outlier])
-    units = known.units + shift[known.rows][:, None]
-    kept = ~np.isin(known.rows, marked[outlier])
+    rows, units = known
+    units = units + shift[rows][:, None]
+    kept = ~np.isin(rows, marked[outlier])
     heads = fitted.calibration.mixing.squeeze(units)
     inliers = Inliers(units[kept]) if kept.any() else None
     return replace(moved, inliers=inliers, training_scores=_of(fitted, heads))
@@ -70,14 +70,14 @@ def review(fitted: Fitted, vectors: CheckedRows, marks: Marks, t: float) -> Revi
     marked, outlier = _marked(marks, vectors)
     if not len(marked):
         return Review(_ranked(over_vectors(vectors, lambda rows: fitted.scores(rows, t)), marked), None, None)
-    scores, lesson, some = _lesson(fitted, vectors, marked, outlier, t)
+    scores, lesson, learned, favoured = _lesson(fitted, vectors, marked, outlier, t)
     shift = over_vectors(vectors, replace(fitted, refinement=lesson.refinement).shift)
     log_odds = lesson.log_odds(scores + shift)
     order = _ranked(scores + shift, marked)
     if outlier.sum() < SURE:
         order = _in_turn(order, _ranked(scores, marked))
-    judged = lesson.log_odds(scores[marked[some.which]] + lesson.unlearned) + some.favoured
-    left = errors_left(log_odds[order[:NEXT]], judged, outlier[some.which])
+    judged = lesson.log_odds(scores[marked[learned]] + lesson.unlearned) + favoured
+    left = errors_left(log_odds[order[:NEXT]], judged, outlier[learned])
     return Review(order, 0.5 * (1 + np.tanh(0.5 * log_odds)), left)
 
 
@@ -101,8 +101,11 @@ def _marked(marks: Marks, vectors: CheckedRows) -> tuple[NDArray[np.intp], NDArr
 
 def _lesson(
     fitted: Fitted, vectors: CheckedRows, marked: NDArray[np.intp], outlier: NDArray[np.bool_], t: float
-) -> tuple[Matrix, Lesson, _Some]:
-    """Return the rows' uncorrected scores, the correction learned from the marks, and the marks it was learned from."""
+) -> tuple[Matrix, Lesson, NDArray[np.intp], float]:
+    """Return the rows' uncorrected scores, and the correction learned from the marks.
+
+    Also which of the marks it was learned from, and by how much log-odds outliers are more frequent among these.
+    """
     if fitted.refinement is not None:
         raise InputError("This model has learned marks already: teach the model as it was fitted, with all marks.")
     if fitted.calibration.kind != "soft":
@@ -113,23 +116,19 @@ def _lesson(
     def rows(at: NDArray[np.intp]) -> Scored:
         return Scored(fitted.scaling.apply(dense(vectors[at])).astype(np.float64), scores[at])
 
-    some = _Some.of(outlier)
-    return scores, learn(rows(usual), rows(marked[some.which]), outlier[some.which], some.favoured), some
+    learned, favoured = _few_of_each(outlier)
+    return scores, learn(rows(usual), rows(marked[learned]), outlier[learned], favoured), learned, favoured
 
 
-@dataclass(frozen=True)
-class _Some:
-    """Select the marks to learn from: all, or evenly spaced ones of each kind where there are many."""
+def _few_of_each(outlier: NDArray[np.bool_]) -> tuple[NDArray[np.intp], float]:
+    """Return the marks to learn from: all, or evenly spaced ones of each kind where there are many.
 
-    which: NDArray[np.intp]
-    favoured: float  # log-odds by which outliers are more frequent among them than among all marks
-
-    @classmethod
-    def of(cls, outlier: NDArray[np.bool_]) -> _Some:
-        kinds = [np.flatnonzero(outlier), np.flatnonzero(~outlier)]
-        kept = [evenly_spaced(kind, MOST) for kind in kinds]
-        odd, fine = (len(some) / max(len(kind), 1) or 1.0 for some, kind in zip(kept, kinds, strict=True))
-        return cls(np.sort(np.concatenate(kept)), float(np.log(odd / fine)))
+    The second result is by how much log-odds outliers are more frequent among them than among all marks.
+    """
+    kinds = [np.flatnonzero(outlier), np.flatnonzero(~outlier)]
+    kept = [evenly_spaced(kind, MOST) for kind in kinds]
+    odd, fine = (len(some) / max(len(kind), 1) or 1.0 for some, kind in zip(kept, kinds, strict=True))
+    return np.sort(np.concatenate(kept)), float(np.log(odd / fine))
 
 
 def _ranked(scores: Matrix, marked: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -143,33 +142,25 @@ def _in_turn(rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.int
     return np.asarray(both[np.sort(np.unique(both, return_index=True)[1])])
 
 
-@dataclass(frozen=True)
-class _Known:
-    """Hold the units of the calibration rows, and their numbers among the rows of `marks`."""
+def _calibration_rows(
+    fitted: Fitted, vectors: CheckedRows, scores: Matrix, fine: NDArray[np.intp], t: float
+) -> tuple[NDArray[np.intp], Matrix] | None:
+    """Return the numbers of the calibration rows among these rows, and their units; None if others were fitted.
 
-    rows: NDArray[np.intp]
-    units: Matrix
-
-
-def _calibration_units(fitted: Fitted, scores: Matrix, t: float) -> _Known | None:
-    """Return the calibration rows with their numbers among these rows; None if these are not the rows of the fit."""
+    Rows marked as `fine` that the fit had left out, as a group of outliers, are added.
+    """
     inliers, present = fitted.inliers, np.flatnonzero(~np.isnan(scores))
     if inliers is None or inliers.rows is None or len(present) != fitted.remembered.seen:
         return None
     rows = present[inliers.rows]
     both = np.column_stack([fitted.calibration.mixing.mixed(inliers.units, t), scores[rows]])
     ranks = both.argsort(0).argsort(0)
-    alike = np.asarray(np.corrcoef(ranks.T))[0, 1]
-    return _Known(rows, inliers.units) if alike > SAME_ROWS else None
-
-
-def _with_fine(known: _Known, fitted: Fitted, vectors: CheckedRows, fine: NDArray[np.intp]) -> _Known:
-    """Add to the calibration rows those marked as fine that the fit had left out as a group of outliers."""
-    back = np.setdiff1d(fine, known.rows)
+    if not np.asarray(np.corrcoef(ranks.T))[0, 1] > SAME_ROWS:
+        return None
+    back = np.setdiff1d(fine, rows)
     if not len(back) or not fitted.halves:  # one network: most rows are left out as it learned from them
-        return known
-    units = np.concatenate([known.units, over_vectors(vectors[back], fitted.units)])
-    return _Known(np.concatenate([known.rows, back]), units)
+        return rows, inliers.units
+    return np.append(rows, back), np.concatenate([inliers.units, over_vectors(vectors[back], fitted.units)])
 
 
 def _of(fitted: Fitted, heads: Matrix) -> TrainingScores:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality._estimator import CheckedRows, ColumnBlocks
-from centrality.network.scaling import MOST_VALUES, Scaling, dense, rows_per_block
-from centrality.scores.folds import MANY
+from centrality.engine import engine
+from centrality.network.folds import MANY
+from centrality.network.scaling import MOST_VALUES, Scaling, as_floats, rows_per_block
 
 REACH = 20.0  # scaled units: measured, benchmarks/known_truth.py and benchmarks/detection
 ROOM = 1e-5  # relative margin: the greatest value rounded to six digits is still within the range
-SIDE_BY_SIDE = 1024  # values: numpy takes as long over a short row as over a longer one
 ROWS_PER_COLUMN = 16  # with fewer rows, many ordinary new rows lie beyond some column's range
 
 Matrix = NDArray[np.float64]
@@ -60,22 +60,12 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
     if sparse.issparse(X):
         rows = cast(Any, X)
         return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
-    size = rows_per_block(X.shape[1])
-    found = np.stack([np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)])
-    for start in range(0, X.shape[0], size):
-        block = dense(X[start : start + size])
-        found[0] = np.minimum(found[0], _over_rows(np.minimum, block))
-        found[1] = np.maximum(found[1], _over_rows(np.maximum, block))
-    return found
-
-
-def _over_rows(extreme: np.ufunc, block: NDArray[Any]) -> NDArray[Any]:  # (n, p) -> (p,)
-    """Return the extreme value of each column; narrow rows are reduced several at a time, which is faster."""
-    n, p = block.shape
-    together = max(1, min(n, SIDE_BY_SIDE // p))
-    whole = n - n % together
-    longer = extreme.reduce(block[:whole].reshape(-1, together * p), axis=0).reshape(together, p)
-    return np.asarray(extreme.reduce(np.concatenate([longer, block[whole:]]), axis=0))
+    rows = cast(NDArray[Any], X)
+    if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
+        return engine().ends(rows)
+    size = rows_per_block(rows.shape[1])
+    blocks = [engine().ends(as_floats(rows[start : start + size])) for start in range(0, rows.shape[0], size)]
+    return np.stack([np.min([block[0] for block in blocks], axis=0), np.max([block[1] for block in blocks], axis=0)])
 
 
 def _with_room(scaling: Scaling, ends: Matrix) -> Matrix:  # (2, p)

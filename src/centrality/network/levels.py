@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from centrality.engine import engine
 from centrality.network.groups import k_means
 from centrality.network.network import Network
-from centrality.network.scorer import EngineScorer, features_of
+from centrality.network.scorer import features_of
 
 LEARNED, JUDGED = 2000, 1000  # rows that make up the density, and rows that it is compared on, at most
 VALUES = 1 << 22  # of wide rows, so many values of them
@@ -44,16 +44,17 @@ def closed(
     if network.prior:
         return network
     weight, bias = (np.array(network.weights[f"local_head.{part}"]) for part in ("weight", "bias"))
-    scorer = EngineScorer(network, engine())
-    for member, seen in enumerate(learned):
-        unseen = np.flatnonzero(missing(seen, len(z)))
-        regions = min(REGIONS, len(unseen) // ROWS_EACH)
-        if regions < 2:
-            return network
+    left_out = [np.flatnonzero(missing(seen, len(z))) for seen in learned]
+    regions = min(REGIONS, min(map(len, left_out)) // ROWS_EACH)
+    if regions < 2:
+        return network
+    for member, (seen, unseen) in enumerate(zip(learned, left_out, strict=True)):
         some, other = sample(seen, z.shape[1], LEARNED, rng), sample(unseen, z.shape[1], JUDGED, rng)
-        off = density(z[some], z[other], np.asarray(scales)) - scorer(z[other])[member, :, 1:]  # (n, k)
+        features = features_of(network, member)(z[other])
+        potentials = features @ weight[member].T.astype(np.float64) + bias[member]
+        off = density(z[some], z[other], np.asarray(scales)) - potentials  # (n, k)
         region = _regions(z[some], z[other], regions, rng)
-        change, shift = _smallest_change(features_of(network, member)(z[other]), _wanted(off, region))
+        change, shift = _smallest_change(features, _wanted(off, region))
         weight[member] += change
         bias[member] += shift
     return replace(network, weights={**network.weights, "local_head.weight": weight, "local_head.bias": bias})
@@ -79,8 +80,8 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
     stays as it is, and so do all where no groups lie apart: there the learned slopes are more exact than the density.
     """
     sizes = np.bincount(region)
-    medians = np.stack([np.median(off[region == r], axis=0) for r in range(len(sizes))])
-    within = np.stack([np.median(np.abs(off[region == r] - medians[r]), axis=0) for r in range(len(sizes))])
+    medians = _medians(off, region, sizes)
+    within = _medians(np.abs(off - medians[region]), region, sizes)
     chance = np.average(np.square(1.86 * within) / sizes[:, None], axis=0, weights=sizes)  # variance of a median
     found = np.where(sizes[:, None] < FEWEST, 0.0, medians - np.median(off, axis=0))
     total = np.average(np.square(found), axis=0, weights=sizes)
@@ -89,6 +90,14 @@ def _wanted(off: Matrix, region: NDArray[np.intp]) -> Matrix:  # (n, k)
     kept = np.divide(np.maximum(total - chance, 0.0), total, out=np.zeros_like(total), where=total > 0)
     kept *= np.clip((explained - APART[0]) / (APART[1] - APART[0]), 0.0, 1.0)
     return np.asarray((kept * found)[region])
+
+
+def _medians(values: Matrix, region: NDArray[np.intp], sizes: NDArray[np.intp]) -> Matrix:  # (regions, k)
+    """Return the median of each column's values in each region, all by one sort of the column."""
+    last = np.cumsum(sizes)
+    middle = last - sizes + np.stack([(sizes - 1) // 2, sizes // 2])  # of an even number, the two in the middle
+    columns = [column[np.lexsort((column, region))][middle].mean(0) for column in values.T]
+    return np.stack(columns, axis=1)
 
 
 def _smallest_change(features: Matrix, wanted: Matrix) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

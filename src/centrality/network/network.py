@@ -6,7 +6,7 @@ ensemble's networks lie side by side. One network is an ensemble of one. The eng
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +88,12 @@ class Network(Value):
         """Return all arrays of the network that a model file holds."""
         prior = {f"{PRIOR}{name}": part for name, part in self.prior.items()}
         return {**self.weights, **prior, **{f"{SHAPE}{name}": part for name, part in self.shape.items()}}
+
+    def alone(self, member: int) -> "Network":
+        """Return one member as a network of its own."""
+        own = slice(member, member + 1)
+        weights, shape = ({name: part[own] for name, part in parts.items()} for parts in (self.weights, self.shape))
+        return replace(self, layout=replace(self.layout, members=1), weights=weights, shape=shape)
 
     def linear(self, name: str, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return weight and bias of one of a member's linear layers."""  # (out, in), (out,)

@@ -11,7 +11,8 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +23,7 @@ from scipy import sparse
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
 from centrality._values import Value
+from centrality.engine import Engine, engine
 from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
 
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
@@ -126,10 +128,22 @@ class Scaling(Value):
         weight[columns] /= bent_from
         return Scaling(self.center, weight, columns, np.concatenate(shift), _inverse(np.concatenate(spread)))
 
+    def parts(self) -> dict[str, NDArray[Any] | None]:
+        """Return the arrays by their names."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def as_taken_by(self, engine: Engine) -> object:
+        """Return this scaling as a build of the engine takes it."""
+        return engine.Scaling(*self.parts().values(), KNEE, LIMIT)
+
+    @cached_property
+    def _in_engine(self) -> object:
+        return self.as_taken_by(engine())
+
     def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
         """Return the rows as the network takes them."""
-        # In float64 first: a float32 column around 1e6 would lose its small differences.
-        return self.scaled(block).astype(np.float32)
+        # The engine computes in float64 and rounds last: a float32 column around 1e6 keeps its small differences.
+        return engine().scale_to_floats(as_floats(block), self._in_engine)
 
     def blocks(self, X: CheckedRows) -> Iterator[NDArray[np.float64]]:
         """Yield the rows of X in scaled units, block by block."""
@@ -138,18 +152,8 @@ class Scaling(Value):
 
     def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""
-        scaled: NDArray[np.float64] = (block - self.center) * self.weight
-        if len(self.heavy):
-            scaled[:, self.heavy] = (np.arcsinh(scaled[:, self.heavy]) - self.shift) * self.gain
-        if self.shrink is not None:
-            far = np.abs(scaled) > KNEE
-            scaled[far] = np.sign(scaled[far]) * (KNEE + np.log1p(np.abs(scaled[far]) - KNEE))
-            scaled *= self.shrink
-        if self.seen is not None and self.beyond is not None:
-            above, below = np.maximum(scaled - self.seen[1], 0.0), np.maximum(self.seen[0] - scaled, 0.0)
-            scaled += self.beyond[1] * above - self.beyond[0] * below
-        # A huge value must not become an infinity, which would turn the whole network's output into NaN.
-        return np.minimum(np.maximum(scaled, -LIMIT, out=scaled), LIMIT, out=scaled)
+        # No scaled number is beyond LIMIT: an infinity would turn the whole network's output into NaN.
+        return engine().scale(as_floats(block), self._in_engine)
 
     def varying(self) -> NDArray[np.bool_]:  # (p,)
         """Say which columns are not constant; a constant one has no influence on scores."""
@@ -232,6 +236,13 @@ def _in_like_units(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / deviation, or 0 where the deviation is 0; it is bounded so that products with it stay finite."""
     return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
+
+
+def as_floats(block: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows as the engine reads them: float32 or float64, one row after another."""
+    if block.dtype in (np.float32, np.float64) and block.flags.c_contiguous:
+        return block
+    return np.ascontiguousarray(block, dtype=np.float32 if block.dtype == np.float32 else np.float64)
 
 
 def dense(block: CheckedRows) -> NDArray[Any]:

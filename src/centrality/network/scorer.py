@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from centrality.engine import Engine, engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
-from centrality.network.scaling import KNEE, LIMIT, Scaling
+from centrality.network.scaling import Scaling, as_floats
 
 Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
@@ -81,11 +81,9 @@ class EngineScorer:
 
     def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
-        if rows.dtype not in (np.float32, np.float64) or not rows.flags.c_contiguous:
-            rows = np.ascontiguousarray(rows, dtype=np.float64)
         if (known := self._scaling) is None or known[0] is not scaling:
-            self._scaling = known = scaling, self._engine.Scaling(*vars(scaling).values(), KNEE, LIMIT)
-        return self._model.outputs(rows, known[1])
+            self._scaling = known = scaling, scaling.as_taken_by(self._engine)
+        return self._model.outputs(as_floats(rows), known[1])
 
     def along(
         self, start: NDArray[np.float32], step: NDArray[np.float32], at: NDArray[np.float32]

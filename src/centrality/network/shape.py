@@ -55,8 +55,8 @@ def shaped(
     share = SHARE * float(np.clip((np.mean(evidence) - EVIDENCE[0]) / (EVIDENCE[1] - EVIDENCE[0]), 0.0, 1.0))
     if share == 0:
         return network
-    scorer = EngineScorer(network, engine())
-    spreads = [_spread(scorer(z[other])[member, :, 1:]) for member, other in enumerate(judged)]
+    alone = (EngineScorer(network.alone(member), engine()) for member in range(len(judged)))
+    spreads = [_spread(scorer(z[other])[0, :, 1:]) for scorer, other in zip(alone, judged, strict=True)]
     own = [_spread(potential(shape, z[other])[:, None]) for shape, other in zip(parts, judged, strict=True)]
     weight = share / (1 - share) * np.stack(spreads) / np.maximum(np.stack(own), np.finfo(np.float32).eps)
     together = {name: np.stack([part[name] for part in parts]) for name in parts[0]}

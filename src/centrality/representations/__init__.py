@@ -22,17 +22,17 @@ __all__ = ["Images", "Series", "Table", "Text"]
 
 def __getattr__(name: str) -> "type[Representation]":
     if name in HOMES:
-        return _imported(name)
+        return representation_named(name)
     raise AttributeError(f"module 'centrality.representations' has no attribute {name!r}")
 
 
 def all_representations() -> "list[type[Representation]]":
     """Return all representations."""
-    return [_imported(name) for name in HOMES]
+    return [representation_named(name) for name in HOMES]
 
 
-def _imported(name: str) -> "type[Representation]":
-    """Import the representation of this name."""
+def representation_named(name: str) -> "type[Representation]":
+    """Import the representation of this name; raise a KeyError if there is none."""
     representation: type[Representation] = getattr(import_module(f"centrality.representations.{HOMES[name]}"), name)
     return representation
 

@@ -1,7 +1,6 @@
 """Define the encoder of one column of a table, and the encoded cells that it returns."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,34 +21,38 @@ class Cells:
     faults: dict[str, Mask]
 
 
-class ColumnEncoder(Protocol):
-    """Describe the fitted encoder of one column."""
+class ColumnEncoder:
+    """Encodes the cells of one column; a subclass is a dataclass of what it learned in fitting."""
 
-    @property
-    def kind(self) -> str:
-        """Return the name of the kind of column that a model file holds."""
+    kind: str  # the name of this kind of column in a model file
 
     def encode(self, name: str, values: pa.ChunkedArray) -> Cells:
         """Return the values encoded as numbers, and which cells are faulty; `name` is used in messages."""
+        raise NotImplementedError
 
     def far_off(self) -> NDArray[np.float64]:
         """Return the numbers that encode a value unlike any in fitting."""
-
-    def typical(self, z: NDArray[np.floating]) -> object:
-        """Return the value that these numbers encode; None where it cannot be decoded."""
-
-    def type(self) -> pa.DataType:
-        """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
+        raise NotImplementedError
 
     def names(self, name: str) -> list[str]:
         """Return names for the numbers that encode the column of this name."""
+        raise NotImplementedError
 
     def describe(self) -> str:
         """Describe in words how the column is encoded."""
+        raise NotImplementedError
+
+    def typical(self, z: NDArray[np.floating]) -> object:
+        """Return the value that these numbers encode; None where it cannot be decoded."""
+        return None
+
+    def type(self) -> pa.DataType:
+        """Return the type in which a text file is to be parsed, so that `encode` reads it as in fitting."""
+        return pa.string()
 
 
 @dataclass
-class LeftOut:
+class LeftOut(ColumnEncoder):
     """Leaves out a column that carries no information."""
 
     why: str
@@ -60,12 +63,6 @@ class LeftOut:
 
     def far_off(self) -> NDArray[np.float64]:
         return np.empty(0)
-
-    def typical(self, z: NDArray[np.floating]) -> None:
-        return None
-
-    def type(self) -> pa.DataType:
-        return pa.string()
 
     def names(self, name: str) -> list[str]:
         return []

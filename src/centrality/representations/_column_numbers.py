@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import tell
 from centrality.network.scaling import LIMIT
-from centrality.representations._column_cells import FAR, Cells, LeftOut, Mask
+from centrality.representations._column_cells import FAR, Cells, ColumnEncoder, LeftOut, Mask
 from centrality.scores.examine import wild_cells
 from centrality.scores.magnitudes import mean_and_deviation, without_rounding
 from centrality.scores.number_format import number
@@ -30,7 +30,7 @@ def _drawn_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass
-class Numbers:
+class Numbers(ColumnEncoder):
     """Encodes numbers as (x - mean) / deviation; a missing one becomes the mean and is marked in a column of its own.
 
     Mean and deviation are taken with far cells clipped, and far cells are bent like a logarithm: so no wild cell

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from centrality._optional import optional
-from centrality.representations._column_cells import FAR, Block, Cells, mask_of, texts_of
+from centrality.representations._column_cells import FAR, Block, Cells, ColumnEncoder, mask_of, texts_of
 from centrality.tables.unreadable import NEW_GAP, NEW_VALUE
 
 COMPONENTS = 30  # numbers that encode a column of words
 
 
 @dataclass
-class Words:
+class Words(ColumnEncoder):
     """Encodes free text and categories of many values by the main components of their character n-grams (skrub)."""
 
     vocabulary: list[str]
@@ -77,12 +77,6 @@ class Words:
             self._vectorizer.idf_ = self.idf
         weights = self._vectorizer.transform(texts.fill_null("").to_pylist())
         return np.asarray(weights @ self.components.T.astype(np.float64))
-
-    def typical(self, z: NDArray[np.floating]) -> None:
-        return None
-
-    def type(self) -> pa.DataType:
-        return pa.string()
 
     def names(self, name: str) -> list[str]:
         return [f"{name} {k}" for k in range(len(self.components))]

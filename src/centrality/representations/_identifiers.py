@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from centrality.representations._dates import learn_format
 from centrality.tables.columns import is_text
@@ -69,6 +68,8 @@ def _may_identify(x: NDArray[np.float64]) -> bool:
 
 def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ranks of mean zero and unit length, so that products of two are rank correlations; a gap has rank zero."""
+    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
+
     ranks = rankdata(x, nan_policy="omit")
     ranks = np.where(np.isnan(ranks), np.nanmean(ranks), ranks)
     centred = ranks - ranks.mean()

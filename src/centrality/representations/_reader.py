@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from centrality._estimator import CheckedRows, ModelRows
 from centrality.model.fitted import Fitted
-from centrality.model.reader import RowReader
-from centrality.model.reading import Features, FeatureValues, Reading
+from centrality.model.reader import Features, FeatureValues, Reading, RowReader
 from centrality.representations._base import Representation
 from centrality.tables.unreadable import MOST, NEW_GAP, NEW_VALUE, DataNote, Unreadable, checked_share
 

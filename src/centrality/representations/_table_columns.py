@@ -39,7 +39,7 @@ OTHER, MISSING = "(other)", "(missing)"
 
 
 @dataclass
-class Categories:
+class Categories(ColumnEncoder):
     """Encodes categories by one column for each. Rare ones share a column; a missing value is a category of its own."""
 
     levels: list[str]
@@ -99,9 +99,6 @@ class Categories:
     def typical(self, z: NDArray[np.floating]) -> str:
         return self.levels[int(np.argmax(z * self._deviation() + np.array(self.shares)))]
 
-    def type(self) -> pa.DataType:
-        return pa.string()
-
     def names(self, name: str) -> list[str]:
         return [f"{name} {level}" for level in self.levels]
 
@@ -112,7 +109,7 @@ class Categories:
 
 
 @dataclass
-class Dates:
+class Dates(ColumnEncoder):
     """Encodes dates by skrub's features: the time, and its place in year, month, week and day; gaps are marked."""
 
     format: str | None  # how dates are written, if they are text
@@ -184,9 +181,6 @@ class Dates:
             return str(moment.strftime(self.format))
         return str(moment.date()) if moment == moment.normalize() else str(moment.strftime("%Y-%m-%d %H:%M"))
 
-    def type(self) -> pa.DataType:
-        return pa.string()
-
     def names(self, name: str) -> list[str]:
         marked = [f"{name} missing"] if self.missing else []
         return [f"{name} {feature}" for feature in self.feature_names] + marked
@@ -210,7 +204,7 @@ class Dates:
         return self._encoder.transform(dates.rename("date"))
 
 
-KINDS: dict[str, type[ColumnEncoder]] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
+KINDS: dict[str, Any] = {kind.kind: kind for kind in (LeftOut, Numbers, Categories, Dates, Words)}
 
 
 def to_state(encoder: ColumnEncoder) -> tuple[State, Arrays]:
@@ -228,4 +222,5 @@ def from_state(state: State, arrays: Arrays) -> ColumnEncoder:
     values: State = {name: value for name, value in state.items() if name != "kind"} | arrays
     if values.get("writing") is not None:
         values["writing"] = NumberWriting(**values["writing"])
-    return KINDS[state["kind"]](**values)
+    encoder: ColumnEncoder = KINDS[state["kind"]](**values)
+    return encoder

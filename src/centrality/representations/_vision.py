@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CLIP = "openai/clip-vit-base-patch32"
 
 
-class Unreadable:
+class SkippedImages:
     """Handles images that cannot be read: raises for the first, or counts them and reports them together."""
 
     def __init__(self, corrupt: str) -> None:

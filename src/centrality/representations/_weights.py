@@ -12,10 +12,10 @@ from centrality._optional import optional
 if TYPE_CHECKING:
     import torch
 
-Encoder = TypeVar("Encoder")
+Loaded = TypeVar("Loaded")
 
 
-def pretrained(load: Callable[..., Encoder], name: str, *, download: bool, kind: str) -> Encoder:
+def pretrained(load: Callable[..., Loaded], name: str, *, download: bool, kind: str) -> Loaded:
     """Return `load(name)` from a folder or from the cache on disk; from the network only with `download`."""
     with _without_progress_bars():
         try:

@@ -12,7 +12,7 @@ from centrality.model_file import Arrays
 from centrality.representations._base import Options, State
 from centrality.representations._embedding import Embedding
 from centrality.representations._plain_encoders import GradientEncoder
-from centrality.representations._vision import Cache, Unreadable, VisionEncoder, content_of, decode
+from centrality.representations._vision import Cache, SkippedImages, VisionEncoder, content_of, decode
 
 if TYPE_CHECKING:
     import torch
@@ -98,7 +98,7 @@ class Images(Embedding):
 
         if self.corrupt not in CORRUPT:
             raise InputError(f"corrupt must be one of {', '.join(CORRUPT)}, got {self.corrupt!r}.")
-        size, skipped = whole_number("batch_size", self.batch_size), Unreadable(self.corrupt)
+        size, skipped = whole_number("batch_size", self.batch_size), SkippedImages(self.corrupt)
         cache = Cache(self.cache, self.fingerprint_)
         vectors: list[NDArray[np.float32] | None] = []
         for start in tqdm(range(0, len(items), size), disable=not self.progress, unit="batch"):
@@ -112,7 +112,7 @@ class Images(Embedding):
         return np.stack([no_vector if vector is None else vector for vector in vectors])
 
     def _batch(
-        self, items: Sequence[object], start: int, cache: Cache, skipped: Unreadable
+        self, items: Sequence[object], start: int, cache: Cache, skipped: SkippedImages
     ) -> list[NDArray[np.float32] | None]:
         """Return the vectors of a few images, from the cache or encoded together; None for one that cannot be read."""
         vectors: list[NDArray[np.float32] | None] = [None] * len(items)

@@ -1,7 +1,7 @@
 """Represent time series by the 22 features of catch22 for each channel."""
 
 from collections.abc import Sequence
-from typing import Self, TypedDict, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +21,6 @@ TINY = 1e-100  # values nearer to zero count as zero: pycatch22 divides by a var
 MOST_GAPS = 0.5  # the largest share of a series that may be interpolated; more would be invention, not data
 
 Item = NDArray[np.float64]  # (length,) or (length, channels)
-
-
-class Catch22(TypedDict):
-    """Describe the result of pycatch22."""
-
-    names: list[str]
-    values: list[float]
 
 
 class Series(Representation):
@@ -224,10 +217,9 @@ class Series(Representation):
         bridged[np.abs(bridged) < TINY] = 0.0
         return np.asarray(self._catch22(bridged.tolist())["values"], dtype=np.float64)
 
-    def _catch22(self, values: list[float]) -> Catch22:
-        """Return the features of these values, and their names."""
-        features: Catch22 = optional("pycatch22", "series").catch22_all(values, catch24=self.features == "catch24")
-        return features
+    def _catch22(self, values: list[float]) -> Any:
+        """Return the "values" of the features of these numbers, and their "names"."""
+        return optional("pycatch22", "series").catch22_all(values, catch24=self.features == "catch24")
 
 
 def _two_dimensional(item: object, i: int) -> Item:  # (length, channels)

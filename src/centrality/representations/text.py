@@ -80,10 +80,10 @@ class Text(Embedding):
         """Load the encoder, and encode a text."""
         self.transform([""])
 
-    def _load_encoder(self) -> "_Encoder | NgramEncoder":
+    def _load_encoder(self) -> "LanguageEncoder | NgramEncoder":
         if self.model == NGRAMS:
             return NgramEncoder()
-        return _Encoder(
+        return LanguageEncoder(
             self.model, self.pooling, max_length=self.max_length, download=self.download, device=self.device
         )
 
@@ -104,16 +104,11 @@ class Text(Embedding):
         return super().restore(state, arrays)
 
     def _encode(self, items: Sequence[object]) -> NDArray[np.float32]:
-        return self._in_batches([_checked(i, item) for i, item in enumerate(items)])
-
-    def _in_batches(self, texts: list[str]) -> NDArray[np.float32]:  # (n, d)
-        """Encode the texts batch by batch, and return their vectors in the order of the texts."""
         from tqdm import tqdm
 
-        size = whole_number("batch_size", self.batch_size)
-        order = np.argsort(
-            [len(text) for text in texts], kind="stable"
-        )  # texts of like length go together, which takes little padding
+        texts, size = [_checked(i, item) for i, item in enumerate(items)], whole_number("batch_size", self.batch_size)
+        # Texts of like length go together, which takes little padding.
+        order = np.argsort([len(text) for text in texts], kind="stable")
         result: NDArray[np.float32] | None = None
         for start in tqdm(range(0, len(order), size), disable=not self.progress, unit="batch"):
             chosen = order[start : start + size]
@@ -132,7 +127,7 @@ class Text(Embedding):
         return {name: f"text, as {self.model} sees it (pooling: {self.pooling})"}
 
 
-class _Encoder:
+class LanguageEncoder:
     """Runs a loaded language model: texts in, vectors out."""
 
     def __init__(self, name: str, pooling: str, *, max_length: int | None, download: bool, device: str) -> None:
@@ -155,9 +150,8 @@ class _Encoder:
             self.fingerprint = fingerprint(self.sentences, "own pooling", max_length)
             return
         self.tokenizer = pretrained(library.AutoTokenizer.from_pretrained, name, download=download, kind="Text")
-        self.model = (
-            pretrained(library.AutoModel.from_pretrained, name, download=download, kind="Text").to(self.device).eval()
-        )
+        model = pretrained(library.AutoModel.from_pretrained, name, download=download, kind="Text")
+        self.model = model.to(self.device).eval()
         longest = getattr(self.model.config, "max_position_embeddings", 512)
         self.max_length = min(whole_number("max_length", max_length), longest) if max_length is not None else longest
         self.fingerprint = fingerprint(self.model, self.pooling, self.max_length)

@@ -94,15 +94,15 @@ class Calibration(Value):
 
     @cached_property
     def _engine(self) -> EngineCalibration:
-        low, width = _rescaling(self.potentials)
-        center, spread = _rescaling(self.members)
+        low, width = rescaling(self.potentials)
+        center, spread = rescaling(self.members)
         bend = 0.0 if self.potentials[..., 0].size == 1 else BEND  # a lone potential is not rescaled
         share = float(self.mixing.share(0.5))
         return engine().Calibration(low, 1 / width, center, 1 / spread, bend, self.doubt, share)
 
     @cached_property
     def _upper_half(self) -> tuple[Matrix, Matrix]:
-        return _rescaling(self.halves)
+        return rescaling(self.halves)
 
     def of_members(self, outputs: Outputs) -> Matrix:  # (members, n, 2)
         """Return each member's global and local score, in its own units."""
@@ -155,7 +155,7 @@ class Calibration(Value):
         not move, and have no ends. Those of "clip" are heads in [0, 1].
         """
         if self.kind == "clip":
-            low, width = _rescaling(self.ends[1])
+            low, width = rescaling(self.ends[1])
             return np.stack([sigmoid(raw[:, 0]), ((raw[:, 1] - low) / width).clip(0.0, 1.0)], axis=1)
         low, width = self._upper_half
         return np.asarray((raw - low) / width)
@@ -163,7 +163,7 @@ class Calibration(Value):
     def unit_slopes(self, raw: Matrix) -> Matrix:  # (n, 2) -> (n, 2)
         """Return the derivative of each unit by its raw score."""
         if self.kind == "clip":
-            low, width = _rescaling(self.ends[1])
+            low, width = rescaling(self.ends[1])
             of_global, u = sigmoid(raw[:, 0]), (raw[:, 1] - low) / width
             return np.stack([of_global * (1 - of_global), np.where((u > 0) & (u < 1), 1 / width, 0.0)], axis=1)
         return np.broadcast_to(1 / self._upper_half[1], raw.shape)
@@ -185,7 +185,7 @@ def _ends(outputs: Outputs, unseen: NDArray[np.bool_]) -> Matrix:  # (members, k
     return np.stack([np.quantile(own[rows, 1:].astype(np.float64), QUANTILES, axis=0).T for own, rows in pairs])
 
 
-def _rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
+def rescaling(low_high: Matrix) -> tuple[Matrix, Matrix]:
     """Return the low ends and the widths of intervals, given along the last dimension; an empty one gets width 1."""
     low, high = low_high[..., 0], low_high[..., 1]
     return low, np.where(high > low, high - low, 1.0)

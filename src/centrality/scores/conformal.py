@@ -19,16 +19,14 @@ can explain, if that gets no heavier than its beginning. Of clean rows hardly ev
 for clean rows holds as before. Outliers that form no such group stay, and hide others.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from centrality._checks import InputError, positive
-from centrality._estimator import CheckedRows
+from centrality._checks import InputError, fraction, positive, tell
 from centrality._values import Value
 from centrality.scores.mixing import Mixing
 from centrality.scores.number_format import rounded_up
@@ -39,7 +37,6 @@ APART_LEVEL, APART_LEAST, APART_RANKS = 0.05, 3, 100  # chance of a false group;
 USUAL_FDR = 0.05  # of `detect` without a rule
 ROUNDING = 1 + 1e-12  # tolerance of comparisons, so that rounding does not decide between equal numbers
 Scores = NDArray[np.float64]
-Dissimilarity: TypeAlias = ArrayLike | Callable[..., ArrayLike] | None  # a square matrix, or a function of row numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Inliers(Value):
         kept = known[evenly_spaced(np.arange(len(known)))]
         if contamination == "auto":
             kept = kept[~outliers_apart(units[kept], mixing)]
-        share = _share("contamination", contamination) if contamination and contamination != "auto" else 0.0
+        share = fraction("contamination", contamination) if contamination and contamination != "auto" else 0.0
         return cls(units[kept], share, None if rows is None else rows[kept].astype(np.int64))
 
     def scores(self, mixing: Mixing, t: float) -> Scores:
@@ -140,33 +137,38 @@ def p_values(inliers: Scores, scores: Scores, rng: np.random.Generator | None = 
     return np.where(unknown, np.nan, p)
 
 
-def benjamini_hochberg(p: Scores, fdr: float) -> NDArray[np.bool_]:
-    """Say which hypotheses to reject so that on average a share of at most `fdr` of the rejected is true.
+def largest_rejected(p: Scores, fdr: float) -> float:
+    """Return the largest p-value that Benjamini and Hochberg reject, or 0 if they reject none.
 
-    >>> benjamini_hochberg(np.array([0.03, 0.5, 0.01, 0.02]), fdr=0.05)
-    array([ True, False,  True,  True])
+    On average, a share of at most `fdr` of the rejected hypotheses is true.
+
+    >>> largest_rejected(np.array([0.03, 0.5, 0.01, 0.02]), fdr=0.05)
+    0.03
     """
-    return np.asarray(p <= _last_rejected(p, fdr))
+    from scipy.stats import false_discovery_control  # 40 MiB that scoring alone does not need
+
+    share = fraction("fdr", fdr)
+    rejected = p[false_discovery_control(p) <= share * ROUNDING] if len(p) else p
+    return float(rejected.max(initial=0.0))
 
 
 def threshold_by_fdr(inliers: Scores, scores: Scores, fdr: float) -> float:
     """Return the score below which Benjamini and Hochberg reject; minus infinity if they reject none."""
-    needed = int(np.ceil(1 / _share("fdr", fdr) - 1e-9)) - 1
+    needed = int(np.ceil(1 / fraction("fdr", fdr) - 1e-9)) - 1
     if len(inliers) < needed:
         raise InputError(
             f"fdr={fdr:g} needs at least {needed} calibration rows, got {len(inliers)}: with fewer, no p-value can be "
             "small enough. Calibrate on more rows, or ask for a larger fdr."
         )
     p = p_values(inliers, scores)
-    level = _last_rejected(p, fdr)
+    level = largest_rejected(p, fdr)
     beyond = int((scores < inliers.min()).sum())
     if level == 0 and beyond:
         enough = int(np.ceil(len(scores) / (fdr * beyond) - 1e-9)) - 1
         oddest = f"{beyond:,} oddest are outliers" if beyond > 1 else "oddest is an outlier"
-        warnings.warn(
+        tell(
             f"Nothing can be called an outlier at fdr={fdr:g} yet: {len(inliers):,} calibration rows are too few for "
-            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do if the {oddest}; or raise fdr.",
-            stacklevel=6,
+            f"{len(scores):,} new rows. About {rounded_up(enough):,} would do if the {oddest}; or raise fdr."
         )
     return threshold_of_level(inliers, level)
 
@@ -185,7 +187,7 @@ def threshold_by_false_positives(inliers: Scores, scores: Scores, expected: floa
 
 def threshold_by_contamination(scores: Scores, share: float) -> float:
     """Return the score below which this share of these rows lies."""
-    return float(np.quantile(scores, _share("contamination", share)))
+    return float(np.quantile(scores, fraction("contamination", share)))
 
 
 @dataclass(frozen=True)
@@ -234,54 +236,9 @@ def evenly_spaced(units: NDArray[Any], limit: int = CALIBRATION_ROWS) -> NDArray
     return units if len(units) <= limit else units[np.linspace(0, len(units) - 1, limit).astype(np.intp)]
 
 
-def split_off_holdout(
-    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
-) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
-    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
-    if holdout is None:
-        return X, None, dissimilarity
-    n = X.shape[0]
-    count = max(1, round(_share("holdout", holdout) * n))
-    if n - count < 3:
-        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
-    order = rng.permutation(n)
-    learned, aside = np.sort(order[count:]), np.sort(order[:count])
-    return X[learned], X[aside], among(dissimilarity, learned, n)
-
-
-def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
-    """Return the dissimilarity restricted to these of n rows, which get new numbers from 0 on."""
-    if dissimilarity is None:
-        return None
-    if callable(dissimilarity):
-        return lambda i, j: dissimilarity(index[i], index[j])
-    matrix = np.asarray(dissimilarity)
-    if matrix.shape != (n, n):
-        raise InputError(
-            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
-            f"got shape {matrix.shape}."
-        )
-    return matrix[np.ix_(index, index)]
-
-
-def _last_rejected(p: Scores, fdr: float) -> float:
-    """Return the largest p-value that is rejected, or 0 if none is."""
-    from scipy.stats import false_discovery_control  # 40 MiB that scoring alone does not need
-
-    share = _share("fdr", fdr)
-    rejected = p[false_discovery_control(p) <= share * ROUNDING] if len(p) else p
-    return float(rejected.max(initial=0.0))
-
-
 def threshold_of_level(inliers: Scores, level: float) -> float:
     """Return the score s such that p <= level exactly where score < s."""
     rank = int(np.floor(level * (len(inliers) + 1) * ROUNDING))  # p <= level: at most rank - 1 inliers score no more
     if rank > len(inliers):
         return np.inf
     return float(np.partition(inliers, rank - 1)[rank - 1]) if rank else -np.inf
-
-
-def _share(name: str, value: object) -> float:
-    if not isinstance(value, float | np.number) or not 0 < value < 1:  # between 0 and 1 there is no other number
-        raise InputError(f"{name} must be a share above 0 and below 1, got {value!r}.")
-    return float(value)

@@ -28,6 +28,7 @@ from centrality.scores.drift_columns import (
     ColumnDrift,
     PairDrift,
     TrainingColumns,
+    distribution,
     gap_p_value,
     more_beyond,
 )
@@ -248,17 +249,8 @@ class TrainingScores(Value):
 
 
 def _distribution(kept: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return P(X < x) and P(X <= x) for X with these evenly spaced quantiles; they differ where quantiles tie."""
+    """Return P(X < x) and P(X <= x) for these rising x, and X with these evenly spaced quantiles."""
     levels = np.linspace(0, 1, len(kept))
     values, first = np.unique(kept, return_index=True)
     last = len(kept) - 1 - np.unique(kept[::-1], return_index=True)[1]
-    at = np.searchsorted(values, x)
-    tied = (at < len(values)) & (values[np.minimum(at, len(values) - 1)] == x)
-    # Between two values, rise from the end of the lower one's step to the start of the upper one's.
-    low, high = np.clip(at - 1, 0, None), np.clip(at, None, len(values) - 1)
-    width = np.where(values[high] > values[low], values[high] - values[low], 1.0)
-    share = np.clip((x - values[low]) / width, 0.0, 1.0)
-    between = levels[last[low]] + share * (levels[first[high]] - levels[last[low]])
-    between = np.where(at == 0, 0.0, np.where(at == len(values), 1.0, between))
-    step = np.minimum(at, len(values) - 1)
-    return np.where(tied, levels[first[step]], between), np.where(tied, levels[last[step]], between)
+    return distribution((values, levels[first], levels[last]), x)

@@ -112,11 +112,12 @@ class TrainingColumns(Value):
         n, p = rows.shape
         some = rows if n <= ROWS else rows[np.linspace(0, n - 1, ROWS).astype(np.intp)]
         k = max(11, min(VALUES, MOST_VALUES // p))
-        paired, kept, ranks = p <= PAIRED, [], []
+        paired, kept, ranks, at = p <= PAIRED, [], [], _places(some.shape[0], k)
         for _, block in ColumnBlocks(some, MOST_VALUES):
-            for x in np.ascontiguousarray(block.T):
-                order = np.argsort(x)
-                kept.append(_kept(x[order], k))
+            for column in np.ascontiguousarray(block.T):
+                order = np.argsort(column)
+                x = column[order]
+                kept.append(_kept(x, at, k))
                 if paired:
                     ranks.append(_ranks(kept[-1], x, order))
         values, below, upto = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
@@ -146,7 +147,8 @@ class TrainingColumns(Value):
 
     def _ranks(self, j: int, x: Matrix) -> Matrix:  # (m,) in [-1, 1]
         """Return P(X < x) + P(X <= x) - 1 for a training row's X in column j."""
-        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x, np.argsort(x))
+        order = np.argsort(x)
+        return _ranks((self.values[:, j], self.below[:, j], self.upto[:, j]), x[order], order)
 
     def _products(self, rows: CheckedRows) -> tuple[Matrix, Matrix]:  # (q, q), (q, q)
         """Return mean and variance of the products of any two columns' ranks, each centred."""
@@ -177,11 +179,18 @@ class TrainingColumns(Value):
         return tuple(PairDrift((names[i], names[j]), float(a), float(b), float(c)) for i, j, a, b, c in columns)
 
 
-def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Return at most k values of a sorted column, repeated up to k, and the shares of the rows below and up to each."""
-    n = len(x)
+def _places(n: int, k: int) -> NDArray[np.intp]:
+    """Return the places, among n sorted values, of at most k quantiles, the outermost ones in the tails."""
     levels = np.concatenate([[TAIL], np.linspace(0, 1, k)[1:-1], [1 - TAIL]])
-    at = np.unique(np.clip(np.round(np.sort(levels) * n).astype(np.intp) - 1, 0, n - 1))
+    return np.unique(np.clip(np.round(np.sort(levels) * n).astype(np.intp) - 1, 0, n - 1))
+
+
+def _kept(x: Matrix, at: NDArray[np.intp], k: int) -> tuple[Matrix, Matrix, Matrix]:
+    """Return at most k values of a sorted column, repeated up to k, and the shares of the rows below and up to each.
+
+    `at` are the places of the values to keep; shared ones are kept once.
+    """
+    n = len(x)
     first, last = np.searchsorted(x, x[at], side="left"), np.searchsorted(x, x[at], side="right")
     shared, after = last - first >= min(SHARED, n), np.minimum(last, n - 1)
     middle = 0.5 * x[last - 1] + 0.5 * x[after]  # halves first: the sum may be too large
@@ -193,9 +202,17 @@ def _kept(x: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
-    """Return P(X < x) + P(X <= x) - 1 for X with these values kept, and the shares below and up to each of them.
+    """Return P(X < x) + P(X <= x) - 1 for X with these values kept; `order` sorts x."""
+    less, most = distribution(kept, x[order])
+    found: Matrix = np.empty_like(less)
+    found[order] = less + most - 1
+    return found
 
-    `order` sorts x.
+
+def distribution(kept: tuple[Matrix, Matrix, Matrix], x: Matrix) -> tuple[Matrix, Matrix]:  # (m,), (m,)
+    """Return P(X < x) and P(X <= x) for these rising x; they differ where x is one of the values kept of X.
+
+    `kept` are values, and the shares of X below and up to each of them.
     """
     values, below, upto = kept
     # Between two values kept, rise from what is not above the lower one to what is below the upper one. Beyond the
@@ -205,17 +222,16 @@ def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.int
     apart, rise = high > low, high_share - low_share
     start, rise = np.where(apart, low_share, low_share + 0.5 * rise), np.where(apart, rise, 0.0)
     width = np.where(apart, high - low, 1.0)
-    x = x[order]
-    passed = np.searchsorted(x, values, side="right")  # from which place on each value lies below
+    reached, passed = (np.searchsorted(x, values, side=side) for side in ("left", "right"))  # each value, by the rows
     counts = np.diff(passed, prepend=0, append=len(x))
-    low, high, width, start, rise = (np.repeat(each, counts) for each in (low, high, width, start, rise))
-    ranks = 2 * (start + np.clip((x - low) / width, 0.0, 1.0) * rise) - 1
-    tied = np.flatnonzero(high == x)
-    first, last = np.searchsorted(values, x[tied]), np.searchsorted(values, x[tied], side="right") - 1
-    ranks[tied] = below[first] + upto[last] - 1
-    found: Matrix = np.empty_like(ranks)
-    found[order] = ranks
-    return found
+    low, width, start, rise = (np.repeat(each, counts) for each in (low, width, start, rise))
+    less = start + np.clip((x - low) / width, 0.0, 1.0) * rise
+    if not (reached < passed).any():
+        return less, less
+    most, tied = less.copy(), np.flatnonzero(np.repeat(high, counts) == x)
+    less[tied] = below[np.searchsorted(values, x[tied])]
+    most[tied] = upto[np.searchsorted(values, x[tied], side="right") - 1]
+    return less, most
 
 
 def _products(ranks: Matrix) -> tuple[Matrix, Matrix]:  # (q, n) -> (q, q), (q, q)

@@ -7,10 +7,8 @@ from numpy.typing import NDArray
 
 NEXT = 100  # rows that the estimate is about: those that would be looked at next
 COVERAGE = 0.9  # of the interval
-OFF, DRIFT = (
-    2.0,
-    1.5,
-)  # log-odds by which all chances may be off together: before any mark; from marked to unmarked rows
+OFF = 2.0  # log-odds by which all chances may be off together, before any mark
+DRIFT = 1.5  # log-odds by which they may be off more for unmarked rows than for marked ones
 FEW = 0.05  # where at most this share of the next rows are outliers, by the upper end, looking on is hardly worth it
 GRID = np.linspace(-6, 6, 61)
 

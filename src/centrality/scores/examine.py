@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import rankdata
 
 from centrality._estimator import CheckedRows, ColumnBlocks
 from centrality.scores.magnitudes import in_units
@@ -56,7 +55,7 @@ def examine(
         constant_columns=int((deviation == 0).sum()),
         copies=float(copies),
         losses={head: _ending(history[head], nothing[head]) for head in HEADS},
-        told_apart=_told_apart(X, deviation, score),
+        told_apart=_told_apart(X, heads, deviation, score),
         spread={head: float(quartiles[1, k] - quartiles[0, k]) for k, head in enumerate(HEADS)},
         distinct={head: len(np.unique(s)) / ((1 - copies) * len(s)) for head, s in scores.items()},
         saturated=float(((scores["global"] < TAIL) | (scores["global"] > 1 - TAIL)).mean()),
@@ -78,11 +77,16 @@ def _ending(losses: list[float], nothing: float) -> dict[str, float]:
     return {"start": float(known[0]), "end": float(last.mean()), "error": float(error), "nothing": nothing}
 
 
-def _told_apart(X: CheckedRows, deviation: NDArray[np.float64], score: Score) -> dict[str, float]:
+def _told_apart(
+    X: CheckedRows, heads: NDArray[np.float64], deviation: NDArray[np.float64], score: Score
+) -> dict[str, float]:
     """Return how often a row scores higher than another row with noise of three deviations added in every column."""
-    rows = _few(X, int(np.clip((1 << 21) // X.shape[1], 50, 1000)))
+    from scipy.stats import rankdata  # takes longer to import than all else that scores rows
+
+    count = int(np.clip((1 << 21) // X.shape[1], 50, 1000))
+    rows = _few(X, count)
     noise = np.random.default_rng([3, 141, 59]).normal(size=rows.shape)  # a seed that test data is unlikely to share
-    both = np.concatenate([score(rows), score(rows + NOISE * deviation * noise)])
+    both = np.concatenate([_evenly(heads, count), score(rows + NOISE * deviation * noise)])
     n = len(rows)
     wins = rankdata(both, axis=0)[:n].sum(0) - n * (n + 1) / 2  # ties count half
     return {head: float(wins[k] / n**2) for k, head in enumerate(HEADS)}

@@ -4,6 +4,7 @@ from datetime import date, datetime
 from math import floor, log10
 
 COMMAS_FROM = 10_000  # four digits need no comma, and may be a year
+LETTERS = 40  # of a value, at most, that are shown
 SMALLEST = 0.001  # shares below this are written as such: nobody reads 0.0000317
 
 
@@ -18,7 +19,8 @@ def number(value: object, digits: int = 4) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="minutes") if value.time().isoformat() != "00:00:00" else _day(value)
+        has_time = value.time().isoformat() != "00:00:00"
+        return value.isoformat(sep=" ", timespec="minutes") if has_time else value.date().isoformat()
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -28,6 +30,11 @@ def number(value: object, digits: int = 4) -> str:
     if isinstance(value, float):
         return _decimal(value, digits)
     return " ".join(str(value).split())
+
+
+def shortened(text: str) -> str:
+    """Cut a text off after 40 letters."""
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
 
 
 def rounded_up(count: int) -> int:
@@ -47,10 +54,6 @@ def share(value: float) -> str:
     ('0.500', '<0.001', '0.000')
     """
     return f"<{SMALLEST}" if 0 < value < SMALLEST else f"{value:.3f}"
-
-
-def _day(moment: datetime) -> str:
-    return moment.date().isoformat()
 
 
 def _decimal(value: float, digits: int) -> str:

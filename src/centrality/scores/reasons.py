@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.scores import html
-from centrality.scores.number_format import number
+from centrality.scores.number_format import number, shortened
 
 LEAST = 0.005  # contributions of less than this are no reason
 WIDEST = 90  # pixels, the bar of a contribution of one
@@ -128,10 +128,7 @@ def signed(contribution: float) -> str:
 
 def plain(value: object) -> str:
     """Return a value as one short line."""
-    if value is None:
-        return "(missing)"
-    text = number(value)
-    return text if len(text) <= 40 else text[:39] + "…"
+    return shortened(number(value))
 
 
 def usual_of_kind(typical: object, low: object, high: object) -> object:

@@ -1,7 +1,9 @@
 """Feed rows of any kind to a model: files, frames, requests, pages and clusters all use this adapter."""
 
-import warnings
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +15,9 @@ from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.scores.reasons import Reasons
-from centrality.tables.unreadable import DataNote, Unreadable
+from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
 
+Item = TypeVar("Item")
 Matrix = NDArray[np.float64]
 ADVICE = (  # what to do with a finished model: change the rows, or take another model
     "This model was fitted on finite numbers alone. Leave out such rows or fill them in, or fit one that reads text, "
@@ -43,6 +46,28 @@ class Adapter:
         if self.of_numbers and len(self.columns) != self.fitted.width:
             raise tables.TableError(f"{self.fitted.width} columns of numbers were wanted, got {len(self.columns)}.")
 
+    def read(
+        self, source: tables.Source, *, ahead: bool = True, progress: bool = False, title: str | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield a source's rows in order, table by table, with a bar of this title; one series is one table.
+
+        With `ahead`, a thread reads the next rows meanwhile. Raise if there are none, or too many that cannot be read.
+        """
+        from tqdm import tqdm
+
+        parts: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=self.types))
+        if self.one_series:
+            parts = [pa.concat_tables(parts)]
+        rows = 0
+        with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc=title) as bar:
+            for table in read_ahead(parts) if ahead else parts:
+                yield table
+                self.require_readable(after=ENOUGH_ROWS)
+                rows += table.num_rows
+                bar.update(table.num_rows)
+        if not rows:
+            raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+
     def vectors(self, table: pa.Table) -> CheckedRows:  # (n, p)
         """Return the rows' vectors as the fitted model takes them; a row that could not be represented is all NaN."""
         table = table.select(self.columns)
@@ -63,8 +88,7 @@ class Adapter:
     def report(self) -> Unreadable:
         """Raise if a column could not be read in too many rows; else warn of the cells that could not, if any."""
         self.require_readable()
-        for note in self.unreadable.notes():
-            warnings.warn(note, DataNote, stacklevel=2)
+        self.unreadable.warn()
         return self.unreadable
 
     def units(self, vectors: CheckedRows, rows: int) -> Matrix:  # (rows, 2)
@@ -88,3 +112,13 @@ class Adapter:
             of_t, scores = mixing.contributions(parts, own, origin, t), mixing.centrality(units, t)
             found.append(self.reader.reasons(t, scores, of_t, values, vectors, top=top, names=names))
         return found
+
+
+def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
+    """Yield the same items; a thread fetches the next ones while the last one is used."""
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, iterator, end))
+            yield item  # type: ignore[misc]

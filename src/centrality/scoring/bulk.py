@@ -1,7 +1,5 @@
 """Read or score all rows of a source or a table, with a bar that shows the time left."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -12,8 +10,7 @@ from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
 from centrality.scores.mixing import one_t
 from centrality.scoring.adapter import Adapter
-from centrality.scoring.stream import read_ahead
-from centrality.tables.unreadable import ENOUGH_ROWS, Unreadable
+from centrality.tables.unreadable import Unreadable
 
 KEPT_VALUES = 1 << 27  # of all vectors, 1 GB: of more rows only the units are kept
 BLOCK = 10_000  # rows that are read between two steps of the bar
@@ -39,25 +36,15 @@ def units_and_rows(
     model: CentralityModel, source: tables.Source, *, progress: bool = False, most: int = KEPT_VALUES
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, Unreadable]:  # (rows, 2), (rows, p)
     """Return the units of all rows, and the rows as vectors, or None if these have more than so many values."""
-    from tqdm import tqdm
-
     adapter = Adapter(model, source.schema.names)
-    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
-    if adapter.one_series:
-        batches = [pa.concat_tables(batches)]
     parts: list[NDArray[np.float64]] = []
     kept: list[NDArray[np.float64]] = []
     values_left = 0 if adapter.one_series else most  # the units of a series are by moment, its vectors by window
-    with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not progress, desc="Scoring") as bar:
-        for table in read_ahead(batches):
-            vectors = adapter.vectors(table)
-            parts.append(adapter.units(vectors, table.num_rows))
-            values_left -= vectors.shape[0] * vectors.shape[1]
-            kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
-            adapter.require_readable(after=ENOUGH_ROWS)
-            bar.update(table.num_rows)
-    if not parts:
-        raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+    for table in adapter.read(source, progress=progress, title="Scoring"):
+        vectors = adapter.vectors(table)
+        parts.append(adapter.units(vectors, table.num_rows))
+        values_left -= vectors.shape[0] * vectors.shape[1]
+        kept = [*kept, np.asarray(dense(vectors), dtype=np.float64)] if values_left >= 0 else []
     return np.concatenate(parts), np.concatenate(kept) if kept else None, adapter.report()
 
 

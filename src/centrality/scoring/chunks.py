@@ -14,11 +14,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from centrality import tables
 from centrality._atomic import remove_leftovers
-from centrality._checks import InputError
-from centrality.scores.mixing import name_at
 from centrality.tables import formats, locations
-from centrality.tables.parquet import read_footer
-from centrality.tables.source import StoredFile
+from centrality.tables.parquet import Footer, read_footer
 from centrality.tables.unreadable import Unreadable
 
 Item = TypeVar("Item")
@@ -41,7 +38,7 @@ class Chunk:
     target: str  # the file of its scores; empty if it is only read
     rows: int | None = None  # None: not known before the end
     groups: tuple[int, int] | None = None  # the first row group and the one after the last; None: all of the file
-    file: StoredFile | None = field(default=None, compare=False, repr=False)  # what is known of it already, if it is
+    file: Footer | None = field(default=None, compare=False, repr=False)  # what is known of it already, if it is
 
     def open(self) -> tables.Source:
         """Open the chunk's rows as a source."""
@@ -117,19 +114,10 @@ def _not_onto_itself(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def of_files(
-    files: Sequence[StoredFile], target: Callable[[str], str] = lambda _: "", split: int | None = None
+    files: Sequence[Footer], target: Callable[[str], str] = lambda _: "", split: int | None = None
 ) -> list[Chunk]:
     """Return the chunks of files that store their number of rows, without empty files."""
     return [chunk for file in files for chunk in _chunks_of(file, target(file.file), split) if chunk.rows]
-
-
-def added_columns(ts: Sequence[float], own: float, *, p_values: bool, explain: bool) -> list[str]:
-    """Name the columns added for each t: first centrality, then p_value, then reasons; see `name_at`."""
-    kinds = ["centrality", *(["p_value"] * p_values), *(["reasons"] * explain)]
-    names = [name_at(kind, t, own) for kind in kinds for t in ts]
-    if len(set(names)) < len(names):
-        raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(ts)])}.")
-    return names
 
 
 def is_done(chunk: Chunk, note: str) -> bool:
@@ -161,7 +149,7 @@ def _target(data: str | Path, file: str | Path, folder: str | Path | None) -> st
     return locations.join(folder, at.name if at == base else at.relative_to(base).as_posix())
 
 
-def _chunks_of(file: StoredFile, target: str, split: int | None) -> Iterator[Chunk]:
+def _chunks_of(file: Footer, target: str, split: int | None) -> Iterator[Chunk]:
     """Yield all of the file, or runs of row groups that hold about `split` rows."""
     if split is None or file.rows <= split:
         yield Chunk(file.file, target, file.rows, file=file)

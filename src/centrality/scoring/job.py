@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality._checks import InputError
 from centrality.model.interface import CentralityModel
 from centrality.network.scaling import dense
 from centrality.scores.conformal import p_values
 from centrality.scores.mixing import name_at
-from centrality.scoring import chunks
 from centrality.scoring.adapter import Adapter
 from centrality.scoring.watch import Watch
 from centrality.tables import locations
@@ -38,8 +38,12 @@ class Job:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the columns that the job adds."""
-        return chunks.added_columns(self.ts, self.model.t, p_values=self.p_values, explain=self.explain)
+        """Return the names of the columns added for each t: first centrality, then p_value, then reasons."""
+        kinds = ["centrality", *(["p_value"] * self.p_values), *(["reasons"] * self.explain)]
+        names = [name_at(kind, t, self.model.t) for kind in kinds for t in self.ts]
+        if len(set(names)) < len(names):
+            raise InputError(f"Every t must have a column of its own, got {', '.join(names[: len(self.ts)])}.")
+        return names
 
     def note(self, source: str | None) -> str:
         """Return the note for the end of a Parquet file: which model made which columns, from which file's rows."""
@@ -48,7 +52,11 @@ class Job:
 
     @cached_property
     def _digest(self) -> str:
-        return _digest(self.model)
+        """Return a checksum that identifies the model: that of the file it would be saved to."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model.safetensors"
+            self.model.save(file)
+            return hashlib.sha256(file.read_bytes()).hexdigest()
 
     def score_columns(self, pairs: Pairs) -> dict[str, Column]:
         """Return the columns of numbers that it adds to rows with these units."""
@@ -72,11 +80,3 @@ class Job:
             for t, reasons in zip(self.ts, adapter.reasons(table, vectors, pairs, self.ts), strict=True):
                 columns[name_at("reasons", t, self.model.t)] = np.array(reasons.short(), dtype=object)
         return columns
-
-
-def _digest(model: CentralityModel) -> str:
-    """Return a checksum that identifies the model: that of the file it would be saved to."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.safetensors"
-        model.save(file)
-        return hashlib.sha256(file.read_bytes()).hexdigest()

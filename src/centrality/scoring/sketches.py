@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,27 +26,12 @@ from centrality.model.interface import CentralityModel, with_fitted
 from centrality.scores.calibration import QUANTILES
 from centrality.scores.drift import KEPT, TrainingScores
 from centrality.scoring import chunks
-from centrality.scoring.adapter import Adapter
+from centrality.scoring.adapter import Adapter, read_ahead
 from centrality.scoring.chunks import Chunk, Runner
-from centrality.scoring.stream import read_ahead
 
 SIZE = 4000  # KLL's k: ranks are right to about 0.0005, in 50 kB
+Sketch = Any  # a KLL sketch: its library has no types
 SKETCHED = 3  # raw global, raw local, and the score that `predict` cuts
-
-
-class Sketch(Protocol):
-    """Declare the methods of a KLL sketch that are used here, since its library has no types."""
-
-    n: int  # how many values it has seen
-
-    def merge(self, other: Self) -> None:
-        """Add the values of another sketch."""
-
-    def get_quantile(self, rank: float) -> float:
-        """Return the value at this rank."""
-
-    def get_quantiles(self, ranks: list[float]) -> list[float]:
-        """Return the values at these ranks."""
 
 
 def require_possible(holdout: float | None) -> None:

@@ -1,10 +1,8 @@
 """Score more rows than fit into memory: read, score and write batches at the same time."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -12,16 +10,12 @@ from centrality import tables
 from centrality._checks import InputError
 from centrality.scores.mixing import checked_t
 from centrality.scoring import chunks
-from centrality.scoring.adapter import Adapter
+from centrality.scoring.adapter import Adapter, read_ahead
 from centrality.scoring.job import Job
 from centrality.tables import formats, locations
 from centrality.tables.parquet import NOTE
+from centrality.tables.text import TextSource
 from centrality.tables.unreadable import ENOUGH_ROWS
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-Item = TypeVar("Item")
 
 
 def score(job: Job, data: str | Path, output: str | Path) -> chunks.Scored:
@@ -30,8 +24,6 @@ def score(job: Job, data: str | Path, output: str | Path) -> chunks.Scored:
     If `output` is "-", they go to stdout, each batch when it is scored.
     """
     checked_t(job.ts)
-    if str(output) != "-":
-        tables.kind_to_write(output)
     with tables.open_rows(data) as source:
         return _score_source(job, source, output)
 
@@ -57,18 +49,18 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
             "file was written before there were explanations (then fit it again). Score without --explain."
         )
     kind = formats.kind_on_stdout(source.kind) if str(output) == "-" else tables.kind_to_write(output)
-    as_records = (
-        source.keeps_records
-        and kind == source.kind
-        and not adapter.one_series
-        and not set(job.names) & set(source.schema.names)
-    )
     if adapter.one_series and source.in_part:
         raise tables.TableError(
             f"{source.name} is one series to this model, so it cannot be cut: score without --split."
         )
     with formats.open_output(output) as file:
-        if as_records:
+        if (
+            isinstance(source, TextSource)
+            and source.keeps_records
+            and kind == source.kind
+            and not adapter.one_series
+            and not set(job.names) & set(source.schema.names)
+        ):
             rows = _score_records(job, source, adapter, file)
         else:
             rows = _score_batches(job, source, adapter, file, kind=kind, stream=str(output) == "-")
@@ -78,14 +70,16 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
     return chunks.Scored(rows, adapter.unreadable)
 
 
-def _score_records(job: Job, source: tables.Source, adapter: Adapter, file: BinaryIO) -> int:
+def _score_records(job: Job, source: TextSource, adapter: Adapter, file: BinaryIO) -> int:
     """Write text records in the same format: each stays as it was written, with the scores added at its end."""
+    from tqdm import tqdm
+
     rows = 0
-    file.write(source.extended_header(job.names))
+    file.write(source.dialect.extended_header(job.names))
     blocks = source.records(adapter.columns, adapter.types)
-    with _bar(job, source) as bar:
+    with tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress) as bar:
         for table, records in blocks if source.live else read_ahead(blocks):
-            file.write(b"".join(source.extended_records(records, job.new_columns(adapter, table))))
+            file.write(b"".join(source.dialect.extended_records(records, job.new_columns(adapter, table))))
             adapter.require_readable(after=ENOUGH_ROWS)
             file.flush()
             rows += table.num_rows
@@ -99,14 +93,10 @@ def _score_batches(
     """Write batches of the input's columns and the new ones, in a format of this kind."""
     live = stream or source.live
     rows, sink = 0, None
-    batches: Iterable[pa.Table] = (pa.Table.from_batches([batch]) for batch in source.batches(types=adapter.types))
-    if adapter.one_series:
-        batches = [pa.concat_tables(batches)]
-    with _bar(job, source) as bar, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         writing: Future[None] | None = None
-        for table in batches if live or adapter.one_series else read_ahead(batches):
+        for table in adapter.read(source, ahead=not live, progress=job.progress):
             scored = with_scores(job, adapter, table)
-            adapter.require_readable(after=ENOUGH_ROWS)
             if sink is None:
                 note = (
                     {NOTE: job.note(source.files[0].file if len(source.files) == 1 else None)}
@@ -121,11 +111,9 @@ def _score_batches(
                 writing.result()
                 file.flush()
             rows += table.num_rows
-            bar.update(table.num_rows)
-        if writing is not None:
-            writing.result()
-        if sink is None:
-            raise tables.TableError(f"{source.name} is empty: it has 0 rows and {len(source.schema)} columns.")
+        assert writing is not None  # else there were no rows, and the adapter has said so
+        assert sink is not None
+        writing.result()
         sink.close()
     return rows
 
@@ -137,20 +125,3 @@ def with_scores(job: Job, adapter: Adapter, table: pa.Table) -> pa.Table:
     for name, values in new.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN: this row has no score
     return table
-
-
-def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
-    """Yield the same items; a thread fetches the next ones while the last one is used."""
-    iterator, end = iter(items), object()
-    with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, iterator, end) for _ in range(depth))
-        while (item := waiting.popleft().result()) is not end:
-            waiting.append(pool.submit(next, iterator, end))
-            yield item  # type: ignore[misc]
-
-
-def _bar(job: Job, source: tables.Source) -> "tqdm[None]":
-    """Return a progress bar over the rows of the source, shown if the job wants one."""
-    from tqdm import tqdm
-
-    return tqdm(total=source.rows, unit=" rows", unit_scale=True, disable=not job.progress)

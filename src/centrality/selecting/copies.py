@@ -16,13 +16,12 @@ from centrality.model.interface import CentralityModel
 from centrality.representations._base import as_arrow, is_frame
 from centrality.representations._identifiers import names_rows
 from centrality.representations._vision import content_of
-from centrality.scores.number_format import number
+from centrality.scores.number_format import LETTERS, number, shortened
 from centrality.selecting import likeness
 from centrality.selecting.near import FAR_BELOW, FEWEST, near_copies
 from centrality.selecting.same_cells import CellHashes, groups_alike
 from centrality.tables.columns import TableError
 
-LETTERS = 40  # of a value, at most, that are shown
 SHOWN = 4  # differing columns, and values of each, that are shown
 FAR_BELOW_OF_TEXTS = 0.5  # the distance of texts grows as the root of the letters that were changed
 SEEM = ("was compared too, but seems to name", "were compared too, but seem to name")
@@ -228,15 +227,13 @@ def _told_apart(values: Sequence[object]) -> list[str]:
     >>> _told_apart(["oil", "oil ", "gas"])
     ["'oil'", "'oil '", "'gas'"]
     """
-    shown = ["(missing)" if value is None else _short(number(value)) for value in values]
+    shown = [shortened(number(value)) for value in values]
     texts = [value for value in values if isinstance(value, str)]
     if len(set(shown)) == len(set(map(str, values))) or not texts:
         return shown
     alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
     start = max([*alike, False].index(False) - LETTERS // 2, 0)
     cut = "…" if start else ""
-    return [cut + _short(repr(value[start:])) if isinstance(value, str) else _short(str(value)) for value in values]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+    return [
+        cut + shortened(repr(value[start:])) if isinstance(value, str) else shortened(str(value)) for value in values
+    ]

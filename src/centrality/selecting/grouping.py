@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from centrality import tables
 from centrality._checks import InputError
 from centrality._estimator import in_memory
+from centrality.representations._base import is_frame
 
 Labels = str | Sequence[object] | NDArray[Any]
 
@@ -50,16 +51,13 @@ def values_of(X: Any, by: Labels) -> list[object]:
 
 def _labels(X: Any, by: Labels) -> list[object]:
     """Return each row's value, None where it is missing."""
-    return [None if _is_missing(value) else value for value in (_column(X, by) if isinstance(by, str) else by)]
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or value != value  # not a number
+    values = _column(X, by) if isinstance(by, str) else by
+    return [None if value != value else value for value in values]  # what is not a number is missing
 
 
 def _column(X: Any, name: str) -> list[object]:
     X = in_memory(X)
-    if isinstance(X, pa.RecordBatch) or not nw.dependencies.is_into_dataframe(X):
+    if isinstance(X, pa.RecordBatch) or not is_frame(X):
         raise InputError(f"by={name!r} names a column, but the rows are no frame: give one value for each row instead.")
     frame = nw.from_native(X, eager_only=True)
     tables.require(frame.columns, [name])

@@ -30,8 +30,7 @@ Floats = NDArray[np.float32]
 
 def by_model(model: CentralityModel, X: ModelRows) -> Floats:
     """Return rows as the scaled vectors that a fitted model's networks take."""
-    vectors = np.asarray(dense(reader_of(model).vectors(X)), dtype=np.float64)
-    return model.fitted_.scaling.scaled(vectors).astype(np.float32)
+    return model.fitted_.scaling.apply(dense(reader_of(model).vectors(X)))
 
 
 def of_table(table: pa.Table) -> Floats:

@@ -92,18 +92,13 @@ class Picker:
             order = np.argsort(self._scores(rows), kind="stable")
             return np.asarray(rows[order[::-1] if self.what == "typical" else order][:k])
         sample = sample_for(k, rows, self.rng)
-        Z = self._scaled(sample)
+        Z = self.fitted.scaling.apply(dense(self.vectors[sample]))
         weight = None if self.what == "diverse" else self._weights(sample)
-        return np.asarray(
-            sample[spread(Z, k, self.rng, weight, squared=self.what == "to label", progress=self.progress)]
-        )
+        chosen = spread(Z, k, self.rng, weight, squared=self.what == "to label", progress=self.progress)
+        return np.asarray(sample[chosen])
 
     def _scores(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         return over_vectors(self.vectors[rows], lambda block: self.fitted.scores(block, self.t))
-
-    def _scaled(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return these rows scaled, as the network takes them."""
-        return self.fitted.scaling.scaled(np.asarray(dense(self.vectors[rows]), dtype=np.float64)).astype(np.float32)
 
     def _weights(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return 0 for rows that are outlying among these, and 1 for the others."""

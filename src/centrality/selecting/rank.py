@@ -13,7 +13,7 @@ from centrality._checks import InputError, whole_number
 from centrality._estimator import ModelRows, in_memory
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.representations._base import as_arrow
+from centrality.representations._base import as_arrow, is_frame
 from centrality.scores.mixing import one_t
 from centrality.selecting.grouping import codes_of
 from centrality.selecting.suited import fitted_on
@@ -79,8 +79,7 @@ def rank(
 def as_frame(rows: ModelRows) -> Any:
     """Return rows as a frame of their own library, or as an Arrow table."""
     rows = in_memory(rows)
-    is_frame = nw.dependencies.is_into_dataframe(rows) and not isinstance(rows, pa.RecordBatch)
-    return rows if is_frame else as_arrow(rows)
+    return rows if is_frame(rows) and not isinstance(rows, pa.RecordBatch) else as_arrow(rows)
 
 
 def _order(scores: NDArray[np.float64], groups: NDArray[np.intp], top: int | None) -> NDArray[np.intp]:

@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pyarrow as pa
 from scipy import sparse
 
 from centrality._estimator import ModelRows, in_memory
@@ -15,7 +13,7 @@ from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
 from centrality.representations import Table
-from centrality.representations._base import as_arrow
+from centrality.representations._base import as_arrow, is_frame
 from centrality.tables.columns import is_number, numbers
 
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
@@ -24,8 +22,7 @@ PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text
 def suited_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
     """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads a table.
 
-    >>> import pyarrow as pa
-    >>> from centrality.selecting.suited import suited_model
+    >>>     >>> from centrality.selecting.suited import suited_model
     >>> type(suited_model([[1.0, 2.0], [3.0, 4.0]])).__name__
     'FUSE'
     >>> type(suited_model(pa.table({"a": [1.0, None]}))).__name__
@@ -40,7 +37,7 @@ def are_finite_numbers(X: ModelRows) -> bool:
     X = in_memory(X)
     if sparse.issparse(X):
         return bool(np.isfinite(X.data).all())
-    if not (isinstance(X, pa.RecordBatch) or nw.dependencies.is_into_dataframe(X)):
+    if not is_frame(X):
         array = np.asarray(X)
         return array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
     table = as_arrow(X)

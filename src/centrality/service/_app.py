@@ -3,12 +3,12 @@
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Collection
+from typing import TypeAlias
 
 from centrality.service import _openapi, _requests
 from centrality.service._answers import CLOSE, Answer, answer_of, json_answer, refusal
-from centrality.service._bodies import Bodies
+from centrality.service._bodies import Bodies, Message, Receive
 from centrality.service._file import ModelFile
 from centrality.service._hosts import is_own
 from centrality.service._limits import Limits, RequestError
@@ -18,9 +18,7 @@ from centrality.service._request_scorer import LARGE_BODY, RequestScorer
 from centrality.service._rows import count
 from centrality.service._worker import Worker
 
-Message: TypeAlias = MutableMapping[str, Any]  # as ASGI has it
 Scope: TypeAlias = Message
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Page: TypeAlias = Callable[[Scope, Receive], Awaitable[Answer]]
 

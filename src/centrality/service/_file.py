@@ -6,16 +6,15 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeAlias
 
 from centrality._checks import InputError
 from centrality.model.interface import CentralityModel
 from centrality.service._metrics import Metrics
 from centrality.service._served import ServedModel, served_model
+from centrality.tables.file_state import FileState
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY = 1.0  # seconds
-Fingerprint: TypeAlias = tuple[int, ...] | None  # tells versions of the file apart; None if there is no file
 
 
 class ModelFile:
@@ -29,28 +28,21 @@ class ModelFile:
         say: Callable[[str], None] = LOG.info,
     ) -> None:
         self.path, self._load, self._metrics, self._say = path, load, metrics, say
-        self._fingerprint, self.current = self._load_version()
+        self._state, self.current = self._load_version()
         self.trouble: str | None = None  # why the newest file is not the one in use
 
-    def _load_version(self) -> tuple[Fingerprint, ServedModel]:
-        """Load the model, again if its file is replaced meanwhile; return it with the fingerprint of its file."""
+    def _load_version(self) -> tuple[FileState | None, ServedModel]:
+        """Load the model, again if its file is replaced meanwhile; return it with the state of its file."""
         while True:
-            fingerprint, model = self._read_fingerprint(), self._load(self.path)
+            state, model = FileState.of(self.path), self._load(self.path)
             content = self.path.read_bytes()
-            if self._read_fingerprint() == fingerprint:
+            if FileState.of(self.path) == state:
                 break
         served = served_model(model, hashlib.sha256(content).hexdigest()[:16], content)
         self._metrics.model_loaded()
         gc.collect()
         gc.freeze()  # libraries and weights stay: looking through them for garbage would stop requests for 100 ms
-        return fingerprint, served
-
-    def _read_fingerprint(self) -> Fingerprint:
-        try:
-            about = self.path.stat()
-        except OSError:
-            return None
-        return about.st_mtime_ns, about.st_size, about.st_ino
+        return state, served
 
     async def watch(self, prepare: Callable[[], Awaitable[None]]) -> None:
         """Load each new version of the file, and call the callback that prepares for it, until cancelled."""
@@ -63,12 +55,12 @@ class ModelFile:
 
     async def look(self) -> None:
         """Load the file if it is new; keep the old model if the new file cannot be used."""
-        fingerprint = self._read_fingerprint()
-        if fingerprint is None or fingerprint == self._fingerprint:
+        state = FileState.of(self.path)
+        if state is None or state == self._state:
             return  # a file that is gone for a moment is being replaced
-        self._fingerprint = fingerprint
+        self._state = state
         try:
-            self._fingerprint, self.current = await asyncio.to_thread(self._load_version)
+            self._state, self.current = await asyncio.to_thread(self._load_version)
         except Exception as error:  # any error that a wrong file can cause: the service goes on
             if not isinstance(error, InputError | OSError):  # no fault of the file's: a bug of ours
                 LOG.exception("An error of the service while it loaded %s", self.path)

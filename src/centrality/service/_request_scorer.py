@@ -43,7 +43,7 @@ class RequestScorer:
             served.fitted.calibration_rows()  # raises before the work if there are none
         unreadable = await self._in_thread(served.unreadable, rows) if large else served.unreadable(rows)
         explanation = served.explanation(request.ts[0]) if request.explain else None
-        units = await self.queue.score(served.units(), rows)
+        units = await self.queue.score(served.units, rows)
         contributions = None if explanation is None else await self.queue.score(explanation, rows)
         scored = request, served, units, contributions, unreadable
         answer = await self._in_thread(_requests.answer, *scored) if large else _requests.answer(*scored)

@@ -32,7 +32,7 @@ JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a te
 
 
 class ServedModel:
-    """Does what all models have in common: turns rows of requests into vectors, and scores these."""
+    """Takes rows of the kind that a model's representation reads: turns them into vectors, and scores these."""
 
     is_quick = False  # a few rows take less than a millisecond
 
@@ -43,27 +43,79 @@ class ServedModel:
         self.reading = self.reader.reading()
         self.width = self.fitted.width
         self.columns = self.reading.columns  # what a row's values are called
+        self.units = self._scoring()  # which turns rows into units
         self.reader.warm_up()  # so that libraries and encoders are loaded before the first request
 
-    def from_json(self, rows: JsonRows) -> Rows:
-        """Return the rows of a JSON request in the form in which they are queued for scoring."""
-        raise NotImplementedError
-
-    def from_arrow(self, table: pa.Table) -> Rows:
-        """Return the rows of an Arrow request in the form in which they are queued for scoring."""
-        raise NotImplementedError
+    def _scoring(self) -> Scoring:
+        whole, most = self.reading.one_series, self.reading.rows_at_once
+        return Scoring(self._units_of, ("units", id(self.model)), undivided=whole, batch_rows=most)
 
     def unreadable(self, rows: Rows) -> Unreadable:
-        """Return which cells of the rows could not be read; none here, as a wrong number makes the request fail."""
-        return Unreadable()
+        """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
+        if self.reading.kind != "table" or not isinstance(rows, pa.Table):
+            return Unreadable()
+        _, found = self.reader.examined(rows.select(self.columns))
+        found.require_few(self.reading.unreadable)
+        return found
 
     def vectors(self, rows: Rows) -> Vectors:  # (n, p)
         """Return the rows as the fitted model takes them."""
-        raise NotImplementedError
+        if isinstance(rows, pa.Table):
+            return Adapter(self.model, rows.column_names).vectors(rows)
+        return self.reader.vectors(rows)
 
-    def units(self) -> Scoring:
-        """Return the scoring that turns rows into units."""
-        raise NotImplementedError
+    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
+        return self.reader.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
+
+    def from_json(self, rows: JsonRows) -> Rows:
+        """Return the rows of a JSON request in the form in which they are queued for scoring."""
+        if self.reading.kind == "images":
+            return self._pictures(rows)
+        if self.columns is None:
+            return rows
+        named = [self._named(row, i) for i, row in enumerate(rows)]
+        tables.require(list({name: None for row in named for name in row}), self.columns)
+        lines = b"\n".join(map(orjson.dumps, named))
+        return jsonl.parse_rows(lines, self.columns, self.reading.types, "rows")
+
+    def from_arrow(self, table: pa.Table) -> Rows:
+        """Return the rows of an Arrow request in the form in which they are queued for scoring."""
+        if self.columns is None:
+            if table.num_columns != 1:
+                raise RequestError(422, f"One column was wanted, got {table.num_columns}.")
+            self._require_no_paths(table)
+            return table[0].to_pylist()
+        table = tables.select(table, self.columns)
+        self._require_no_paths(table)
+        return table
+
+    def _require_no_paths(self, table: pa.Table) -> None:
+        """Raise if images are given by path: clients must not read files of this machine."""
+        if self.reading.kind == "images" and not (
+            pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)
+        ):
+            raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
+
+    def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
+        """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
+        assert self.columns is not None
+        if isinstance(row, dict):
+            return row
+        values = row if isinstance(row, list) else [row]
+        if len(values) != len(self.columns):
+            raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
+        return dict(zip(self.columns, values, strict=True))
+
+    def _pictures(self, rows: JsonRows) -> Rows:
+        """Decode image files in base64."""
+        files = []
+        for i, row in enumerate(rows):
+            text: JsonValue = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
+            try:
+                files.append(base64.b64decode(text, validate=True))
+            except (binascii.Error, TypeError, ValueError):
+                raise RequestError(422, f"Row {i}: an image file in base64 was wanted, got {_short(row)}.") from None
+        return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
 
     def explanation(self, t: float) -> Scoring:
         """Return the scoring that turns rows into the contributions of their features at t."""
@@ -101,13 +153,9 @@ class ModelOfNumbers(ServedModel):
 
     is_quick = True
 
-    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
-        super().__init__(model, version, content)
+    def _scoring(self) -> Scoring:
         plain = self.fitted.context is None
-        self._units = Scoring(self.fitted.units if plain else self._units_of, ("units", id(self.model)), quick=plain)
-
-    def units(self) -> Scoring:
-        return self._units
+        return Scoring(self.fitted.units if plain else self._units_of, ("units", id(self.model)), quick=plain)
 
     def unreadable(self, rows: Rows) -> Unreadable:
         """Count the rows of a kind that was not seen in fitting."""
@@ -167,87 +215,9 @@ class ModelOfNumbers(ServedModel):
         return f"Rows of {self.width} numbers were wanted."
 
 
-class ModelWithRepresentation(ServedModel):
-    """Takes rows of the kind that the model's representation reads."""
-
-    def __init__(self, model: CentralityModel, version: str, content: bytes = b"") -> None:
-        super().__init__(model, version, content)
-        reading = self.reading
-        self._units = Scoring(
-            self._units_of, ("units", id(self.model)), undivided=reading.one_series, batch_rows=reading.rows_at_once
-        )
-
-    def units(self) -> Scoring:
-        return self._units
-
-    def unreadable(self, rows: Rows) -> Unreadable:
-        """Return which cells of a table's rows could not be read; raise if a column fails in too many of them."""
-        if self.reading.kind != "table" or not isinstance(rows, pa.Table):
-            return Unreadable()
-        _, found = self.reader.examined(rows.select(self.columns))
-        found.require_few(self.reading.unreadable)
-        return found
-
-    def vectors(self, rows: Rows) -> Vectors:
-        if isinstance(rows, pa.Table):
-            return Adapter(self.model, rows.column_names).vectors(rows)
-        return self.reader.vectors(rows)
-
-    def _units_of(self, rows: Rows) -> NDArray[np.float64]:
-        return self.reader.by_moment(over_vectors(self.vectors(rows), self.fitted.units), count(rows))
-
-    def from_json(self, rows: JsonRows) -> Rows:
-        if self.reading.kind == "images":
-            return self._pictures(rows)
-        if self.columns is None:
-            return rows
-        named = [self._named(row, i) for i, row in enumerate(rows)]
-        tables.require(list({name: None for row in named for name in row}), self.columns)
-        lines = b"\n".join(map(orjson.dumps, named))
-        return jsonl.parse_rows(lines, self.columns, self.reading.types, "rows")
-
-    def from_arrow(self, table: pa.Table) -> Rows:
-        if self.columns is None:
-            if table.num_columns != 1:
-                raise RequestError(422, f"One column was wanted, got {table.num_columns}.")
-            self._require_no_paths(table)
-            return table[0].to_pylist()
-        table = tables.select(table, self.columns)
-        self._require_no_paths(table)
-        return table
-
-    def _require_no_paths(self, table: pa.Table) -> None:
-        """Raise if images are given by path: clients must not read files of this machine."""
-        if self.reading.kind == "images" and not (
-            pa.types.is_binary(kind := table.schema[0].type) or pa.types.is_large_binary(kind)
-        ):
-            raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
-
-    def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
-        """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
-        assert self.columns is not None
-        if isinstance(row, dict):
-            return row
-        values = row if isinstance(row, list) else [row]
-        if len(values) != len(self.columns):
-            raise RequestError(422, f"Row {i}: {len(self.columns)} values were wanted, got {_short(row)}.")
-        return dict(zip(self.columns, values, strict=True))
-
-    def _pictures(self, rows: JsonRows) -> Rows:
-        """Decode image files in base64."""
-        files = []
-        for i, row in enumerate(rows):
-            text: JsonValue = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
-            try:
-                files.append(base64.b64decode(text, validate=True))
-            except (binascii.Error, TypeError, ValueError):
-                raise RequestError(422, f"Row {i}: an image file in base64 was wanted, got {_short(row)}.") from None
-        return files if self.columns is None else pa.table({self.columns[0]: pa.array(files, pa.binary())})
-
-
 def served_model(model: CentralityModel, version: str, content: bytes = b"") -> ServedModel:
     """Return the adapter of this model for the service."""
-    kind = ModelOfNumbers if reader_of(model).reading().kind == "numbers" else ModelWithRepresentation
+    kind = ModelOfNumbers if reader_of(model).reading().kind == "numbers" else ServedModel
     return kind(model, version, content)
 
 

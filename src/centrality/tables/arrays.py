@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality.datasets import bundled_sets, published
-from centrality.tables.columns import TableError, first_few, numbers
+from centrality.tables.columns import TableError, first_few, numbers, reading
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
 UNPACKED, MOST_PACKED = 256 << 20, 64  # bytes always allowed; of more, at most so many for each packed byte
@@ -21,20 +21,14 @@ class ArraySource(Source):
 
     def __init__(self, path: Path) -> None:
         self.name, self.kind = str(path), path.suffix.lower()
-        try:
+        with reading(path, self.kind, (Exception,)):  # numpy evaluates what stands in a header, which may do anything
             self._rows = self._array(path)
-        except (TableError, FileNotFoundError):
-            raise
-        except Exception as error:  # noqa: BLE001  (numpy evaluates what stands in a header, and raises what that does)
-            raise TableError(f"{path} cannot be read as {self.kind}: {error}") from None
         shape, dtype = self._rows.shape, self._rows.dtype
         if len(shape) not in (1, 2) or dtype.kind not in "biuf" or shape[-1] == 0:
             raise TableError(f"{path}: a two-dimensional array of numbers was wanted, got {dtype} {shape}.")
         self.rows, width = shape[0], shape[1] if len(shape) == 2 else 1
-        try:
+        with reading(path, self.kind):  # which fails for numbers of 128 bits
             kind = pa.from_numpy_dtype(dtype.newbyteorder("="))
-        except pa.ArrowException as error:  # such as numbers of 128 bits
-            raise TableError(f"{path} cannot be read as {self.kind}: {error}") from None
         self.schema = pa.schema([(f"x{j}", kind) for j in range(width)])
         self._require_rows()
 
@@ -83,12 +77,10 @@ class StoredArray:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(len(self))
         a_row = int(np.prod(self.shape[1:], dtype=np.int64))
-        with self._path.open("rb") as file:
-            file.seek(self._begins + start * a_row * self.dtype.itemsize)
-            content = file.read((stop - start) * a_row * self.dtype.itemsize)
-        values = np.frombuffer(content[: len(content) // self.dtype.itemsize * self.dtype.itemsize], self.dtype)
+        begins = self._begins + start * a_row * self.dtype.itemsize
+        values = np.fromfile(self._path, self.dtype, (stop - start) * a_row, offset=begins)
         if len(values) != (stop - start) * a_row:
-            raise EOFError(f"it was cut to {len(content):,} bytes from row {start:,} on while it was read")
+            raise EOFError(f"it was cut to {values.nbytes:,} bytes from row {start:,} on while it was read")
         return values.reshape(stop - start, *self.shape[1:])
 
 

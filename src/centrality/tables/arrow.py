@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import dataset
 
-from centrality.tables.columns import TableError, repeated, require_distinct
+from centrality.tables.columns import DAMAGED, reading, repeated, require_distinct
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
 FILE_BEGINS = b"ARROW1"
@@ -25,19 +24,17 @@ class ArrowSource(Source):
 
     def __init__(self, name: str, file: Any) -> None:
         self.name = name
-        try:
+        with reading(name, "an Arrow file or stream", (*DAMAGED, SystemError)):  # names may be invalid
             self._open(file)
             self.schema = self._reader.schema.remove_metadata()
             self._require_rows()
-        except TableError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, MemoryError, SystemError) as error:  # names may be invalid
-            raise TableError(f"{name} cannot be read as an Arrow file or stream: {error}") from None
 
     def _open(self, file: Any) -> None:
         if isinstance(file, pa.OSFile) and file.read(len(FILE_BEGINS)) == FILE_BEGINS:
             self._reader = pa.ipc.open_file(file)
             require_distinct(repeated(self._reader.schema.names), self.name)
+            from pyarrow import dataset  # imports pandas, which most commands do not need
+
             self.rows = dataset.dataset(self.name, format="ipc").count_rows()  # which reads no values
             return
         if isinstance(file, pa.OSFile):

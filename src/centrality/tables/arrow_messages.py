@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+HOW_TO_CONVERT = "Convert it first, for example: iconv -f latin1 -t utf-8 old > new"
+
 
 def explained(message: str, names: Sequence[str], rows_before: int) -> str:
     """Return the message with columns by their names and rows by their number in the file, counted from 1.
@@ -11,7 +13,7 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
     rows from 1 and columns from 0, its JSON reader counts rows from 0.
     """
     if "UTF8" in message or "UTF-8" in message:
-        return f"not UTF-8 throughout: {message}. {how_to_convert()}"
+        return f"not UTF-8 throughout: {message}. {HOW_TO_CONVERT}"
     if "straddl" in message:  # what Arrow says if the text ends inside a quoted field
         return f"a quotation mark opens a field that never ends, somewhere after row {rows_before}"
     message = re.sub(r"Row #(\d+)", lambda row: f"row {int(row[1]) + rows_before}", message)
@@ -23,7 +25,3 @@ def explained(message: str, names: Sequence[str], rows_before: int) -> str:
 def is_about_a_value(message: str) -> bool:
     """Say whether the message is about a value of the wrong type, rather than about text that is no table."""
     return "conversion error" in message
-
-
-def how_to_convert() -> str:
-    return "Convert it first, for example: iconv -f latin1 -t utf-8 old > new"

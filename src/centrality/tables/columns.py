@@ -1,9 +1,12 @@
 """Choose columns of Arrow tables by name, and read them as numbers."""
 
 import difflib
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 
+# What libraries raise of a file that is damaged, cut short, or of another kind than its name says.
+DAMAGED = (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError)
 TRANSPOSED_TOGETHER = 4096  # rows: so many stay in the processor's cache, which takes a quarter of the time
 
 
@@ -24,6 +29,17 @@ class TableError(InputError):
     ...     print(error)
     Missing column: 'widht'. Did you mean 'width'? There are: 'width', 'height'.
     """
+
+
+@contextmanager
+def reading(name: object, kind: str, errors: tuple[type[Exception], ...] = DAMAGED) -> Iterator[None]:
+    """Raise a TableError if the block fails because a file of this name cannot be read as this kind of file."""
+    try:
+        yield
+    except (TableError, FileNotFoundError):
+        raise
+    except errors as error:
+        raise TableError(f"{name} cannot be read as {kind}: {error}") from None
 
 
 def select(table: Any, columns: Sequence[str]) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
@@ -18,7 +17,6 @@ from centrality.tables.text import Dialect, in_arrows_memory, open_text
 from centrality.tables.unreadable import DataNote
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-SCANNED = 1 << 18  # bytes looked at together for leading zeros: so many stay in the processor's cache
 HEAD = 1 << 13  # bytes that show which columns have leading zeros, nearly always
 LEADING_ZERO = r"^[+-]?0[\dxX]"  # also of hexadecimal numbers, which Arrow reads as whole ones, but not as any others
 
@@ -58,31 +56,27 @@ class CsvDialect(Dialect):
                 stacklevel=2,
             )
         self.kind, self.mark, self.separator = kind, mark, mark.encode()
-        self._names: list[str] = []
         self._padded: set[str] = set()  # columns known to have whole numbers with leading zeros
-
-    def names(self) -> list[str]:
-        return self._names
 
     def without_header(self, block: bytes) -> bytes:
         block = block.lstrip(b"\r\n")
         end = next(record_ends(block, self.mark.encode()), len(block))
-        self._names = self._fields(block[:end].rstrip(b"\r\n"))
-        require_distinct(repeated(self._names), self.name)
+        self.names = self._fields(block[:end].rstrip(b"\r\n"))
+        require_distinct(repeated(self.names), self.name)
         self._require_names()
         return block[end:]
 
     def _require_names(self) -> None:
         """Raise if the first line holds measured numbers, and so is a row of data; warn if it may be one."""
-        if not self._names or not all(map(_is_number, self._names)):
+        if not self.names or not all(map(_is_number, self.names)):
             return
-        if not all(name.strip().isdecimal() for name in self._names):  # years are names, 0.25 and -1 are not
+        if not all(name.strip().isdecimal() for name in self.names):  # years are names, 0.25 and -1 are not
             raise TableError(
                 f"{self.name}: names of columns were wanted in the first line, got numbers: "
-                f"{self.mark.join(self._names[:8])}. Put a line of names above them."
+                f"{self.mark.join(self.names[:8])}. Put a line of names above them."
             )
         warnings.warn(
-            f"{self.name}: the first line holds only whole numbers ({first_few(self._names, 4)}); it is taken for the "
+            f"{self.name}: the first line holds only whole numbers ({first_few(self.names, 4)}); it is taken for the "
             "names of the columns, not for a row.",
             DataNote,
             stacklevel=2,
@@ -92,7 +86,7 @@ class CsvDialect(Dialect):
         return split_records(block, self.mark.encode())
 
     def extended_header(self, names: Sequence[str]) -> bytes:
-        return header_line([*self._names, *names], self.mark)
+        return header_line([*self.names, *names], self.mark)
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
         columns = [[_field(value, self.mark) for value in column.tolist()] for column in values.values()]
@@ -158,7 +152,7 @@ class CsvDialect(Dialect):
 
         return arrow_csv.read_csv(
             in_arrows_memory(block),
-            read_options=arrow_csv.ReadOptions(column_names=self._names, use_threads=threads),
+            read_options=arrow_csv.ReadOptions(column_names=self.names, use_threads=threads),
             parse_options=arrow_csv.ParseOptions(delimiter=self.mark, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, include_columns=only, strings_can_be_null=True
@@ -169,7 +163,7 @@ class CsvDialect(Dialect):
         try:
             return next(csv.reader([line.decode("utf-8")], delimiter=self.mark), [])
         except UnicodeDecodeError as error:
-            raise TableError(f"The column names are not UTF-8: {error}. {arrow_messages.how_to_convert()}") from None
+            raise TableError(f"The column names are not UTF-8: {error}. {arrow_messages.HOW_TO_CONVERT}") from None
 
     @staticmethod
     def _text(names: Sequence[str] | set[str]) -> Types:
@@ -181,17 +175,10 @@ def count_leading_zeros(block: bytes, separator: str) -> int:
 
     Such a field inside a quoted text is counted too.
     """
-    count, padding = 0, np.zeros(3, np.uint8)
-    text = np.concatenate([np.frombuffer(b"\n", np.uint8), np.frombuffer(block, np.uint8), padding])
-    for start in range(0, len(block) + 1, SCANNED):
-        part = text[start : start + SCANNED + 3]
-        begins = (part == ord(separator)) | (part == ord("\n")) | (part == ord("\r")) | (part == ord('"'))
-        zero, digit = part == ord("0"), part - np.uint8(ord("0")) < 10  # below zero, unsigned bytes are large
-        digit |= (part == ord("x")) | (part == ord("X"))
-        padded = zero[:-1] & digit[1:]
-        signed = (part == ord("-")) | (part == ord("+"))
-        count += int(np.count_nonzero(begins[:-3] & (padded[1:-1] | signed[1:-2] & padded[2:])))
-    return count
+    from pyarrow import compute
+
+    begins = rf'(?:^|[{separator}\r\n"])'
+    return int(compute.count_substring_regex(pa.array([block], pa.binary()), begins + LEADING_ZERO[1:])[0].as_py())
 
 
 def _count_padded(table: pa.Table) -> int:

@@ -4,12 +4,11 @@ import csv
 import io
 import warnings
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from centrality._optional import optional
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, reading
 from centrality.tables.csv import CsvDialect
 from centrality.tables.source import Format
 from centrality.tables.text import TextSource
@@ -18,23 +17,15 @@ from centrality.tables.unreadable import DataNote
 FAILED = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")  # cells whose formula has no value
 
 
-class ExcelSource(TextSource):
-    """Reads a sheet that was converted to CSV in memory; its records cannot be copied to the output as text."""
-
-    keeps_records = False
-
-
 def open_excel(path: Path) -> TextSource:
     """Open the rows of a workbook's longest sheet; a note names the others."""
     openpyxl = optional("openpyxl", "excel")
-    try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and extensions that have nothing to do with the cells
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            sheets = {sheet.title: content for sheet in book.worksheets if (content := _as_csv(sheet))}
-            book.close()
-    except Exception as error:  # noqa: BLE001  (whatever openpyxl and the parsers below it raise of a damaged file)
-        raise TableError(f"{path} cannot be read as .xlsx: {error}") from None
+    # Openpyxl and the parsers below it raise anything of a damaged file.
+    with reading(path, ".xlsx", (Exception,)), path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and extensions that have nothing to do with the cells
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        sheets = {sheet.title: content for sheet in book.worksheets if (content := _as_csv(sheet))}
+        book.close()
     if not sheets:
         raise TableError(f"{path} is empty: it has 0 rows and 0 columns.")
     longest = max(sheets, key=lambda title: sheets[title].count(b"\n"))
@@ -45,8 +36,8 @@ def open_excel(path: Path) -> TextSource:
         )
         warnings.warn(said, DataNote, stacklevel=2)
     content = sheets[longest]
-    dialect = partial(CsvDialect, kind=".xlsx")
-    return ExcelSource(dialect(str(path)), io.BytesIO(content), size=len(content))
+    dialect = CsvDialect(str(path), kind=".xlsx")
+    return TextSource(dialect, io.BytesIO(content), size=len(content), keeps_records=False)
 
 
 def _as_csv(sheet: Any) -> bytes:

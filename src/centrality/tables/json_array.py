@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from centrality._checks import distinct_keys
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, reading
 from centrality.tables.jsonl import JsonDialect, JsonSink
 from centrality.tables.packing import open_unpacked
 from centrality.tables.records import BYTE_ORDER_MARK
@@ -16,35 +16,22 @@ from centrality.tables.source import Format
 from centrality.tables.text import TextSource
 
 
-class JsonFile(TextSource):
-    """Reads the objects of a list as if each stood on a line of its own."""
-
-    keeps_records = False  # the list's brackets and commas stand between them
-
-
-class JsonFileDialect(JsonDialect):
-    """Parses JSON lines, under the name of this file's ending in messages."""
-
-    kind = ".json"
-
-
 def open_json(path: Path) -> TextSource:
     """Open a list of objects, or objects line by line, as many programs write them under this name."""
+    dialect = JsonDialect(str(path), kind=".json")
     file, _ = open_unpacked(path)
     head = file.peek().removeprefix(BYTE_ORDER_MARK).lstrip()
     if not head.startswith(b"["):
-        return JsonFile(JsonFileDialect(str(path)), file)
+        return TextSource(dialect, file, keeps_records=False)
     with file:
         rows = _rows(str(path), file.read())
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    return JsonFile(JsonFileDialect(str(path)), io.BytesIO(lines), size=len(lines))
+    return TextSource(dialect, io.BytesIO(lines), size=len(lines), keeps_records=False)
 
 
 def _rows(name: str, content: bytes) -> list[dict[str, Any]]:
-    try:
+    with reading(name, ".json", (ValueError, RecursionError)):
         rows = json.loads(content.removeprefix(BYTE_ORDER_MARK), object_pairs_hook=distinct_keys)
-    except (ValueError, RecursionError) as error:
-        raise TableError(f"{name} cannot be read as .json: {error}") from None
     wrong = next((row for row in rows if not isinstance(row, dict)), None)
     if wrong is not None:
         raise TableError(

@@ -19,7 +19,9 @@ DEEPEST = 200  # lists and objects inside each other: Arrow's parser calls itsel
 class JsonDialect(Dialect):
     """Parses JSON lines."""
 
-    kind = ".jsonl"
+    def __init__(self, name: str, kind: str = ".jsonl") -> None:
+        super().__init__(name)
+        self.kind = kind
 
     def split(self, block: bytes) -> list[bytes]:
         return split_lines(block)

@@ -9,8 +9,8 @@ import gzip
 import io
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from centrality.tables.columns import TableError, first_few
+from centrality.tables.columns import TableError, first_few, reading
 
 FIRST_BYTES = 16  # more first bytes than any kind is recognised by
 PIECE = 1 << 18  # bytes unpacked together
@@ -121,8 +121,8 @@ class Pieces(io.RawIOBase):
 
 def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
     """Open a file of text, unpacked and in UTF-8; say also whether its size on disk is the size of its text."""
-    file = path.open("rb")
-    try:
+    with ExitStack() as if_it_fails, reading(path, path.suffix.lower()):
+        file = if_it_fails.enter_context(path.open("rb"))
         first = file.peek(FIRST_BYTES)
         kind, ending = packing_of(first), path.suffix.lower()
         if kind is None and ending in PACKINGS and first:
@@ -136,11 +136,7 @@ def open_unpacked(path: Path) -> tuple[io.BufferedReader, bool]:
             plain.peek()  # fails here if the encoding is another one
         else:
             require_text(str(path), first)
-    except (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
-        file.close()
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{path} cannot be read as {path.suffix.lower()}: {error}") from None
+        if_it_fails.pop_all()
     return plain, kind is None and encoding is None
 
 
@@ -156,8 +152,5 @@ def _recoded(file: BinaryIO, encoding: str) -> io.BufferedReader:
 
 def name_in_zip(path: Path) -> PurePosixPath:
     """Return the name of the one file in a zip archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return PurePosixPath(only_member(archive, str(path)))
-    except (zipfile.BadZipFile, RuntimeError) as error:
-        raise TableError(f"{path} cannot be read as .zip: {error}") from None
+    with reading(path, ".zip", (zipfile.BadZipFile, RuntimeError)), zipfile.ZipFile(path) as archive:
+        return PurePosixPath(only_member(archive, str(path)))

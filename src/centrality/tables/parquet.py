@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from centrality.tables import locations
-from centrality.tables.columns import TableError
+from centrality.tables.columns import TableError, reading
 from centrality.tables.file_state import FileState
 from centrality.tables.source import BATCH, Format, Sink, Source, Types
 
@@ -116,12 +116,9 @@ def open_file(file: str, places: Any = None) -> Any:
 def read_footer(file: str) -> Footer:
     """Read a Parquet file's footer."""
     state = None if locations.is_remote(file) else FileState.of(locations.filesystem_and_path(file)[1])
-    try:
-        with open_file(file) as there:
-            schema, places = there.schema_arrow, there.metadata
-            groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
-    except (pa.ArrowException, OSError, ValueError) as error:  # names may not be valid text
-        raise TableError(f"{file} cannot be read as .parquet: {error}") from None
+    with reading(file, ".parquet"), open_file(file) as there:
+        schema, places = there.schema_arrow, there.metadata  # whose names may not be valid text
+        groups = tuple(places.row_group(i).num_rows for i in range(places.num_row_groups))
     found = (schema.metadata or {}).get(NOTE.encode())
     note = None if found is None else found.decode(errors="replace")
     return Footer(file, schema.remove_metadata(), groups, note, places, state)

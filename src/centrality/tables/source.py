@@ -1,39 +1,21 @@
 """Define what every format has: a `Source` of rows, a `Sink` for them, and a `Format` that names both by an ending."""
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from centrality.tables.columns import TableError, repeated, require, require_distinct
+from centrality.tables.columns import TableError, reading, repeated, require, require_distinct
 from centrality.tables.file_state import FileState, require_unchanged
+
+if TYPE_CHECKING:
+    from centrality.tables.parquet import Footer
 
 BATCH = 32_768  # rows read together, where the format lets us choose
 
 Types = dict[str, pa.DataType]
-
-
-class StoredFile(Protocol):
-    """Describe one of a source's files; it stores its number of rows and can be read by itself."""
-
-    @property
-    def file(self) -> str:
-        """Return the file's path or address."""
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Return the number of rows in each piece that can be read by itself."""
-
-    @property
-    def rows(self) -> int:
-        """Return the number of rows in all pieces."""
-
-    def open(self, groups: tuple[int, int] | None = None) -> "Source":
-        """Open the file's rows, or those of the pieces from the first number up to the second."""
 
 
 class Source:
@@ -51,40 +33,21 @@ class Source:
     rows: int | None = None
     live = False  # rows come while somebody makes them: each is to be handed on as soon as it is there
     in_part = False  # these are only some of a file's rows
-    files: Sequence[StoredFile] = ()  # empty where rows are not counted file by file
+    files: "Sequence[Footer]" = ()  # empty where rows are not counted file by file
     states: Sequence[FileState | None] = ()  # of the files, before they were read
-    keeps_records = False  # whether `records` and what extends them can be called
 
     def batches(self, columns: Sequence[str] | None = None, types: Types | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in order, a bounded number at a time: these columns, text formats read in these types."""
         names = self.schema.names if columns is None else list(columns)
         require(self.schema.names, names)
-        try:
-            for batch in self._batches(names, types):
-                if batch.num_rows:
-                    yield batch
+        with reading(self.name, self.kind):
+            yield from (batch for batch in self._batches(names, types) if batch.num_rows)
             require_unchanged(self.states)
-        except TableError:
-            raise
-        except (pa.ArrowException, ValueError, EOFError, OSError, BadZipFile, zlib.error, MemoryError) as error:
-            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def table(self) -> pa.Table:
         """Read all rows at once; text formats choose types by all rows."""
         with self:
             return pa.Table.from_batches(list(self.batches()), self.schema)
-
-    def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
-        """Yield these columns of some rows, and the same rows byte for byte as they were written."""
-        raise NotImplementedError
-
-    def extended_header(self, names: Sequence[str]) -> bytes:
-        """Return the header with these new columns at its end."""
-        raise NotImplementedError
-
-    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
-        """Return the records with a new value for each new column at their end."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Close the file."""

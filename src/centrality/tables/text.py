@@ -7,17 +7,15 @@ output byte for byte.
 
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
-from zipfile import BadZipFile
 
 import pyarrow as pa
 
 from centrality.tables import arrow_messages
-from centrality.tables.columns import TableError, require
+from centrality.tables.columns import TableError, reading, require
 from centrality.tables.file_state import require_unchanged
 from centrality.tables.packing import open_unpacked
 from centrality.tables.records import Blocks
@@ -34,15 +32,12 @@ class Dialect:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.names: list[str] = []  # in the header; empty if there is none
         self.rows = 0  # parsed so far, for the row number in a message
 
     def without_header(self, block: bytes) -> bytes:
         """Return a file's first block without its header, and remember the header."""
         return block
-
-    def names(self) -> list[str]:
-        """Return the names in the header; an empty list if there is no header."""
-        return []
 
     def infer(self, block: bytes) -> pa.Table:
         """Parse the block in the types that its values suggest."""
@@ -53,7 +48,7 @@ class Dialect:
             raise TableError(self._complaint(error)) from None
         except UnicodeDecodeError as error:
             raise TableError(
-                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.how_to_convert()}"
+                f"{self.name}: the names are not UTF-8: {error}. {arrow_messages.HOW_TO_CONVERT}"
             ) from None
         self.rows += table.num_rows
         return table
@@ -90,9 +85,11 @@ class Dialect:
         raise NotImplementedError
 
     def extended_header(self, names: Sequence[str]) -> bytes:
+        """Return the header with these new columns at its end."""
         return b""
 
     def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
+        """Return the records with a new value for each new column at their end."""
         raise NotImplementedError
 
     def _infer(self, block: bytes) -> pa.Table:
@@ -102,7 +99,7 @@ class Dialect:
         raise NotImplementedError
 
     def _complaint(self, error: Exception) -> str:
-        message = arrow_messages.explained(str(error), self.names(), self.rows)
+        message = arrow_messages.explained(str(error), self.names, self.rows)
         if message.startswith("not UTF-8"):
             return f"{self.name} is {message}"
         if arrow_messages.is_about_a_value(message):
@@ -111,13 +108,22 @@ class Dialect:
 
 
 class TextSource(Source):
-    """Reads a text table; `size` is that of the file, if it is known."""
+    """Reads a text table; `size` is that of the file, if it is known.
 
-    keeps_records = True
+    `keeps_records` says whether its records can be copied to an output of the same kind.
+    """
 
-    def __init__(self, dialect: Dialect, file: BinaryIO, *, live: bool = False, size: int | None = None) -> None:
-        self.name, self.kind, self.live = dialect.name, dialect.kind, live
-        self._dialect, self._file = dialect, file
+    def __init__(
+        self,
+        dialect: Dialect,
+        file: BinaryIO,
+        *,
+        live: bool = False,
+        size: int | None = None,
+        keeps_records: bool = True,
+    ) -> None:
+        self.name, self.kind, self.live, self.keeps_records = dialect.name, dialect.kind, live, keeps_records
+        self.dialect, self._file = dialect, file
         self._reader = Blocks(file, dialect.separator, live=live)
         self._blocks = self._guarded(iter(self._reader))
         try:
@@ -130,25 +136,21 @@ class TextSource(Source):
         block = next(self._blocks, b"")
         if not block.strip():
             raise TableError(f"{self.name} is empty: it has 0 rows and 0 columns.")
-        self._first = self._dialect.without_header(block)
+        self._first = self.dialect.without_header(block)
         while not self._first.strip(b"\r\n"):  # on a stream, rows may come later than the line above them
             self._first = next(self._blocks, b"")
             if not self._first:
-                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self._dialect.names())} columns.")
-        self._first_table = self._dialect.infer(self._first)
+                raise TableError(f"{self.name} is empty: it has 0 rows and {len(self.dialect.names)} columns.")
+        self._first_table = self.dialect.infer(self._first)
         self.schema = self._first_table.schema
         if size is not None:
             rows = self._first_table.num_rows
             self.rows = rows if size <= len(block) else int(rows * size / len(block))
 
     def _guarded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        try:
+        with reading(self.name, self.kind):
             yield from blocks
             require_unchanged(self.states)
-        except TableError:
-            raise
-        except (EOFError, OSError, ValueError, zlib.error, BadZipFile) as error:  # packed, and cut short or damaged
-            raise TableError(f"{self.name} cannot be read as {self.kind}: {error}") from None
 
     def close(self) -> None:
         if self._file is not getattr(sys.stdin, "buffer", None):  # there may be no stdin
@@ -161,29 +163,24 @@ class TextSource(Source):
             blocks, parts = [self._first], [self._first_table]
             for block in self._blocks:
                 blocks.append(block)
-                parts.append(self._dialect.infer(block))
+                parts.append(self.dialect.infer(block))
             schema = common_schema(parts)
             if schema is None:
-                self._dialect.rows = 0
-                return self._dialect.infer(b"".join(blocks))
+                self.dialect.rows = 0
+                return self.dialect.infer(b"".join(blocks))
             return pa.concat_tables(map(partial(self._in_types, schema), parts, blocks))
 
     def records(self, columns: Sequence[str], types: Types | None = None) -> Iterator[tuple[pa.Table, list[bytes]]]:
+        """Yield these columns of some rows, and the same rows byte for byte as they were written."""
         require(self.schema.names, columns)
         for table, block in self._tables(columns, types, strict=False):
-            records = self._dialect.split(block)
+            records = self.dialect.split(block)
             if len(records) != table.num_rows:
                 raise TableError(
                     f"{self.name} cannot be read as {self.kind}: {len(records)} lines hold {table.num_rows} rows, "
                     "one line for each was wanted."
                 )
             yield table, records
-
-    def extended_header(self, names: Sequence[str]) -> bytes:
-        return self._dialect.extended_header(names)
-
-    def extended_records(self, records: Sequence[bytes], values: dict[str, Any]) -> list[bytes]:
-        return self._dialect.extended_records(records, values)
 
     def _batches(self, names: Sequence[str], types: Types | None) -> Iterator[pa.RecordBatch]:
         for table, _ in self._tables(names, types, strict=len(names) == len(self.schema)):
@@ -195,14 +192,14 @@ class TextSource(Source):
         yield self._in_types(schema, self._first_table, self._first, strict=strict), self._first
         self._first_table = None  # so that its memory is freed
         for block in self._blocks:
-            yield self._dialect.parse(block, schema, strict=strict), block
+            yield self.dialect.parse(block, schema, strict=strict), block
 
     def _in_types(self, schema: pa.Schema, table: pa.Table, block: bytes, *, strict: bool = False) -> pa.Table:
         """Return a block's rows in these types: by casting the parsed table, or by parsing the text again if needed."""
         fitting = as_if_parsed(table, schema)
         if fitting is None:
-            self._dialect.rows -= table.num_rows
-            return self._dialect.parse(block, schema, strict=strict)
+            self.dialect.rows -= table.num_rows
+            return self.dialect.parse(block, schema, strict=strict)
         return fitting
 
 

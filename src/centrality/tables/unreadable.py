@@ -4,6 +4,7 @@ Such a cell is never taken for a typical one: it counts against its row, is repo
 of them the job stops, since the column is then no longer what the model was fitted on.
 """
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -52,6 +53,11 @@ class Unreadable:
             for name, faults in self.cells.items()
             for fault, count in faults.items()
         ]
+
+    def warn(self) -> None:
+        """Warn of what was wrong, in the name of whoever called the function that calls this."""
+        for note in self.notes():
+            warnings.warn(note, DataNote, stacklevel=3)
 
     def require_few(self, most: float) -> None:
         """Raise if the cells of a column failed in more than this share of the rows, and in more than one.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from centrality._checks import InputError, InputTypeError
-from centrality.network.gaussians import LOWEST
-from centrality.network.network import SHAPE_PARTS, Layout, Network, Weights, uniform
+from centrality.network import formulas
+from centrality.network.network import Layout, Network, Weights, uniform
 from centrality.network.scorer import folded_head
 
 
@@ -57,16 +57,13 @@ class Prior(nn.Module):
         self.register_buffer("level", torch.empty(scales, centres))
 
     def forward(self, z: Tensor) -> Tensor:  # (..., n, p) -> (..., n, k)
-        off = z.to(self.mean.dtype) - self.mean  # in float64: squares that cancel follow
-        squares = off.square().sum(-1, keepdim=True) + self.centres.square().sum(1)
-        distances = (squares - 2 * off @ self.centres.T).clamp(min=0)  # (..., n, m)
-        each = zip(self.level, self.precision, strict=True)  # one scale after another: all at once would fill memory
-        exponents = ((level - 0.5 * precision * distances).clamp(min=LOWEST) for level, precision in each)
-        return torch.stack([of_one.logsumexp(-1) for of_one in exponents], -1)
+        return torch.stack(formulas.mixture(self, z.to(self.mean.dtype)), -1)  # in float64: squares that cancel follow
 
 
 class Shape(nn.Module):
     """Compute -sqrt(1 + d²) of each member, times the weight of each potential (`network/shape.py`)."""
+
+    mean: Tensor  # (members, p)
 
     def __init__(self, parts: Weights, device: str) -> None:
         super().__init__()
@@ -74,12 +71,8 @@ class Shape(nn.Module):
             self.register_buffer(name, torch.from_numpy(np.array(part)).to(finest(device)))
 
     def forward(self, z: Tensor) -> Tensor:  # (n, p) -> (members, n, k)
-        mean, across, rest, weight = (self.get_buffer(name) for name in SHAPE_PARTS)
-        off = z.to(mean.dtype) - mean[:, None]  # (members, n, p)
-        mapped = (off @ across.mT).square().sum(2)
-        rest = rest[:, None]
-        square = torch.where(rest > 0, rest * off.square().sum(2) - mapped, mapped)
-        return -(1 + square.clamp(min=0)).sqrt()[:, :, None] * weight[:, None]
+        shaped: Tensor = formulas.shaped(self, z.to(self.mean.dtype))
+        return shaped
 
 
 class Networks(nn.Module):

@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive, whole_number
+from centrality.network.folds import LEFT_OUT
 from centrality.network.network import Network
-from centrality.scores.folds import LEFT_OUT
 from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
-STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
+STEPS, STEPS_WHEN_CLEAN = 500, 700  # clean data wants longer training, contaminated data shorter
+STEPS_WHEN_CLEAN_GIVEN = 1000  # given a context there is no prior to start from
 STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
-BATCH = 128  # rows a step
-BATCH_OF_MANY = 64  # where one network learns rows that may hold outliers: as good, for half of the arithmetic, from
-MANY_COLUMNS = 32  # columns on: with fewer, small groups are many, and a smaller batch would not see them all
+MEMBERS = 4  # networks where rows are few: measured, six detect no better
+MEMBERS_GIVEN = len(LEFT_OUT)  # given a context, where four were not measured
+SMALL_BATCH, BATCH = 64, 128  # rows a step: the first is as good, for half of the arithmetic, where it was measured
+MANY_COLUMNS = 32  # with fewer, one network may have many small groups to learn, which a small batch would not all see
 MOST_TOGETHER = 1 << 16  # rows of a batch, and anchors: more would only fill memory
 FEWEST_STEPS, GENTLE_RATE = 20, 1e-3  # for further training
 ROWS_PER_COLUMN, FEW_ROWS = 30, 3000  # with fewer rows than either, rows are few
@@ -83,7 +85,7 @@ class Plan:
         """Return the plan of these settings for rows of this width; noise scales and folds are filled in later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
-            steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
+            steps = _steps(settings, members)
         return cls(
             noise_scales=(),
             scheme=checked_scheme(settings["scheme"]),
@@ -105,12 +107,20 @@ class Plan:
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
 
 
+def _steps(settings: Mapping[str, Any], members: int) -> int:
+    """Return the budget of steps, measured to be enough."""
+    if settings["novelty"]:
+        return STEPS_WHEN_CLEAN if settings["given"] is None else STEPS_WHEN_CLEAN_GIVEN
+    return STEPS if members == 1 else STEPS_OF_EACH
+
+
 def _batch_size(settings: Mapping[str, Any], members: int, width: int) -> int:
     """Return the number of rows in a step: the user's, or one that was measured to be enough."""
     if settings["batch_size"] is not None:
         return whole_number("batch_size", settings["batch_size"], at_least=2, at_most=MOST_TOGETHER)
-    otherwise = any(settings[name] is not None for name in ("epochs", "given", "encoder"))
-    return BATCH if members > 1 or width < MANY_COLUMNS or settings["novelty"] or otherwise else BATCH_OF_MANY
+    if any(settings[name] is not None for name in ("epochs", "given", "encoder")):
+        return BATCH
+    return SMALL_BATCH if members > 1 or settings["novelty"] or width >= MANY_COLUMNS else BATCH
 
 
 def _checked_literal(literal: object, epochs: object) -> bool:
@@ -129,7 +139,9 @@ def members_for(settings: Mapping[str, Any], n: int, p: int) -> int:
         return whole_number("ensemble", settings["ensemble"])
     if settings["epochs"] is not None or settings["novelty"] or settings["encoder"] is not None:
         return 1
-    return len(LEFT_OUT) if n < ROWS_PER_COLUMN * p or n < FEW_ROWS else 1
+    if n >= max(ROWS_PER_COLUMN * p, FEW_ROWS):
+        return 1
+    return MEMBERS if settings["given"] is None else MEMBERS_GIVEN
 
 
 @dataclass(frozen=True, kw_only=True)

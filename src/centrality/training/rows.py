@@ -44,7 +44,7 @@ class Rows:
         *,
         max_values: int,
         most: int | None = None,
-        folds: NDArray[np.int64] | None = None,
+        folds: NDArray[np.int8] | None = None,
         off_support: bool = False,
         given: NDArray[np.int64] | None = None,
     ) -> None:
@@ -54,7 +54,6 @@ class Rows:
         self.learned = np.ones(self.width, dtype=np.float32)  # 1 for a column that is learned, 0 for one that is given
         self.learned[[] if given is None else given] = 0.0
         self.size = min(held_at_once(self.total, self.width, max_values), most or self.total)
-        self._drawable = np.arange(self.total) if folds is None else np.flatnonzero(folds != 0)
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self._made: MadeRows | None = None
         self._known: dict[tuple[str, tuple[int, ...]], NDArray[np.intp]] = {}  # positions that were asked for
@@ -73,7 +72,7 @@ class Rows:
     def renew(self) -> None:
         """Fill the array with other random rows, or with all rows in order if they fit; then make the made rows."""
         if not self.holds_all:  # sorted: memory is read from one end to the other
-            self.numbers = np.sort(self._drawable[self._rng.integers(len(self._drawable), size=self.size)])
+            self.numbers = np.sort(self._drawn(self.size))
         self._known.clear()
         step = rows_per_block(self.width)
         for start in range(0, self.size, step):
@@ -82,6 +81,13 @@ class Rows:
         if len(self.all) > self.size:
             self._made = MadeRows.of(self.z, self._rng, self.learned > 0)
             self.all[self.size :] = self._made.z
+
+    def _drawn(self, count: int) -> NDArray[np.intp]:
+        """Draw the numbers of so many rows at random, none of them of fold 0."""
+        if self._folds is None:
+            return self._rng.integers(self.total, size=count)
+        drawable = np.flatnonzero(self._folds)
+        return np.asarray(drawable[self._rng.integers(len(drawable), size=count)])
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""

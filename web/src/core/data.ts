@@ -32,6 +32,7 @@ export interface Data {
   id: (row: number) => number; // where the row stands in the user's data
   row: (id: number) => number; // and back; -1 if it is not shown
   key: (row: number) => string; // under which its marks are kept; "" if that is its number
+  keysLater: boolean; // keys are asked of the host, once there is a picture
   about: boolean; // units are rounded, so that ranks are not exact
   columns: Column[];
   kind: Header["items"]["kind"];
@@ -118,7 +119,8 @@ function read(whole: ArrayBuffer, print: string): Data {
     l,
     id: rows ? (row) => rows[row] : (row) => row,
     row: rows ? (id) => find(rows, id) : (id) => (id >= 0 && id < n ? id : -1),
-    key: header.keys ? texts(header.keys, get) : () => "",
+    key: header.keys && header.keys !== "ask" ? texts(header.keys, get) : () => "",
+    keysLater: header.keys === "ask",
     about: header.units.type !== "float64",
     columns: header.columns.map((c) => column(c, get, header.cells?.[c.name])),
     kind: items.kind,
@@ -192,6 +194,14 @@ function texts(places: Texts, get: Get): (row: number) => string {
     all ??= new TextDecoder().decode(get<Uint8Array>(places.text));
     return all.slice(row ? ends[row - 1] : 0, ends[row]);
   };
+}
+
+/** The keys of all rows as the host sends them by themselves: where each ends, then all of them. */
+export function takeKeys(data: Data, bytes: Uint8Array<ArrayBuffer>): void {
+  const ends = { at: 0, length: data.n, type: "uint32" } as const;
+  const text = { at: 8 * Math.ceil(data.n / 2), length: 0, type: "uint8" } as const;
+  data.key = texts({ ends, text }, (({ at, type }: StoredArray) => (type === "uint32" ? new Uint32Array(bytes.buffer, at, data.n) : bytes.subarray(at))) as unknown as Get);
+  data.keysLater = false;
 }
 
 /** A column; `cells` are its texts as they came, where its values do not tell. */

@@ -122,7 +122,7 @@ export interface Header {
   way?: boolean;
   words?: boolean;
   cells?: Record<string, Texts>;
-  keys?: Texts;
+  keys?: Texts | "ask";
   whole?: boolean;
   later?: boolean;
   jobs?: boolean;

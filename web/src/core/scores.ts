@@ -18,27 +18,36 @@ const lowest = (step: number) => Math.max(0, (step - 0.5) / TOP) ** 2;
 
 export class Scores {
   t = -1;
-  readonly f: Float64Array; // of each row
+  readonly #f: Float64Array;
   readonly #steps: Uint16Array;
   readonly #order: Uint32Array;
   readonly #below = new Uint32Array(STEPS + 1); // how many rows stand below each step
+  #made = -1; // the t that all of these are of
   #sorted = -1; // the t that the order is of
   #inliers?: Float64Array; // at this t, from the least central on
 
   constructor(private readonly data: Data) {
-    this.f = new Float64Array(data.n);
+    this.#f = new Float64Array(data.n);
     this.#steps = new Uint16Array(data.n);
     this.#order = new Uint32Array(data.n);
   }
 
+  /** Turn to this t; rows are scored when somebody asks, which while the dial is dragged nobody may. */
   at(t: number): void {
-    if (t === this.t) return;
+    if (t !== this.t) this.#inliers = undefined;
     this.t = t;
-    this.#inliers = undefined;
-    const { g, l, mixing } = this.data;
-    scoreAll(mixing, t, g, l, this.f);
-    for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf(this.f[i]);
-    count(this.#steps, this.#below);
+  }
+
+  /** The score of each row. */
+  get f(): Float64Array {
+    if (this.#made !== this.t) {
+      this.#made = this.t;
+      const { g, l, mixing } = this.data;
+      scoreAll(mixing, this.t, g, l, this.#f);
+      for (let i = 0; i < g.length; i++) this.#steps[i] = stepOf(this.#f[i]);
+      count(this.#steps, this.#below);
+    }
+    return this.#f;
   }
 
   /** Rows from the most peripheral to the most central; put in order when somebody asks. */
@@ -55,9 +64,10 @@ export class Scores {
 
   /** The rows on a step, from the least central on. */
   #on(step: number): number[] {
+    const { f } = this;
     const rows: number[] = [];
-    for (let i = 0; i < this.f.length; i++) if (this.#steps[i] === step) rows.push(i);
-    return rows.sort((a, b) => this.f[a] - this.f[b]);
+    for (let i = 0; i < f.length; i++) if (this.#steps[i] === step) rows.push(i);
+    return rows.sort((a, b) => f[a] - f[b]);
   }
 
   /** The most peripheral rows that are visible, or the most central: the first few, without putting all in order. */
@@ -105,18 +115,20 @@ export class Scores {
 
   /** How many rows score less; or no more. */
   count(score: number, orEqual = false): number {
+    const { f } = this;
     const step = stepOf(score);
     let below = this.#below[step];
-    for (let i = 0; i < this.f.length; i++) if (this.#steps[i] === step && (this.f[i] < score || (orEqual && this.f[i] === score))) below++;
+    for (let i = 0; i < f.length; i++) if (this.#steps[i] === step && (f[i] < score || (orEqual && f[i] === score))) below++;
     return below;
   }
 
   /** How many rows stand in each of `bins` equal parts of the steps: of the root of f, so that odd rows have room. */
   histogram(bins: number, visible?: Uint8Array): Float64Array {
+    const { f } = this;
     const out = new Float64Array(bins);
     if (visible) {
       const part = STEPS / bins;
-      for (let i = 0; i < this.f.length; i++) out[Math.floor(this.#steps[i] / part)] += visible[i];
+      for (let i = 0; i < f.length; i++) out[Math.floor(this.#steps[i] / part)] += visible[i];
       return out;
     }
     const start = (b: number) => Math.ceil((b * STEPS) / bins);
@@ -126,7 +138,8 @@ export class Scores {
 
   /** A score that this share of the rows does not reach, to a step: for colours. */
   quantile(share: number): number {
-    return lowest(place(this.#below, Math.round(share * (this.f.length - 1))) + 0.5);
+    const last = this.f.length - 1; // which scores the rows, if they are not
+    return lowest(place(this.#below, Math.round(share * last)) + 0.5);
   }
 
   /** The score below which this share of the rows lies: where it falls between two rows, between their mixtures. */
@@ -248,4 +261,20 @@ export function moves(data: Data): Float32Array {
     return Float32Array.from(steps, (step) => (below[step] + below[step + 1]) / 2);
   });
   return Float32Array.from(places[0], (place, i) => (places[1][i] - place) / data.n);
+}
+
+/** Scores of rows spread evenly over all: enough for colours and bars while something is dragged. */
+export class RoughScores extends Scores {
+  readonly #rows: Uint32Array;
+
+  constructor(data: Data, most: number) {
+    const step = data.n / most;
+    const rows = Uint32Array.from({ length: most }, (_, k) => Math.floor(k * step));
+    super({ ...data, n: most, g: Float64Array.from(rows, (row) => data.g[row]), l: Float64Array.from(rows, (row) => data.l[row]) });
+    this.#rows = rows;
+  }
+
+  override histogram(bins: number, visible?: Uint8Array): Float64Array {
+    return super.histogram(bins, visible && Uint8Array.from(this.#rows, (row) => visible[row]));
+  }
 }

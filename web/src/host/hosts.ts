@@ -20,6 +20,7 @@ export interface Keeper {
 export interface Host {
   linked: boolean; // the address bar is ours, so that a link can restore the view
   bytes(): Bytes | Promise<Bytes>;
+  keys?(): Promise<Bytes>; // of very many rows, once there is a picture
   marks: Keeper;
   picture?(row: number, full?: boolean): Promise<string | undefined>; // its address
   ask?<T>(what: "words" | "texts" | "what-if" | "way" | "copies", row: number, given?: unknown): Promise<T>; // of the model itself
@@ -135,6 +136,7 @@ export function fromServer(): Host {
     linked: true,
     marks,
     bytes: async () => new Uint8Array(await (await ask("data")).arrayBuffer()),
+    keys: async () => new Uint8Array(await (await ask("keys")).arrayBuffer()),
     picture: (row, full) => Promise.resolve(`${full ? "full" : "picture"}/${row}`),
     ask: async <T>(what: string, row: number, given?: unknown) =>
       (await ask(`${what}/${row}`, given === undefined ? {} : { method: "PUT", body: JSON.stringify(given) })).json() as Promise<T>,

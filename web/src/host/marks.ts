@@ -1,7 +1,7 @@
 // What readers have said of rows: outlier, fine or later, tags and notes. Changes are sent to the host, again and again
 // until they are kept; what others have said of other rows stays. Undone step by step, however many rows a step is about.
 
-import type { Column, Data } from "../core/data";
+import { type Column, type Data, takeKeys } from "../core/data";
 import type { Change, Mark } from "../core/header";
 import { csv, harmless } from "../core/words";
 import type { Host } from "./hosts";
@@ -26,6 +26,7 @@ export class Marks {
   #version = 0; // the newest that is known
   #sending = false;
   #again = 0;
+  #asked?: Promise<void>; // for keys
   #columns?: Column[];
   #by = "";
   trouble = ""; // why marks are not kept
@@ -63,6 +64,7 @@ export class Marks {
   /** Ask the host what is kept now, and send what is not. */
   async refresh(): Promise<void> {
     try {
+      await this.#keys();
       const { marks, trouble } = await this.host.marks.load(this.data.print);
       this.trouble = trouble;
       this.#take(marks);
@@ -70,6 +72,14 @@ export class Marks {
     } catch (error) {
       this.#fail(error as Error);
     }
+  }
+
+  /** Get the rows' keys, if they were not needed for the first picture. */
+  async #keys(): Promise<void> {
+    if (!this.data.keysLater) return;
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    this.#asked ??= this.host.keys!().then((bytes) => takeKeys(this.data, bytes)).finally(() => (this.#asked = undefined));
+    await this.#asked;
   }
 
   of(row: number): Mark {
@@ -220,6 +230,7 @@ export class Marks {
     clearTimeout(this.#again);
     let others = false; // somebody else has changed something, too
     try {
+      await this.#keys();
       while (this.#unsent.size) others = (await this.#sendSome([...this.#unsent.values()].slice(0, AT_ONCE))) || others;
       this.trouble = "";
       this.#now();
@@ -231,7 +242,8 @@ export class Marks {
     if (others) await this.refresh();
   }
 
-  async #sendSome(changes: Change[]): Promise<boolean> {
+  async #sendSome(said: Change[]): Promise<boolean> {
+    const changes = said.map((change) => ({ ...change, key: change.key || this.data.key(this.data.row(change.row)) })); // some were said before keys came
     for (const { row } of changes) this.#unsent.delete(row); // so that what is said meanwhile is seen
     try {
       const kept = (await this.host.marks.save(changes, this.data.print)) ?? [];

@@ -59,10 +59,11 @@ export class Histogram implements Part {
   #draw(): void {
     const { app } = this;
     const [c, width] = sharp(this.#brush.canvas, HEIGHT);
-    const all = app.scores.histogram(BINS);
-    const some = app.filter ? app.scores.histogram(BINS, app.filter) : all;
+    const { swift } = app;
+    const all = swift.histogram(BINS);
+    const some = app.filter ? swift.histogram(BINS, app.filter) : all;
     const most = Math.max(...all, 1);
-    const [low, high] = [app.scores.quantile(0.01), app.scores.quantile(0.99) + 1e-3];
+    const [low, high] = [swift.quantile(0.01), swift.quantile(0.99) + 1e-3];
     const bar = width / BINS;
     // Square roots: a handful of odd rows must be seen beside thousands of usual ones.
     const tall = (count: number) => (count ? Math.max(1.5, Math.sqrt(count / most) * (HEIGHT - 4)) : 0);

@@ -1,14 +1,18 @@
-"""Choose the rows that each network is not trained on, so that it can score them as new rows.
+"""Choose the rows that are held aside, and those that each network is not trained on: these it scores as new rows.
 
 The rows are dealt out at random to a few folds. An ensemble's networks leave out two of four each, every network
 another pair: each row is unseen by half of the networks. A network alone leaves out one fold of ten.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from centrality._checks import InputError, fraction
+from centrality._estimator import CheckedRows, Dissimilarity
 
 FOLDS = 4  # for an ensemble
 LEFT_OUT = ((0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2))  # by its members: each pair is followed by the other half
@@ -23,7 +27,7 @@ FEWEST_LEARNED = 3  # rows that a network must be left with: an anchor and a pai
 class Split:
     """Hold the fold of each training row, and which folds each network is trained without."""
 
-    own: NDArray[np.int64]  # (n,)
+    own: NDArray[np.int8]  # (n,)
     left_out: tuple[tuple[int, ...], ...]  # one for each network
 
     @property
@@ -33,7 +37,7 @@ class Split:
 
     def unseen(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:  # (members, rows)
         """Say which networks were not trained on which of these rows."""
-        return np.stack([np.isin(self.own[rows], folds) for folds in self.left_out])
+        return np.stack([_among(self.own[rows], folds) for folds in self.left_out])
 
     def setting_ends(self, X: Any) -> Any:
         """Return the rows of X that set the columns' ends: the training rows, if all networks leave out the same rows.
@@ -41,11 +45,11 @@ class Split:
         The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since
         few are at an end, or if networks leave out different rows.
         """
-        return X if self.apart or X.shape[0] > MANY else X[np.flatnonzero(~np.isin(self.own, self.left_out[0]))]
+        return X if self.apart or X.shape[0] > MANY else X[np.flatnonzero(~_among(self.own, self.left_out[0]))]
 
     def judged(self) -> NDArray[np.intp]:
         """Return the numbers of the rows that some network was not trained on."""
-        return np.flatnonzero(np.isin(self.own, sorted({fold for folds in self.left_out for fold in folds})))
+        return np.flatnonzero(_among(self.own, {fold for folds in self.left_out for fold in folds}))
 
 
 def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given: bool = False) -> Split | None:
@@ -56,12 +60,52 @@ def split(n: int, members: int, rng: np.random.Generator, *, alike: bool, given:
     if alike or members == 1:
         wanted, most = (JUDGED_GIVEN, MOST_GIVEN) if given else (JUDGED_AT_LEAST, MOST_LEFT_OUT)
         share = np.clip(wanted / n, 1 / FOLDS_FOR_ONE, most)
-        own = np.ones(n, dtype=np.int64)
-        own[rng.permutation(n)[: int(share * n)]] = 0
+        own = np.ones(n, dtype=np.int8)
+        order = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)  # half the memory: rows may be very many
+        rng.shuffle(order)
+        own[order[: int(share * n)]] = 0
         left_out: tuple[tuple[int, ...], ...] = ((0,),) * members
     else:
-        own = rng.permutation(np.arange(n) % FOLDS)
+        own = rng.permutation(np.resize(np.arange(FOLDS, dtype=np.int8), n))
         left_out = tuple(LEFT_OUT[member % len(LEFT_OUT)] for member in range(members))
-    sizes = [int(np.isin(own, folds).sum()) for folds in left_out]
+    sizes = [int(np.count_nonzero(_among(own, folds))) for folds in left_out]
     enough = min(sizes) > 0 and n - max(sizes) >= FEWEST_LEARNED
     return Split(own, left_out) if enough else None
+
+
+def _among(own: NDArray[np.int8], folds: Iterable[int]) -> NDArray[np.bool_]:
+    """Say which rows belong to one of these folds."""
+    found = np.zeros(own.shape, dtype=bool)
+    for fold in folds:
+        found |= own == fold
+    return found
+
+
+def split_off_holdout(
+    holdout: float | None, X: CheckedRows, dissimilarity: Dissimilarity, rng: np.random.Generator
+) -> tuple[CheckedRows, CheckedRows | None, Dissimilarity]:
+    """Return rows to train on, rows to calibrate on (None without a holdout), and the former's dissimilarity."""
+    if holdout is None:
+        return X, None, dissimilarity
+    n = X.shape[0]
+    count = max(1, round(fraction("holdout", holdout) * n))
+    if n - count < 3:
+        raise InputError(f"holdout={holdout:g} of {n} rows leaves {n - count} to train on, at least 3 were wanted.")
+    order = rng.permutation(n)
+    learned, aside = np.sort(order[count:]), np.sort(order[:count])
+    return X[learned], X[aside], among(dissimilarity, learned, n)
+
+
+def among(dissimilarity: Dissimilarity, index: NDArray[np.intp], n: int) -> Dissimilarity:
+    """Return the dissimilarity restricted to these of n rows, which get new numbers from 0 on."""
+    if dissimilarity is None:
+        return None
+    if callable(dissimilarity):
+        return lambda i, j: dissimilarity(index[i], index[j])
+    matrix = np.asarray(dissimilarity)
+    if matrix.shape != (n, n):
+        raise InputError(
+            f"dissimilarity must be a square matrix with one row and column for each of the {n} rows of X, "
+            f"got shape {matrix.shape}."
+        )
+    return matrix[np.ix_(index, index)]

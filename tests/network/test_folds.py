@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from centrality.scores.folds import LEFT_OUT, Split, split
+from centrality.network.folds import LEFT_OUT, Split, split
 
 
 def parted(n: int, members: int, *, alike: bool = False) -> Split:
@@ -82,3 +82,12 @@ def test_eight_rows_are_enough_to_be_halved():
     found = split(8, 6, np.random.default_rng(0), alike=False)
     assert found is not None
     assert (found.unseen(np.arange(8)).sum(1) == 4).all()
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_fold_takes_one_byte_and_is_dealt_as_a_permutation_of_the_rows_deals_it(alike):
+    n, order = 1000, np.random.default_rng(0).permutation(1000)
+    found = parted(n, 6, alike=alike)
+    expected = np.where(np.isin(np.arange(n), order[: n // 10]), 0, 1) if alike else order % 4
+    np.testing.assert_array_equal(found.own, expected)
+    assert found.own.nbytes == n

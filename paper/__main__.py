@@ -1,0 +1,7 @@
+"""Run `python -m paper NAME`, in the repository's folder: the same as `centrality reproduce NAME`."""
+
+import sys
+
+from centrality.cli import main
+
+sys.exit(main(["reproduce", *sys.argv[1:]]))

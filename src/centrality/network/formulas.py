@@ -1,0 +1,189 @@
+"""Compute scores from rows and from networks' outputs, in one spelling for torch and for ONNX.
+
+Values are torch tensors, or symbols (`onnx/graph.py`) that have the same operators and methods, and write each as a
+node of a graph. `model` holds the constants by the names of `constants_of`: a module as buffers, an export as arrays.
+On a CPU the engine computes the same (`engine/scoring.h`), and a context model in numpy.
+"""
+
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from centrality.network.context import CLEAN, NARROWEST, OUTSIDE, STRETCH, Context
+from centrality.network.context import KNEE as KNEE_OF_CONTEXT
+from centrality.network.gaussians import LOWEST
+from centrality.network.kinds import FARTHEST, FLATTEST, LEAST, Kinds, log_odds
+from centrality.network.scaling import KNEE, LIMIT, Scaling
+from centrality.scores.calibration import BEND, Calibration, rescaling
+from centrality.scores.mixing import ALLOWANCE, Mixing
+from centrality.scores.refinement import Refinement
+
+Tensor: TypeAlias = Any  # torch's, or a symbol
+Model: TypeAlias = Any  # has the constants as attributes
+Constants: TypeAlias = dict[str, NDArray[Any] | None]
+
+
+def constants_of(scaling: Scaling, calibration: Calibration, refinement: Refinement | None) -> Constants:
+    """Return the arrays of a fitted model that these formulas need beside the weights of its networks."""
+    low, width = rescaling(calibration.potentials[:, None])  # (members, 1, k) each
+    zero, one = rescaling(calibration.members[:, None])  # (members, 1, 2) what is 0 of a member's scores, and up to 1
+    parts = {each.name: getattr(scaling, each.name) for each in fields(scaling)}
+    found: Constants = {**parts, "low": low, "range": width, "zero": zero, "one": one}
+    found |= {"ends": calibration.ends, "halves": calibration.halves}
+    if refinement is None:
+        return found | dict.fromkeys(("knots", "lengths", "slopes", "start"))
+    start = np.asarray(refinement.values[:, 0].sum())  # the correction before the first knots
+    knots, lengths = refinement.knots[:, :-1], np.diff(refinement.knots)
+    return found | {"knots": knots, "lengths": lengths, "slopes": refinement.slopes(), "start": start}
+
+
+def constants_of_context(context: Context) -> Constants:
+    """Return the arrays that `relative` needs beside the forests and levels."""
+    width = OUTSIDE * (context.seen[1] - context.seen[0])
+    names = ("given", "behaviour", "line", "line_of_spread", "narrowest", "reach")
+    found: Constants = {name: getattr(context, name) for name in names}
+    return found | {"lowest": context.seen[0] - width, "highest": context.seen[1] + width}
+
+
+def constants_of_kinds(kinds: Kinds) -> Constants:
+    """Return the arrays that `within_kinds` needs beside the forest and levels."""
+    climb = np.pad(FLATTEST * np.diff(kinds.knots).cumsum(1), ((0, 0), (1, 0)))
+    found: Constants = {"given": kinds.given, "knots": kinds.knots, "shares": kinds.shares}
+    return found | {"usual": log_odds(kinds.shares), "slopes": kinds.slopes(), "climb": climb}
+
+
+def scaled(model: Model, x: Tensor) -> Tensor:  # (n, p) -> (n, p)
+    """Return rows in the user's units as `Scaling.scaled` does; given a context, relative to their kinds."""
+    z = (x - model.center) * model.weight
+    if len(model.heavy):
+        z = z.index_copy(1, model.heavy, (z[:, model.heavy].asinh() - model.shift) * model.gain)
+    if model.shrink is not None:
+        size = z.abs()
+        z = (z.sign() * (KNEE + (size - KNEE).clamp(min=0).log1p())).where(size > KNEE, z) * model.shrink
+    if model.seen is not None:
+        above, below = (z - model.seen[1]).clamp(min=0), (model.seen[0] - z).clamp(min=0)
+        z = z + (model.beyond[1] * above - model.beyond[0] * below)
+    if model.context is not None:
+        z = model.context(z.clamp(-LIMIT, LIMIT))
+    return z.clamp(-LIMIT, LIMIT)
+
+
+def relative(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n, p)
+    """Return scaled rows with behaviours relative to their kinds, as `Context.relative` does."""
+    c = z[:, model.given]
+    near = c.maximum(model.lowest).minimum(model.highest)
+    middle = model.line[0] + near @ model.line[1:] + model.usual(c)
+    for level in model.levels:
+        middle = middle + level(c)
+    spread = (model.line_of_spread[0] + near @ model.line_of_spread[1:]).maximum(model.narrowest)
+    for more in (*model.widths, model.spread):
+        spread = spread * (1 + more(c)).clamp(min=NARROWEST)
+    middle = middle.maximum(model.reach[0]).minimum(model.reach[1])
+    off = (z[:, model.behaviour] - middle) / (STRETCH * spread.maximum(model.narrowest))
+    far = (off.abs() - KNEE_OF_CONTEXT).clamp(min=0)
+    bent = off.sign() * (off.abs().clamp(max=KNEE_OF_CONTEXT) + far.log1p())
+    return z.index_copy(1, model.given, CLEAN * c).index_copy(1, model.behaviour, bent)
+
+
+def mixture(prior: Model, z: Tensor) -> list[Tensor]:  # (..., n, p) -> k of (..., n)
+    """Return log Σ wᵢ N(z; cᵢ, vᵢ + η²) for each noise scale η, up to a constant (`network/gaussians.py`)."""
+    off = z - prior.mean
+    squares = (off * off).sum(-1, keepdim=True) + (prior.centres * prior.centres).sum(1)
+    distances = (squares - 2 * off @ prior.centres.T).clamp(min=0)  # (..., n, m)
+    each = zip(prior.level, prior.precision, strict=True)  # one scale after another: all at once would fill memory
+    return [(level - 0.5 * precision * distances).clamp(min=LOWEST).logsumexp(-1) for level, precision in each]
+
+
+def shaped(shape: Model, z: Tensor) -> Tensor:  # (n, p) -> (members, n, k)
+    """Return -sqrt(1 + d²) of each member, times the weight of each potential (`network/shape.py`)."""
+    off = z - shape.mean[:, None]  # (members, n, p)
+    mapped, rest = off @ shape.map.swapaxes(1, 2), shape.rest[:, None]
+    square = (mapped * mapped).sum(2)
+    square = (rest * (off * off).sum(2) - square).where(rest > 0, square)
+    return (1 + square.clamp(min=0)).sqrt()[:, :, None] * -shape.weight[:, None]
+
+
+def raw(model: Model, logit: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:  # (n,), (n,)
+    """Return the uncalibrated global and local score: the members' mean, in which lower scores count more.
+
+    Each member has a logit, (members, n), and potentials, (members, n, k). Of three or more potentials of a member, the
+    lowest and the highest are left out.
+    """
+    if tuple(model.low.shape) != (1, 1, 1):  # one network with one potential: as it is
+        potentials = (potentials - model.low) / model.range
+        if model.low.shape[2] > 2:
+            potentials = potentials.sort(2)[0][:, :, 1:-1]
+        potentials = _bend_top(potentials)
+    of_global = (logit - model.zero[:, :, 0]) / model.one[:, :, 0]  # (members, n)
+    of_local = (potentials.mean(2) - model.zero[:, :, 1]) / model.one[:, :, 1]
+    share = float(model.mixing.share(0.5))
+    weights = (-model.doubt * ((1 - share) * of_global + share * of_local)).softmax(0)
+    return (weights * of_global).sum(0), (weights * of_local).sum(0)
+
+
+def calibrated(model: Model, of_global: Tensor, of_local: Tensor) -> tuple[Tensor, Tensor]:  # (n,), (n,) each
+    """Return raw scores in the units in which they are mixed, as `Calibration.units` does."""
+    if model.kind == "clip":
+        return of_global.sigmoid(), _between(of_local, model.ends[1]).clamp(0, 1)
+    return _between(of_global, model.halves[0]), _between(of_local, model.halves[1])
+
+
+def shift_by_marks(model: Model, z: Tensor) -> Tensor:  # (n, p) -> (n,)
+    """Return the correction learned from marks, which is added to both units of scaled rows."""
+    passed = (z[:, :, None] - model.knots).clamp(min=0).minimum(model.lengths)  # (n, p, k - 1)
+    return model.start + (passed * model.slopes).sum((1, 2))
+
+
+def within_kinds(model: Model, units: Tensor, z: Tensor) -> Tensor:  # (n, 2), (n, p) -> (n, 2)
+    """Return units of relative rows, shifted so that they are comparable between kinds, as `Kinds` does."""
+    c = z[:, model.given] / CLEAN
+    said = model.forest(c)
+    for level in model.levels:
+        said = said + level(c)
+    knots, gaps = model.knots, model.knots[:, 1:] - model.knots[:, :-1]
+    targets = _targets(model, said.reshape((-1, *knots.shape)))  # (n, 2, k)
+    passed = (units[:, :, None] - knots[:, :-1]).clamp(min=0).minimum(gaps)
+    beyond = (units - knots[:, 0]).clamp(max=0) + (units - knots[:, -1]).clamp(min=0)
+    return targets[:, :, 0] + (passed * (targets[:, :, 1:] - targets[:, :, :-1]) / gaps).sum(2) + beyond
+
+
+def _targets(model: Model, more: Tensor) -> Tensor:  # (n, 2, k) -> (n, 2, k)
+    """Return where the knots are shifted to, as `Kinds.targets` does."""
+    usual, slopes, share = model.usual, model.slopes, (model.shares + more).clamp(LEAST, 1 - LEAST)
+    odds = (share / (1 - share)).log()
+    gaps = (usual[:, 1:] - usual[:, :-1])[:, None]
+    passed = (odds[:, :, :, None] - usual[:, None, :-1]).clamp(min=0).minimum(gaps)
+    beyond = (odds - usual[:, :1]).clamp(max=0) * slopes[:, :1]
+    beyond = beyond + (odds - usual[:, -1:]).clamp(min=0) * slopes[:, -1:]
+    at = model.knots[:, :1] + (passed * slopes[:, None]).sum(3) + beyond
+    at = at.maximum(model.knots - FARTHEST).minimum(model.knots + FARTHEST)
+    return model.rising(at - model.climb) + model.climb
+
+
+def mixed(mixing: Mixing, of_global: Tensor, of_local: Tensor, t: Tensor) -> Tensor:
+    """Mix units at t; with a veto, the local one is at most ALLOWANCE / (1 - t) above the global one."""
+    share: Tensor = mixing.share(t)
+    if mixing.veto:  # ALLOWANCE / 0 is infinite at t = 1: no veto
+        of_local = of_local.minimum(of_global + ALLOWANCE / (1 - t))
+    return (1 - share) * of_global + share * of_local
+
+
+def squeezed(mixing: Mixing, units: Tensor) -> Tensor:
+    """Map the real line onto (0, 1), as `mixing.squeezed` does; units of "clip" lie there already."""
+    if mixing.local_weight is None:
+        return units
+    size = units.abs().clamp(max=1e100)  # the cube of more would overflow
+    return (0.5 / (1 + size)).where(units <= 0, 0.5 + 0.5 * size / (1 + size * size * size) ** (1 / 3))
+
+
+def _bend_top(u: Tensor) -> Tensor:
+    """Bend values smoothly where they near 1, so that none is larger; below 1 - BEND they stay as they are."""
+    top = 1 - BEND**2 / (2 * BEND - (1 - u.clamp(min=1 - BEND)))
+    return top.where(u > 1 - BEND, u)
+
+
+def _between(values: Tensor, low_high: Any) -> Tensor:
+    low, width = low_high[0], low_high[1] - low_high[0]
+    return (values - low) / (width + (width == 0))  # where both are equal, the width is 1
