@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ settings.load_profile("default")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Iterator[None]:
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Examples in docstrings are those of src: test files hold none, and are not searched for them."""
-    found: list[pytest.Collector] = yield
+    found = yield
     return [one for one in found if not isinstance(one, DoctestModule)]
 
 
