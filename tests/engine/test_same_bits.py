@@ -165,7 +165,7 @@ def test_every_build_scales_rows_and_finds_the_ends_of_columns_with_the_same_bit
     ]
     for other in others:
         for a, b in zip(first, other, strict=True):
-            assert a.tobytes() == b.tobytes()
+            np.testing.assert_array_equal(np.asarray(a).view(np.uint8), np.asarray(b).view(np.uint8))
 
 
 @pytest.mark.parametrize("build", BUILDS)
