@@ -1,9 +1,12 @@
 """Numbers that name a row are told from numbers that measure something."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
-from centrality.representations._identifiers import identifiers
+from centrality.representations import Table
+from centrality.representations._identifiers import identifiers, too_long_to_measure
 
 
 def found(columns: dict[str, np.ndarray]) -> list[str]:
@@ -43,3 +46,35 @@ def test_order_in_a_part_of_very_many_rows_is_order():
     many = rng.permutation(50_000).astype(float)
     assert found({"id": many, "other": rng.normal(size=50_000)}) == ["id"]
     assert found({"id": many + (many > 9), "other": many**3}) == []  # a number is left out: they do not count rows
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"),
+    [
+        (2**53, True),  # from here on neighbours are one number to a computer
+        (2**53 - 1, False),
+        (10**17, True),
+        (-(10**17), True),
+        (1_700_000_000 * 10**9, False),  # nanoseconds of 2023
+        (23 * 10**17, True),  # as nanoseconds a moment of 2042
+    ],
+)
+def test_whole_numbers_beyond_doubles_are_codes_unless_they_are_moments(least, expected):
+    assert (
+        too_long_to_measure(pa.chunked_array([[least + k if least > 0 else least - k for k in range(5)]])) is expected
+    )
+
+
+def test_whole_numbers_of_both_signs_or_none_are_no_codes():
+    assert not too_long_to_measure(pa.chunked_array([[-(2**60), 2**60]]))
+    assert not too_long_to_measure(pa.chunked_array([pa.array([None, None], pa.int64())]))
+
+
+def test_ids_of_eighteen_digits_are_left_out_and_account_numbers_are_categories():
+    accounts = np.array([10**17 + 3, 10**17 + 4])  # one and the same as doubles
+    assert float(accounts[0]) == float(accounts[1])
+    frame = pd.DataFrame({"id": 10**17 + np.arange(N), "account": accounts[np.arange(N) % 2], "age": AGE})
+    table = Table().fit(frame)
+    assert table.get_feature_names_out().tolist() == [f"account {accounts[0]}", f"account {accounts[1]}", "age"]
+    Z = table.transform(frame[:2])
+    assert (Z[0, :2] != Z[1, :2]).all()

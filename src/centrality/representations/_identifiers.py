@@ -17,6 +17,8 @@ DENSE = 2.0  # times as many whole numbers as rows, at most, lie between the lea
 ORDER = 0.9  # rank correlation with another column from which on a column counts as a measurement
 HARDLY_REPEATED = 0.9  # the share of an identifier's cells that differ from all others
 LOOKED_AT = 10_000  # rows whose order is compared
+BEYOND_DOUBLES = 2**53  # whole numbers from here on are rounded when they are computed with
+NANOSECONDS = 10**18, 22 * 10**17  # since 1970: moments from 2001 to 2039
 
 
 def names_rows(column: pa.ChunkedArray) -> bool:
@@ -36,6 +38,15 @@ def names_rows(column: pa.ChunkedArray) -> bool:
     texts = different.cast(pa.string())
     says_more = learn_format(texts)[0] is not None or learn_writing(texts)[0] is not None  # they are dates or amounts
     return not (says_more or pc.any(pc.match_substring(texts, " ")).as_py())
+
+
+def too_long_to_measure(values: pa.ChunkedArray) -> bool:
+    """Say whether whole numbers can only be codes: arithmetic would round them, and they are no moments."""
+    ends = pc.min_max(values)
+    least, largest = ends["min"].as_py(), ends["max"].as_py()
+    if least is None or min(abs(least), abs(largest)) < BEYOND_DOUBLES or (least < 0 < largest):
+        return False
+    return not NANOSECONDS[0] <= least <= largest < NANOSECONDS[1]
 
 
 def identifiers(names: Sequence[str], rows: int, read: Callable[[str, int], NDArray[np.float64]]) -> list[str]:

@@ -19,7 +19,7 @@ from centrality.representations._column_cells import Cells, ColumnEncoder, LeftO
 from centrality.representations._column_numbers import Numbers
 from centrality.representations._column_words import Words
 from centrality.representations._dates import WITHOUT_MARKS, are_days, learn_format
-from centrality.representations._identifiers import FEW_ROWS, identifiers
+from centrality.representations._identifiers import FEW_ROWS, identifiers, too_long_to_measure
 from centrality.tables.columns import TableError, is_number, is_text, require
 from centrality.tables.unreadable import MOST, NEW_GAP, Unreadable, checked_share
 from centrality.tables.written_numbers import ENOUGH, learn_writing
@@ -214,6 +214,8 @@ class Table(Representation):
             return LeftOut("every value is missing")
         if pa.types.is_integer(kind) and are_days(values):
             return columns.Dates.fit(name, values, WITHOUT_MARKS)
+        if pa.types.is_integer(kind) and too_long_to_measure(values):  # as text: every digit counts
+            return self._choose_code(name, values.cast(pa.string()))
         if is_number(kind) or pa.types.is_decimal(kind) or pa.types.is_time(kind):
             return Numbers.fit(name, values)
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -240,10 +242,16 @@ class Table(Representation):
             self._doubts[name] = doubt
         if writing is not None and different > 1:
             return Numbers.fit(name, texts, writing)
+        like_numbers = pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0
+        if different > self.cardinality and like_numbers >= ENOUGH:
+            self._doubts.setdefault(name, LIKE_NUMBERS)
+        return self._choose_code(name, texts)
+
+    def _choose_code(self, name: str, texts: pa.ChunkedArray) -> ColumnEncoder:
+        """Return a fitted encoder for codes or words: categories if they are few, nothing if they name the rows."""
+        different = pc.count_distinct(texts).as_py()
         if different <= self.cardinality:
             return columns.Categories.fit(name, texts)
-        if (pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0) >= ENOUGH:
-            self._doubts.setdefault(name, LIKE_NUMBERS)
         one_word = not pc.any(pc.match_substring(texts, " ")).as_py()
         if one_word and len(texts) >= FEW_ROWS and different >= NEARLY_ALL * len(texts):
             self._doubts.setdefault(name, "if it is no identifier, what it says is lost")
