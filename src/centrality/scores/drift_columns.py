@@ -202,8 +202,11 @@ def _kept(x: Matrix, at: NDArray[np.intp], k: int) -> tuple[Matrix, Matrix, Matr
 
 
 def _ranks(kept: tuple[Matrix, Matrix, Matrix], x: Matrix, order: NDArray[np.intp]) -> Matrix:  # (m,) in [-1, 1]
-    """Return P(X < x) + P(X <= x) - 1 for X with these values kept; `order` sorts x."""
-    less, most = distribution(kept, x[order])
+    """Return P(X < x) + P(X <= x) - 1 for X with these values kept.
+
+    x is sorted, by `order`; the result is in the order before.
+    """
+    less, most = distribution(kept, x)
     found: Matrix = np.empty_like(less)
     found[order] = less + most - 1
     return found
