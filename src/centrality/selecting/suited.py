@@ -1,10 +1,12 @@
-"""Choose a model for rows: FUSE for finite numbers alone, a chain of Table and FUSE for anything else."""
+"""Choose a model for rows: FUSE for finite numbers alone, a chain of Text and FUSE for texts alone, else of Table."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
 from centrality._estimator import ModelRows, in_memory
@@ -12,24 +14,28 @@ from centrality.chain import Chain
 from centrality.fuse import FUSE
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.representations import Table
+from centrality.representations import Table, Text
 from centrality.representations._base import as_arrow, is_frame
-from centrality.tables.columns import is_number, numbers
+from centrality.tables.columns import is_number, is_text, numbers
 
+FEW_TEXTS = 50  # fewer are read as a table, as are categories
 PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 
 
 def suited_model(X: ModelRows, fuse: FUSE | None = None) -> FUSE | Chain:
-    """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads a table.
+    """Return the model to fit on these rows: this FUSE if they are finite numbers, else a chain that reads them.
 
-    >>>     >>> from centrality.selecting.suited import suited_model
+    >>> import pyarrow as pa
+    >>> from centrality.selecting.suited import suited_model
     >>> type(suited_model([[1.0, 2.0], [3.0, 4.0]])).__name__
     'FUSE'
     >>> type(suited_model(pa.table({"a": [1.0, None]}))).__name__
     'Chain'
     """
     fuse = FUSE() if fuse is None else fuse
-    return fuse if are_finite_numbers(X) else Chain(Table(), fuse)
+    if are_finite_numbers(X):
+        return fuse
+    return Chain(Text() if are_texts(X) else Table(), fuse)
 
 
 def are_finite_numbers(X: ModelRows) -> bool:
@@ -42,6 +48,19 @@ def are_finite_numbers(X: ModelRows) -> bool:
         return array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
     table = as_arrow(X)
     return all(is_number(field.type) for field in table.schema) and bool(np.isfinite(numbers(table)).all())
+
+
+def are_texts(X: ModelRows) -> bool:
+    """Say whether the rows are one column of texts: of several words, hardly any of them twice.
+
+    Beside other columns a text is encoded by what it shares with the others, so that one which shares nothing lies in
+    the middle; alone it is compared with the others whole.
+    """
+    if not is_frame(X) or len((table := as_arrow(X)).schema) != 1 or not is_text(table.schema[0].type):
+        return False
+    texts = table[0].cast(pa.string()).drop_null()
+    words = pc.mean(pc.match_substring_regex(texts, r"\pL\S*\s+\S*\pL")).as_py() or 0.0
+    return len(texts) >= FEW_TEXTS and words > 0.5 and len(texts.unique()) > 0.5 * len(texts)
 
 
 def how_read(model: CentralityModel) -> str:
