@@ -73,6 +73,17 @@ def test_scoring_again_replaces_the_old_scores(rows, model, tmp_path):
     assert tables.read(tmp_path / "c.csv").equals(tables.read(tmp_path / "b.csv"))
 
 
+def test_a_column_that_the_model_learned_from_is_not_replaced_by_the_scores(rows, tmp_path, capsys):
+    own = rows.select(["b", "a"]).rename_columns(["centrality", "a"])
+    quick().fit(own).save(tmp_path / "m.safetensors")
+    tables.write(own.slice(0, 5), tmp_path / "a.csv")
+    command = ["score", str(tmp_path / "m.safetensors"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]
+    assert main(command) == 2
+    assert "learned from a column 'centrality', which the scores would replace" in capsys.readouterr().err
+    assert not (tmp_path / "b.csv").exists()
+    assert main([*command, "--t", "1"]) == 0  # those are called centrality_t100
+
+
 def test_a_folder_of_files_becomes_a_folder_of_scores(rows, model, expected, tmp_path):
     (tmp_path / "in" / "deep").mkdir(parents=True)
     tables.write(rows.slice(0, 1500), tmp_path / "in" / "1.parquet")

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from centrality import FUSE, Chain
-from centrality.selecting.suited import are_finite_numbers, fitted_on, how_read, suited_model
+from centrality.selecting.suited import FEW_TEXTS, are_finite_numbers, are_texts, fitted_on, how_read, suited_model
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,28 @@ def test_how_rows_were_read_is_said_in_one_line():
     frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(["x", "y"], 60)})
     table = fitted_on(frame, max_steps=20, hidden=(8, 8))
     assert how_read(table) == "as a table: 1 number, 1 category"
+
+
+TITLES = [f"{size} {thing} number {k}" for k, (size, thing) in enumerate([("large", "cup"), ("small", "desk")] * 40)]
+
+
+def test_one_column_of_texts_is_read_as_text_and_a_text_like_no_other_is_odd():
+    frame = pd.DataFrame({"title": [*TITLES, "Wasserdichter Rucksack aus Baumwolle"]})
+    model = fitted_on(frame)
+    assert how_read(model).startswith("as text: title")
+    assert model.score_samples(frame).argmin() == len(TITLES)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"title": TITLES, "price": range(len(TITLES))}),  # a table
+        pd.DataFrame({"title": TITLES[: FEW_TEXTS - 1]}),
+        pd.DataFrame({"colour": ["light red", "dark blue"] * 40}),  # categories
+        pd.DataFrame({"code": [f"A{k}" for k in range(80)]}),  # no words
+        pd.DataFrame({"day": pd.date_range("2024-01-01", periods=80)}),
+        pd.DataFrame({"title": [None] * 80}, dtype=object),
+    ],
+)
+def test_other_columns_are_no_texts(frame):
+    assert not are_texts(frame)

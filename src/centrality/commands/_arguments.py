@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from centrality._checks import InputError
 from centrality.commands._display import Result, shows_progress
-from centrality.commands._sooner import import_scikit_learn
+from centrality.commands._lean_imports import import_scikit_learn
 
 if TYPE_CHECKING:
     from centrality.model.interface import CentralityModel

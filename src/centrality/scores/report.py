@@ -130,7 +130,7 @@ class Report:
         found, varying = [], self.columns - self.constant_columns
         for head, columns in self.influence.items():
             name, share = next(iter(columns.items()))
-            if varying > 3 and share > 0.5:
+            if varying > 3 and len(columns) > 1 and share > 0.5:
                 found.append(
                     f"Column {name} alone makes {share:.0%} of the {head} score's movement. If its unit is the reason, "
                     "use scaling='standard'; if it is an identifier or a leak, drop it."

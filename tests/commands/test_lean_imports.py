@@ -4,9 +4,9 @@ import json
 import subprocess
 import sys
 
-SOONER = """
+LEAN = """
 import json, sys
-from centrality.commands._sooner import import_scikit_learn
+from centrality.commands._lean_imports import import_scikit_learn
 import_scikit_learn()
 import sklearn.base
 left_out = [name for name in ("scipy.stats", "pandas") if name in sys.modules]
@@ -19,7 +19,7 @@ print(json.dumps([left_out, ranks, again, pandas.Series([1, 2]).sum().item()]))
 
 
 def test_scikit_learn_comes_without_statistics_and_pandas_which_both_work_afterwards():
-    run = subprocess.run([sys.executable, "-c", SOONER], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", LEAN], capture_output=True, text=True, check=True)
     left_out, ranks, again, total = json.loads(run.stdout)
     assert left_out == []
     assert ranks == again == [3.0, 1.0, 2.0]
@@ -29,7 +29,7 @@ def test_scikit_learn_comes_without_statistics_and_pandas_which_both_work_afterw
 def test_a_process_that_has_scikit_learn_is_left_as_it_is():
     import scipy.stats
 
-    from centrality.commands._sooner import import_scikit_learn
+    from centrality.commands._lean_imports import import_scikit_learn
 
     before = dict(sys.modules)
     import_scikit_learn()
