@@ -45,8 +45,8 @@ def _score_source(job: Job, source: tables.Source, output: str | Path) -> chunks
     adapter = Adapter(job.model, source.schema.names)
     if clash := sorted(set(job.names) & set(adapter.columns)):  # those of an earlier scoring may be replaced
         raise InputError(
-            f"The model learned from a column {clash[0]!r}, which the scores would replace: give it another name in the "
-            "data, and fit again."
+            f"The model learned from a column {clash[0]!r}, which the scores would replace: "
+            "give it another name in the data, and fit again."
         )
     if job.explain and not adapter.explains:
         raise InputError(
