@@ -14,8 +14,7 @@ from centrality.training.comparisons import Comparison
 from centrality.training.rows import Rows
 from centrality.training.schemes import SCHEMES, Scheme, checked_scheme
 
-STEPS, STEPS_WHEN_CLEAN = 500, 700  # clean data wants longer training, contaminated data shorter
-STEPS_WHEN_CLEAN_GIVEN = 1000  # given a context there is no prior to start from
+STEPS, STEPS_WHEN_CLEAN = 500, 1000  # clean data wants longer training, contaminated data shorter
 STEPS_OF_EACH = 400  # for each network of an ensemble, which has half of the rows to learn
 MEMBERS = 4  # networks where rows are few: measured, six detect no better
 MEMBERS_GIVEN = len(LEFT_OUT)  # given a context, where four were not measured
@@ -85,7 +84,7 @@ class Plan:
         """Return the plan of these settings for rows of this width; noise scales and folds are filled in later."""
         epochs, steps = settings["epochs"], settings["max_steps"]
         if steps is None and epochs is None:
-            steps = _steps(settings, members)
+            steps = STEPS_WHEN_CLEAN if settings["novelty"] else STEPS if members == 1 else STEPS_OF_EACH
         return cls(
             noise_scales=(),
             scheme=checked_scheme(settings["scheme"]),
@@ -105,13 +104,6 @@ class Plan:
         steps = max(FEWEST_STEPS, round(share * (self.max_steps or STEPS)))
         rate = min(self.learning_rate, GENTLE_RATE)
         return replace(self, noise_scales=noise_scales, epochs=None, literal=False, max_steps=steps, learning_rate=rate)
-
-
-def _steps(settings: Mapping[str, Any], members: int) -> int:
-    """Return the budget of steps, measured to be enough."""
-    if settings["novelty"]:
-        return STEPS_WHEN_CLEAN if settings["given"] is None else STEPS_WHEN_CLEAN_GIVEN
-    return STEPS if members == 1 else STEPS_OF_EACH
 
 
 def _batch_size(settings: Mapping[str, Any], members: int, width: int) -> int:
