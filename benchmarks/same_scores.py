@@ -117,7 +117,7 @@ def moved() -> list[str]:
     for name, values in numbers().items():
         if len(known.get(name, ())) != len(values):
             found.append(f"{name}: not in {KNOWN.name} as it is now")
-        elif (most := float(np.abs(np.subtract(known[name], values)).max())) > TOLERANCE:
+        elif (most := float(np.abs(np.subtract(known[name], values)).max())) > WIDER.get(name, TOLERANCE):
             found.append(f"{name}: by up to {most:.2g}")
     return found
 
