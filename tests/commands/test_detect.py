@@ -19,6 +19,15 @@ def test_detect_names_the_planted_rows_first_and_writes_them_with_their_scores(f
     assert written.column_names == ["length", "width", "height", "row", "centrality", "p_value", "reasons"]
 
 
+def test_a_file_of_no_outliers_has_the_columns_of_one_with_some(folder, capsys, tmp_path):
+    for rule, outliers in (("--fdr", 0), ("--contamination", 6)):
+        arguments = (folder / "m.safetensors", folder / "rows.csv", rule, "0.01", "-o", tmp_path / "odd.csv")
+        assert as_json(capsys, "detect", *arguments)["outliers"] == outliers
+        added = ["row", "centrality", *(["p_value"] if rule == "--fdr" else []), "reasons"]
+        header = (tmp_path / "odd.csv").read_text().partition("\n")[0]
+        assert header.split(",") == ["length", "width", "height", *added]
+
+
 def test_detect_says_the_rule_and_takes_one_only(folder, capsys):
     text = said(capsys, "detect", folder / "m.safetensors", folder / "rows.csv", "--contamination", "0.01")
     assert "6 of 600 rows are outliers at t = 0.5 (contamination=0.01" in text

@@ -95,12 +95,14 @@ def _explain_and_write(arguments: argparse.Namespace, result: Result, model: "Ce
 
     from centrality import tables
     from centrality.scores.mixing import name_at
+    from centrality.scoring.adapter import Adapter
 
     found = result["found"]
     table = tables.read(arguments.data).take(np.array([each["row"] for each in found], dtype=np.int64))
     _add_reasons(found[: None if arguments.output else SHOWN], table, model, result["t"])
     if arguments.output is not None:
-        _write(found, table, name_at("centrality", result["t"], model.t), arguments.output)
+        explains = Adapter(model, table.column_names).explains
+        _write(result, table, name_at("centrality", result["t"], model.t), arguments.output, explains=explains)
         result["file"] = str(arguments.output)
 
 
@@ -117,17 +119,18 @@ def _add_reasons(found: list[dict[str, Any]], table: "pa.Table", model: "Central
             outlier["reasons"] = why
 
 
-def _write(found: list[dict[str, Any]], table: "pa.Table", name: str, output: "Path") -> None:
-    """Write the outliers' rows with their number, score, and p-values and reasons if they have any."""
+def _write(result: Result, table: "pa.Table", name: str, output: "Path", *, explains: bool) -> None:
+    """Write the outliers' rows with number and score, p-value and reasons; no outliers have the same columns."""
     import numpy as np
 
     from centrality import tables
 
+    found = result["found"]
     new = {"row": np.array([each["row"] for each in found], dtype=np.int64)}
     new[name] = np.array([each["centrality"] for each in found], dtype=np.float64)
-    if found and "p_value" in found[0]:
-        new["p_value"] = np.array([each["p_value"] for each in found])
-    if found and "reasons" in found[0]:
+    if result["calibration_rows"]:
+        new["p_value"] = np.array([each["p_value"] for each in found], dtype=np.float64)
+    if explains:
         new["reasons"] = np.array([in_words(each) for each in found], dtype=object)
     tables.write(tables.with_columns(table, new), output)
 

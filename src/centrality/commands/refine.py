@@ -83,18 +83,18 @@ def _marks(arguments: argparse.Namespace, table: "pa.Table") -> tuple[list[str |
     given = [mark for mark in read(arguments.marks) if mark["mark"] in MARKS]
     keys = row_keys(table, arguments.key) if arguments.key or any(mark["key"] for mark in given) else ()
     marks: list[str | None] = [None] * table.num_rows
+    taken = 0  # marks of rows that are there: of two for one row, `fine` counts
     for what in MARKS:
         for row in rows_marked(what, given, keys):
             if row < table.num_rows:
-                marks[row] = what
-    found = table.num_rows - marks.count(None)
-    if not found:
+                marks[row], taken = what, taken + 1
+    if not taken:
         which = f"none of its {len(given):,} marks is of a row of {arguments.data}" if given else "it has no such mark"
         raise InputError(
             f"{arguments.marks} was wanted to say outlier or fine of some rows, but {which}. Rows are known by all "
             "their cells, or by the column that --key names, or by their number where a mark has no key."
         )
-    return marks, len(given) - found
+    return marks, len(given) - taken
 
 
 def _columns(wiser: "CentralityModel", table: "pa.Table") -> list[dict[str, object]]:
