@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from centrality.explorer import page
-from centrality.explorer.payload import words
+from centrality.explorer.questions import words
 from centrality.explorer.widget import Widget
 from tests.explorer.contract import CASES, DIAL, FDR, SHARE, Differences, case, clusters, texts
 from tests.explorer.pages import exported, settle, turn

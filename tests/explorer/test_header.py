@@ -12,7 +12,8 @@ import pytest
 from centrality.explorer.columns import column_of
 from centrality.explorer.header import Header, Reason, StoredArray, Why
 from centrality.explorer.items import Items, items_of
-from centrality.explorer.payload import pack, why
+from centrality.explorer.payload import pack
+from centrality.explorer.questions import why
 from tests.explorer.pages import some_view, telling, unpacked
 
 WEB = Path(__file__).parents[2] / "web"

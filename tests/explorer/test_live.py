@@ -18,7 +18,8 @@ from centrality import FUSE, Chain
 from centrality._checks import InputError
 from centrality.cli import main
 from centrality.explorer.items import FULL_SIDE, items_of
-from centrality.explorer.payload import pack, readable_picture, way, what_if, whole_texts, words
+from centrality.explorer.payload import pack, readable_picture
+from centrality.explorer.questions import way, what_if, whole_texts, words
 from centrality.explorer.server import Explorer
 from centrality.explorer.view import view_of
 from centrality.representations import Table

@@ -7,7 +7,8 @@ from centrality.explorer import neighbours
 from centrality.explorer.explained import RANKED_AT, TOLD, Explained
 from centrality.explorer.items import items_of
 from centrality.explorer.neighbours import NEAREST, neighbours_of
-from centrality.explorer.payload import pack, why
+from centrality.explorer.payload import pack
+from centrality.explorer.questions import why
 from centrality.explorer.view import view_of
 from centrality.scores.mixing import SOFT
 from tests.conftest import quick

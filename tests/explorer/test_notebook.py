@@ -9,7 +9,8 @@ import pytest
 from centrality.explorer import page
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
-from centrality.explorer.payload import pack, why
+from centrality.explorer.payload import pack
+from centrality.explorer.questions import why
 from centrality.scores.mixing import LINEAR
 from tests.explorer.pages import grid, on_page, settle, telling
 

@@ -6,7 +6,7 @@ import pytest
 
 from centrality.explorer.columns import columns_of
 from centrality.explorer.items import items_of
-from centrality.explorer.payload import what_if
+from centrality.explorer.questions import what_if
 from centrality.explorer.view import Against
 from tests.explorer.pages import exported, grid, settle, some_view
 

@@ -11,7 +11,7 @@ from PIL import Image
 from centrality._checks import InputError
 from centrality.explorer import marks
 from centrality.explorer.items import items_of
-from centrality.explorer.payload import what_if
+from centrality.explorer.questions import what_if
 from centrality.explorer.widget import Widget
 from tests.explorer.pages import some_view
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from centrality._atomic import require_writable
 from centrality._checks import InputError
-from centrality.explorer import marks, payload
+from centrality.explorer import marks, payload, questions
 from centrality.explorer.header import BetterMap, Change, KeptMarks, Renewed
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import decoded
@@ -40,10 +40,10 @@ class Answers:
         by_row: dict[str, Callable[[int], Answer]] = {
             "picture": self._picture,
             "full": lambda row: self._picture(row, full=True),
-            "why": lambda row: _json(payload.why(self.view, row)),
-            "words": lambda row: _json(payload.words(self.view, row)),
-            "texts": lambda row: _json(payload.whole_texts(self.view, row)),
-            "copies": lambda row: _answered(lambda: payload.jobs(self.view).copies_of(row)),
+            "why": lambda row: _json(questions.why(self.view, row)),
+            "words": lambda row: _json(questions.words(self.view, row)),
+            "texts": lambda row: _json(questions.whole_texts(self.view, row)),
+            "copies": lambda row: _answered(lambda: questions.jobs(self.view).copies_of(row)),
         }
         if path in fixed:
             return fixed[path]()
@@ -55,7 +55,7 @@ class Answers:
         whole = {"/marks": self.keep, "/marks-file": self.take_over, "/selection": self.select, "/given": self.renew}
         jobs = {"/review": Jobs.review, "/pick": Jobs.pick}
         if path in jobs:
-            return _answered(lambda: jobs[path](payload.jobs(self.view), decoded(body)))
+            return _answered(lambda: jobs[path](questions.jobs(self.view), decoded(body)))
         return whole[path](body) if path in whole else self.consider(path, body)
 
     def renew(self, body: bytes) -> Answer:
@@ -63,7 +63,7 @@ class Answers:
 
         def renewed() -> Renewed:
             with self._fitting:
-                view = payload.again(self.view, decoded(body))
+                view = questions.again(self.view, decoded(body))
                 data = payload.pack(view, pictures=False, reasons=False)
                 before, self.view, self.data = self.view, view, data
             if before.later is not None:
@@ -74,11 +74,11 @@ class Answers:
 
     def consider(self, path: str, body: bytes) -> Answer:
         """Answer with a row's score for the values in the body, or with its way to a typical point."""
-        questions = {"what-if": payload.what_if, "way": payload.way}
+        known = {"what-if": questions.what_if, "way": questions.way}
         what, row = self._what_and_row(path)
-        if what not in questions or row is None:
+        if what not in known or row is None:
             return NOT_HERE
-        return _answered(lambda: questions[what](self.view, row, decoded(body)))
+        return _answered(lambda: known[what](self.view, row, decoded(body)))
 
     def keep(self, body: bytes) -> Answer:
         """Merge marks that the page sends into those that are kept, and answer with the result."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from centrality import tables
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.explorer.columns import Column
@@ -19,7 +20,11 @@ from centrality.explorer.header import Word, Words
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
+from centrality.network.scaling import dense
+from centrality.representations._base import as_arrow
+from centrality.scoring.adapter import Adapter
 
+MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 STEPS = 20  # from a row to a typical place
 MOST_PIECES = 60  # of a text, each of which is left out once
 WORD = re.compile(r"\S+\s*")
@@ -38,6 +43,33 @@ class Source:
     def of(self, rows: NDArray[np.intp]) -> "Source":
         """Return the source restricted to these rows."""
         return Source(lambda row: self.take(int(rows[row])), self.vectors, self.columns)
+
+
+def source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
+    """Return the source of rows that came as a table."""
+    names = tuple(table.column_names)
+    return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
+
+
+def source_of_items(model: CentralityModel, X: Any, vectors: Any) -> Source | None:
+    """Return the source of rows that came without a table; None if their values cannot be typed by a reader."""
+    reader = reader_of(model)
+    kind = reader.reading().kind
+    if kind == "table":
+        return source_of_frame(model, as_arrow(X))
+    if kind == "text":
+        name = (reader.reading().columns or ["item"])[0]
+        return Source(
+            lambda row: pa.table({name: [X[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
+        )
+    if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
+        return None
+    features = tuple(model.fitted_.features)
+
+    def take(row: int) -> pa.Table:
+        return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
+
+    return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
 
 class Live:

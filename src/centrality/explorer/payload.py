@@ -15,10 +15,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from centrality._checks import InputError
 from centrality.explorer.columns import Column
 from centrality.explorer.compressing import gzipped_soon
-from centrality.explorer.explained import Explained
 from centrality.explorer.header import (
     Axes,
     BetterMap,
@@ -33,23 +31,17 @@ from centrality.explorer.header import (
     NoItems,
     NumberColumn,
     PictureItems,
-    Reason,
     SeriesItems,
     StoredArray,
     TextColumn,
     TextItems,
     Texts,
-    WhatIf,
-    Why,
-    Words,
 )
-from centrality.explorer.jobs import Jobs
-from centrality.explorer.live import Changes
 from centrality.explorer.noteworthy import noteworthy_rows
 from centrality.explorer.row_keys import LateKeys
 from centrality.explorer.selection import exact_cells
 from centrality.explorer.view import View
-from centrality.scores.mixing import ALLOWANCE, one_t
+from centrality.scores.mixing import ALLOWANCE
 from centrality.scores.mixing import Mixing as HeadsMixing
 
 MARK = b"CNTRLTY1"
@@ -155,7 +147,7 @@ def better_map(points: NDArray[np.float64], names: tuple[str, str]) -> BetterMap
 def _placed(points: NDArray[np.float64], names: tuple[str, str], *, own_scales: bool) -> tuple[Axes, NDArray[np.uint8]]:
     """Return the description of the map, and the rows' positions on it in planes of bytes."""
     center, half, reach = _extent(points, own_scales=own_scales)
-    axes: Axes = {"names": names, "center": _pair(center), "half": _pair(half), "reach": _pair(reach)}
+    axes: Axes = {"names": names, "center": pair(center), "half": pair(half), "reach": pair(reach)}
     return axes, _planes(_fixed_point(points, center, half * reach), 3)
 
 
@@ -176,7 +168,7 @@ def _mixing(mixing: HeadsMixing) -> Mixing:
     return {"local_weight": mixing.local_weight, "room": ALLOWANCE if mixing.veto else None}
 
 
-def _pair(values: NDArray[np.float64]) -> tuple[float, float]:
+def pair(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
@@ -334,73 +326,3 @@ def _heat(view: View, rows: NDArray[np.intp], buffers: Buffers) -> EmbeddedHeat:
         "values": buffers.add(found.parts.astype(np.float32)),
         "typical": buffers.add(found.typical),
     }
-
-
-def why(view: View, row: int) -> Why:
-    """Return the reasons for one row's score, and the rows near it, in the form that the page reads."""
-    answer: Why = {"reasons": [], "typical": (0.0, 0.0), "near": []}
-    chosen = np.array([row])
-    if view.neighbours is not None:
-        answer["near"] = view.neighbours(chosen)[0].tolist()
-    if view.reasons is not None:
-        found = view.reasons(chosen)
-        answer["reasons"], answer["typical"] = _strongest_named(view, found), _pair(found.typical[0])
-        if (shape := view.heat_shape) is not None:
-            answer["heat"] = {"width": shape[1], "height": shape[0], "values": found.parts[0].ravel().tolist()}
-    return answer
-
-
-def _strongest_named(view: View, found: Explained) -> list[Reason]:
-    """Return the strongest contributions of the first of these rows, with the names of their features."""
-    of_global, of_local = found.parts[0].tolist()
-    which = found.strongest(view.mixing)[0]
-    reasons: list[Reason] = [
-        {"name": view.features[j], "global": of_global[j], "local": of_local[j]} for j in which.tolist()
-    ]
-    if found.usual is not None:
-        for reason, j in zip(reasons, which.tolist(), strict=True):
-            reason["usual"] = found.usual[0][j]
-    return reasons
-
-
-def what_if(view: View, row: int, changes: object) -> WhatIf:
-    """Return the units that a row would have with these values, by column, and the reasons."""
-    if view.live is None:
-        raise InputError("No value of these rows can be changed.")
-    units, found = view.live.what_if(row, changes)
-    if found is None:
-        return {"units": _pair(units), "reasons": [], "typical": (0.0, 0.0)}
-    return {"units": _pair(units), "reasons": _strongest_named(view, found), "typical": _pair(found.typical[0])}
-
-
-def way(view: View, row: int, t: object) -> list[Changes]:
-    """Return the values of a row on its way to a typical point, step by step."""
-    if view.live is None or not view.live.has_way:
-        raise InputError("Of these rows no way to a typical one is known.")
-    return view.live.way(row, one_t(t))
-
-
-def words(view: View, row: int) -> Words:
-    """Return what each word of a row's text adds to its units."""
-    if view.live is None or not view.live.has_words:
-        return {"words": [], "typical": (0.0, 0.0)}
-    return view.live.words(row)
-
-
-def whole_texts(view: View, row: int) -> dict[str, str]:
-    """Return the texts of a row, uncut."""
-    return {} if view.whole_texts is None else view.whole_texts(row)
-
-
-def again(view: View, given: object) -> View:
-    """Return the view of the same rows by a model fitted again with these columns as context."""
-    if view.again is None:
-        raise InputError("There is no model behind this page that could be fitted anew.")
-    return view.again(given)
-
-
-def jobs(view: View) -> Jobs:
-    """Return the object that does the reader's tasks on many rows; raise if there is no model for it."""
-    if view.jobs is None:
-        raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
-    return view.jobs

@@ -17,7 +17,7 @@ from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.layout import Later, laid_out, vectors_to_map
-from centrality.explorer.live import Live, Source
+from centrality.explorer.live import Live, Source, source_of_frame, source_of_items
 from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.explorer.row_keys import LateKeys, fingerprints, row_keys
 from centrality.model.blocks import over_vectors
@@ -32,7 +32,6 @@ from centrality.scoring.bulk import vectors_of
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 40  # of a table that the page gets; name the ones you want to see if there are more
 EDITABLE = ("numbers", "table", "text")  # kinds of rows whose values a reader can type
-MOST_EDITABLE = 1000  # numbers of a row without a table that the reader may change
 KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first picture
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
@@ -328,12 +327,12 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
     is_table = table is not None or reading.kind == "table"
     if table is None:
         vectors = reader.vectors(X)
-        source = _source_of_items(model, X, vectors)
+        source = source_of_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
-        source = _source_of_frame(model, X) if reading.kind in EDITABLE else None
+        source = source_of_frame(model, X) if reading.kind in EDITABLE else None
     units = over_vectors(vectors, model.fitted_.units)
     length = len(table) if table is not None else len(X) if reading.one_series else len(units)
     rows, items = reader.rows_of(length), Items()
@@ -345,33 +344,6 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
     elif reading.one_series:
         table = table.take(rows)
     return ScoredRows(vectors, units, rows, table, items, is_table, source)
-
-
-def _source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
-    """Return the source of rows that came as a table."""
-    names = tuple(table.column_names)
-    return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
-
-
-def _source_of_items(model: CentralityModel, X: ModelInput, vectors: Vectors) -> Source | None:
-    """Return the source of rows that came without a table; None if their values cannot be typed by a reader."""
-    reader = reader_of(model)
-    kind = reader.reading().kind
-    if kind == "table":
-        return _source_of_frame(model, as_arrow(X))
-    if kind == "text":
-        name = (reader.reading().columns or ["item"])[0]
-        return Source(
-            lambda row: pa.table({name: [X[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
-        )
-    if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
-        return None
-    features = tuple(model.fitted_.features)
-
-    def take(row: int) -> pa.Table:
-        return as_arrow(model.fitted_.absolute(dense(vectors[row : row + 1]))).rename_columns(features)
-
-    return Source(take, lambda one: reader.vectors(tables.numbers(one)), features)
 
 
 def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from centrality._checks import InputError
 from centrality._optional import optional
-from centrality.explorer import marks, page, payload
+from centrality.explorer import marks, page, payload, questions
 from centrality.explorer.again import explored
 from centrality.explorer.header import Change, Mark, Renewed
 from centrality.explorer.picture import picture_of
@@ -146,21 +146,21 @@ class Widget(AnyWidget):
         elif "ask" in content:
             self.send({**answer, **self._considered(content)})
         else:
-            self.send({**answer, "why": payload.why(self.view, int(content["row"]))})
+            self.send({**answer, "why": questions.why(self.view, int(content["row"]))})
 
     def _considered(self, content: Question) -> dict[str, Any]:
         """Return the answer to a named question, or a message about what is wrong with it."""
         row, given = int(content["row"]), content.get("given")
         asked: dict[str, Callable[[], Any]] = {
-            "words": lambda: payload.words(self.view, row),
-            "texts": lambda: payload.whole_texts(self.view, row),
-            "what-if": lambda: payload.what_if(self.view, row, given),
-            "way": lambda: payload.way(self.view, row, given),
+            "words": lambda: questions.words(self.view, row),
+            "texts": lambda: questions.whole_texts(self.view, row),
+            "what-if": lambda: questions.what_if(self.view, row, given),
+            "way": lambda: questions.way(self.view, row, given),
             "kept": lambda: True,  # marks have arrived: Python is there
             "selection": lambda: selection_csv(self.view, given).decode(),
-            "review": lambda: payload.jobs(self.view).review(given),
-            "pick": lambda: payload.jobs(self.view).pick(given),
-            "copies": lambda: payload.jobs(self.view).copies_of(row),
+            "review": lambda: questions.jobs(self.view).review(given),
+            "pick": lambda: questions.jobs(self.view).pick(given),
+            "copies": lambda: questions.jobs(self.view).copies_of(row),
             "given": lambda: self._renew(given),
         }
         try:
@@ -170,7 +170,7 @@ class Widget(AnyWidget):
 
     def _renew(self, given: object) -> Renewed:
         """Fit the model again with these columns as context, and show the same rows by it."""
-        self.view = payload.again(self.view, given)
+        self.view = questions.again(self.view, given)
         self._bytes = payload.pack(self.view, pictures=True, reasons=False)
         return {"given": list(self.view.given)}
 
