@@ -5,20 +5,10 @@
 #include "calibration.h"
 #include "density.h"
 #include "scoring.h"
+#include "testing.h"
 #include "training.h"
 
 namespace {
-
-std::uint64_t state = 1;
-float next_number() {  // in (-1, 1), the same everywhere
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return float(std::int32_t(state >> 32)) * 0x1p-31f;
-}
-std::vector<float> numbers(Size count, float size = 1.0f) {
-    std::vector<float> found(count);
-    for (float& each : found) each = size * next_number();
-    return found;
-}
 
 std::uint64_t hash = 14695981039346656037u;
 template <class Number>

@@ -1,13 +1,14 @@
 """Define immutable dataclasses of arrays: the arrays cannot be changed in place, and equality is by content."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 
+@dataclass(frozen=True, eq=False)
 class Value:
     """Base of frozen dataclasses that hold arrays, made with eq=False; a change makes a new value."""
 
@@ -20,7 +21,7 @@ class Value:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields without cached values, and plain dicts for read-only mappings, which cannot be pickled."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: dict(it) if isinstance(it, MappingProxyType) else it for name, it in values.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -32,7 +33,7 @@ class Value:
         """Say whether all fields are equal, number by number; fields with compare=False may differ."""
         if type(self) is not type(other):
             return NotImplemented
-        names = [each.name for each in fields(self) if each.compare]  # type: ignore[arg-type]
+        names = [each.name for each in fields(self) if each.compare]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
 
