@@ -7,6 +7,7 @@ from PIL import Image
 
 from centrality import FUSE, Chain, tables
 from centrality.cli import main
+from centrality.commands._found import in_words
 from centrality.representations import Series
 from tests.commands.said import as_json
 
@@ -45,3 +46,13 @@ def test_a_folder_of_images_is_read_as_such_without_being_told(capsys, tmp_path)
 def test_a_context_that_is_misspelled_is_answered_with_the_one_that_was_meant(trees, capsys):
     assert main(["rank", str(trees / "rows.csv"), "--given", "knid"]) == 2
     assert "Did you mean 'kind'?" in capsys.readouterr().err
+
+
+def test_small_reasons_are_said_to_count_together():
+    small = {"feature": "a", "contribution": -0.01, "value": 3, "typical": 4}
+    large = {"feature": "b", "contribution": -0.4, "value": 9, "typical": 1}
+    assert in_words({"reasons": [small]}) == (
+        "no column alone, but its values together; most of all: a 3, typically 4 (-0.01)"
+    )
+    assert in_words({"reasons": [large, small]}).startswith("b 9, typically 1 (-0.40)")
+    assert in_words({"reasons": []}) == ""

@@ -87,5 +87,34 @@ def make_given(name: str) -> None:
     (HERE / f"{name}.json").write_text(json.dumps(pinned) + "\n")
 
 
+def made_titles() -> list[str]:
+    """Sentences of a few words, all different but for a handful, and one of other words."""
+    whos, does = ("the teacher", "a young doctor", "our neighbour", "the old baker"), ("sells", "paints", "forgets")
+    what = ("a wooden table", "the yellow house", "two small boats", "some fresh bread", "an empty garden")
+    titles = [f"{whos[i % 4]} {does[i % 3]} {what[i % 5]} {('today', 'again')[i // 60 % 2]}" for i in range(119)]
+    return [*titles, "Zwölf Boxkämpfer jagen Viktor quer über den Deich"]
+
+
+def make_words(name: str) -> None:
+    """The same of a chain with a table: a number, and a column of texts."""
+    import pyarrow as pa
+
+    from centrality import FUSE, Chain
+    from centrality.representations import Table
+
+    table = pa.table({"size": rows_of_numbers()[:120, 0], "title": made_titles()})
+    chain = Chain(Table(), FUSE(random_state=0, hidden=(4,), max_steps=60, noise_scale=0.5, ensemble=1)).fit(table)
+    chain.save(HERE / f"{name}.safetensors")
+    few = table.slice(90)
+    pinned = {
+        "table": few.to_pydict(),
+        "heads": chain.heads(few).tolist(),
+        "centrality": chain.centrality(few).tolist(),
+    }
+    (HERE / f"{name}.json").write_text(json.dumps(pinned) + "\n")
+
+
 if __name__ == "__main__":
-    {"chain": make_chain, "given": make_given}.get(sys.argv[1].rpartition("-")[2], main)(sys.argv[1])
+    {"chain": make_chain, "given": make_given, "words": make_words}.get(sys.argv[1].rpartition("-")[2], main)(
+        sys.argv[1]
+    )

@@ -2,7 +2,7 @@
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 WIDTH = 60  # characters of a row that are shown
 SHOWN_COLUMNS = 4
+SMALL = 0.05  # a column that lowers the centrality by less does not make a row odd by itself
+AS_A_WHOLE = "no column alone, but its values together; most of all"
 
 
 def rows_output(command: argparse.ArgumentParser, what: str) -> None:
@@ -60,7 +62,14 @@ def in_words(found: Mapping[str, Any]) -> str:
     """Return the reasons for a row in one line; an empty one where it has none."""
     from centrality.scores.reasons import Reason
 
-    return "; ".join(str(Reason(**reason)) for reason in found.get("reasons", []))
+    reasons = found.get("reasons", [])
+    whole = f"{AS_A_WHOLE}: " if reasons and odd_as_a_whole(reasons) else ""
+    return whole + "; ".join(str(Reason(**reason)) for reason in reasons)
+
+
+def odd_as_a_whole(reasons: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether no column alone lowers the row's centrality by much: its values are unusual together."""
+    return all(reason["contribution"] > -SMALL for reason in reasons)
 
 
 def excerpt(values: dict[str, object], only: list[str] | None) -> str:

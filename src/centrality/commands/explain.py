@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from centrality._checks import InputError
 from centrality.commands._arguments import count, data_with_or_without_model, load_model, one_number
 from centrality.commands._display import Result, aligned, paint
-from centrality.commands._found import said_already
+from centrality.commands._found import AS_A_WHOLE, odd_as_a_whole, said_already
 from centrality.commands._rows import row_names, rows_called
 from centrality.scores.number_format import number, share
 
@@ -85,6 +85,8 @@ def show(result: Result) -> str:
             for r in row["reasons"]
         ]  # fmt: skip
         if body:
+            if odd_as_a_whole(row["reasons"]):
+                lines.append(f"  {AS_A_WHOLE}:")
             lines += aligned(["  column", "here", "typical", "contribution"], body, left=(0,))
         else:
             lines.append("  no column lowers it by more than 0.005")

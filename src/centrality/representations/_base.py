@@ -60,6 +60,10 @@ class Representation(TransformerMixin, BaseEstimator):
         """Return the names of a vector's features, and the feature of each number; None if they have no names."""
         return None
 
+    def rarities(self) -> dict[str, int]:
+        """Return, for features that are texts, the position of the number that says how rare their words are."""
+        return {}
+
     def spread(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
         """Return scores of windows as scores of the moments of a series of this length."""
         raise NotImplementedError

@@ -12,7 +12,10 @@ from centrality._estimator import CheckedRows, ModelRows
 from centrality.model.fitted import Fitted
 from centrality.model.reader import Features, FeatureValues, Reading, RowReader
 from centrality.representations._base import Representation
+from centrality.scores.reasons import Reasons
 from centrality.tables.unreadable import MOST, NEW_GAP, NEW_VALUE, DataNote, Unreadable, checked_share
+
+SHARED_WORDS = "words that other rows have"
 
 
 class RepresentationReader(RowReader):
@@ -92,6 +95,34 @@ class RepresentationReader(RowReader):
     def values(self, X: ModelRows, vectors: CheckedRows) -> FeatureValues:
         """Return the rows' values, feature by feature."""
         return self._representation.values(X)
+
+    def reasons(
+        self,
+        t: float,
+        scores: NDArray[np.float64],
+        parts: NDArray[np.float64],
+        values: FeatureValues,
+        vectors: CheckedRows,
+        *,
+        top: int = 3,
+        names: Sequence[str] | None = None,
+    ) -> Reasons:
+        """Put contributions into words; of a text that counts mostly for its rare words, say that these are rare."""
+        found = super().reasons(t, scores, parts, values, vectors, top=top, names=names)
+        rarities, features = self._representation.rarities(), self.features_with_names().names
+        places = {
+            shown: rarities[name] for shown, name in zip(names or features, features, strict=True) if name in rarities
+        }
+        rows = [
+            [
+                replace(reason, typical=SHARED_WORDS)
+                if reason.feature in places and row[places[reason.feature]] < reason.contribution / 2
+                else reason
+                for reason in reasons
+            ]
+            for row, reasons in zip(parts, found.rows, strict=True)
+        ]
+        return replace(found, rows=rows)
 
     def by_moment(self, scores: NDArray[np.float64], length: int) -> NDArray[np.float64]:
         """Return scores of a series' windows as scores of its moments, where the rows are one series."""

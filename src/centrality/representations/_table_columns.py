@@ -1,8 +1,8 @@
 """Encode the columns of a mixed table, by one small encoder for each kind.
 
 Each encoder gives its column a block of numbers that is centred on the training rows and has a total variance of
-about one, so that every column weighs alike, however many numbers encode it. What it learned is a few JSON
-values and arrays: encoding a saved model's rows runs the same code on them.
+about one, so that every column weighs alike, however many numbers encode it; the rarity of a text has one more. What
+an encoder learned is a few JSON values and arrays: encoding a saved model's rows runs the same code on them.
 
 A cell that cannot be read, or holds what never occurred in fitting, must not look typical: an encoder says
 which cells are so, and puts them `FAR` deviations off.

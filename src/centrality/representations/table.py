@@ -37,9 +37,9 @@ class Table(Representation):
 
     Numbers, also as people write them ($1,234.50, 12.5%, 12 kg, n/a), and booleans are standardised, far ones bent;
     dates become skrub's calendar features; text of few different values is a category, text of many becomes components
-    of its character n-grams (skrub). Missing values are kept as information: marked beside numbers and dates, a
-    category of their own among categories. No row is dropped. `describe` says how each column was read, `doubts` where
-    that may not be what was meant.
+    of its character n-grams (skrub), and how rare these are. Missing values are kept as information: marked beside
+    numbers and dates, a category of their own among categories. No row is dropped. `describe` says how each column was
+    read, `doubts` where that may not be what was meant.
 
     A cell that cannot be read (no date in a column of dates) or is like none in fitting (a gap where there was none, an
     unseen category, a row with more gaps than any had) lies far off, so that it counts against its row, and a
@@ -150,6 +150,15 @@ class Table(Representation):
     def typical(self, z: NDArray[np.floating]) -> list[object]:
         blocks = np.split(z, np.cumsum(self._widths())[:-1])
         return [self._encoders[name].typical(block) for name, block in zip(self.columns_ or [], blocks, strict=True)]
+
+    def rarities(self) -> dict[str, int]:
+        ends = np.cumsum(self._widths()).tolist()
+        texts = {name: self._encoders[name] for name in self.columns_ or []}
+        return {
+            name: end - 1
+            for (name, encoder), end in zip(texts.items(), ends, strict=True)
+            if isinstance(encoder, Words) and encoder.deviation
+        }
 
     def _widths(self) -> list[int]:
         """Return how many numbers encode each column."""
