@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from centrality._checks import InputError, positive
+from centrality.engine import engine
 from centrality.training.rows import Rows
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
@@ -21,12 +22,10 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
 
     Noise of this size blurs neighbours into each other and keeps larger structures.
     """
-    from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
-
     index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
     z = rows.z[index]
     k = min(SPACING_NEIGHBOUR, len(z) - 1)
-    distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
+    distances = engine().neighbour_distances(z, k) / np.sqrt(rows.width)
     typical = float(np.median(distances))
     if typical > 0:
         return typical
