@@ -49,6 +49,14 @@ def of_fit(columns: int, rows: int = ROWS, **parameters: object) -> Iterator[flo
     yield from model.p_values(X[-FRESH:])
 
 
+def of_pair() -> Iterator[float]:
+    """Two columns that are nearly one, among independent ones."""
+    X = np.random.default_rng(1).normal(size=(ROWS + FRESH, 8))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    X[-1, :2] = 1, -1  # one of the fresh rows breaks the pair
+    yield from of_scores(FUSE(random_state=0).fit(X[:-FRESH]), X)
+
+
 def of_paper() -> Iterator[float]:
     X = blob(3)
     model = PaperFUSE(random_state=0, epochs=2, scheme=2, noise_scale=1.0, scaling="none", calibration="clip")
@@ -95,6 +103,7 @@ CASES: dict[str, Callable[[], Iterator[float]]] = {
     "many rows, many columns": lambda: of_fit(40, 8_000),
     "clean rows": lambda: of_fit(6, novelty=True),
     "clean rows, many": lambda: of_fit(6, 8_000, novelty=True),
+    "a pair of columns": of_pair,
     "given": lambda: of_fit(4, given=[0]),
     "cosine": lambda: of_fit(4, metric="cosine"),
     "manhattan, share of outliers": lambda: of_fit(4, metric="manhattan", contamination=0.05),
