@@ -233,9 +233,9 @@ def test_groups_that_cannot_be_are_an_error_and_rows_without_a_number_end(build)
     ):
         with pytest.raises(WRONG):
             BUILDS[build].far_apart(*wrong)
-    for wrong in ((rows, centres[:, :2].copy(), 1), (rows, centres[:0], 1), (rows, centres, -1), (centres, centres, 1)):
+    for also in ((rows, centres[:, :2].copy(), 1), (rows, centres[:0], 1), (rows, centres, -1), (centres, centres, 1)):
         with pytest.raises(WRONG):
-            BUILDS[build].k_means(*wrong)
+            BUILDS[build].k_means(*also)
     assert set(BUILDS[build].k_means(np.full_like(rows, np.nan), centres, 3)) <= {0, 1}
     assert set(BUILDS[build].far_apart(np.full_like(rows, np.nan), 0, drawn)) <= {0, 1, 2, 3}
 
