@@ -84,10 +84,11 @@ class Rows:
 
     def _drawn(self, count: int) -> NDArray[np.intp]:
         """Draw the numbers of so many rows at random, none of them of fold 0."""
-        if self._folds is None:
-            return self._rng.integers(self.total, size=count)
-        drawable = np.flatnonzero(self._folds)
-        return np.asarray(drawable[self._rng.integers(len(drawable), size=count)])
+        drawn: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        while len(drawn) < count:  # what rows must not be drawn is no list: it might be longer than memory allows
+            some = self._rng.integers(self.total, size=count)
+            drawn = np.concatenate([drawn, some if self._folds is None else some[self._folds[some] > 0]])[:count]
+        return drawn
 
     def without(self, folds: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the positions of the rows held that belong to none of these folds."""
