@@ -12,7 +12,7 @@ from centrality.engine import engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 from tests.engine.cases import BUILDS, network_of, prior_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]

@@ -4,10 +4,8 @@ A new rule is a function of the rows and an entry in RULES.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive
 from centrality.engine import engine
@@ -57,21 +55,3 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
         raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)
-
-
-@dataclass(frozen=True)
-class RowScales:
-    """Hold the noise scale and the weight of each noised row of a batch; potential i mod k is trained on row i."""
-
-    eta: NDArray[np.float32]  # (r,)
-    weight: NDArray[np.float32]  # (r,) how much the row counts
-    potentials: int  # k
-
-    @classmethod
-    def cycled(cls, scales: Sequence[float] | NDArray[np.float64], rows: int, *, balanced: bool) -> "RowScales":
-        """Give each of so many rows one of the noise scales, one scale after another, again and again.
-
-        `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
-        """
-        eta = np.resize(np.asarray(scales, dtype=np.float32), rows)
-        return cls(eta, np.square(eta) if balanced else np.ones_like(eta), len(scales))
