@@ -14,11 +14,12 @@ from centrality._checks import InputError
 from centrality._estimator import (
     CheckedRows,
     Dissimilarity,
+    Ends,
     ModelRows,
     RandomState,
     random_numbers,
     require_finite,
-    rows_to_fit,
+    rows_and_ends_to_fit,
     unchanged_on_failure,
     warn_of_labels,
 )
@@ -192,7 +193,7 @@ class FUSE(CentralityModel):
         """
         warn_of_labels(y)
         with unchanged_on_failure(self):
-            X = rows_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
+            X, ends = rows_and_ends_to_fit(self, X, at_least=3, why="an anchor and a pair to compare")
             # Now, not when training is over: settings that matter only then.
             checked_t(self.t)
             settings = self._settings()
@@ -210,7 +211,9 @@ class FUSE(CentralityModel):
                 context, made = self._context(X, seed)
                 X, shown = made, context.shown(X, made, seed)
                 held = None if held is None else context.relative(held)
-            trained = self._trained(shown, dissimilarity, rng, seed, checkpoint, parted=parted, context=context)
+            ends = ends if held is None else None  # else they are of rows held aside, too
+            about = shown, dissimilarity, rng, seed, checkpoint
+            trained = self._trained(*about, parted=parted, context=context, ends=ends)
             self.fitted_ = self._finish_fit(trained, X, held, rng)
             if checkpoint is not None:
                 checkpoint.remove()
@@ -226,13 +229,15 @@ class FUSE(CentralityModel):
         *,
         parted: Split | None,
         context: Context | None,
+        ends: Ends | None,
     ) -> Trained:
         device = find_device(self.device)
         columns = meanwhile(lambda: TrainingColumns.of(X))
         # Rows that are relative to their kinds are scaled already.
         scaling = Scaling.fit(X, self.scaling if context is None else "none", clean=self.novelty)
         if self.scaling == "auto" and context is None:
-            scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
+            about_ends = X if parted is None else parted.setting_ends(X)
+            scaling = with_ends(scaling, about_ends, ends if about_ends is X else None)
         settings = self._settings()
         members, left_out = settings.members(X), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)

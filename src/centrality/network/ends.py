@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from centrality._estimator import CheckedRows, ColumnBlocks
+from centrality._estimator import CheckedRows, ColumnBlocks, Ends
 from centrality.engine import engine
 from centrality.network.folds import MANY
 from centrality.network.scaling import MOST_VALUES, Scaling, as_floats, rows_per_block
@@ -26,9 +26,12 @@ Matrix = NDArray[np.float64]
 OUTWARD = np.array([[-1.0], [1.0]])
 
 
-def with_ends(scaling: Scaling, X: CheckedRows) -> Scaling:
-    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward."""
-    ends = _ends(X)
+def with_ends(scaling: Scaling, X: CheckedRows, ends: Ends | None = None) -> Scaling:
+    """Return the scaling with the least and greatest values of X as ends; earlier ends only move outward.
+
+    `ends` are these values, if they are known.
+    """
+    ends = _ends(X) if ends is None else ends
     seen = _with_room(scaling, ends)
     if scaling.seen is not None:
         return replace(scaling, seen=OUTWARD * np.maximum(OUTWARD * scaling.seen, OUTWARD * seen))
@@ -55,7 +58,7 @@ def by_others(scaling: Scaling, X: CheckedRows) -> tuple[Scaling, NDArray[np.boo
     return replace(scaling, seen=_with_room(scaling, np.concatenate(second, axis=1))), changed
 
 
-def _ends(X: CheckedRows) -> Matrix:  # (2, p)
+def _ends(X: CheckedRows) -> Ends:
     """Return the least and the greatest value of each column."""
     if sparse.issparse(X):
         rows = cast(Any, X)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.scores.quantiles import column_quantiles
 
 FEWEST_ROWS_HELD = 1024  # however wide they are
 SHARE = 4  # one compared candidate in so many is a made row
@@ -156,9 +157,11 @@ def few(z: Matrix) -> bool:
 
 def usual_range(z: Matrix) -> tuple[Matrix, Matrix]:  # (p,), (p,)
     """Return the 1st and 99th percentile of each column, robust to wild cells; its ends if the two are equal."""
-    low, high = np.quantile(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99], axis=0)
+    low, high = column_quantiles(z[:: -(-len(z) // SAMPLE)], [0.01, 0.99])
     rare = low == high
-    return np.where(rare, z.min(0), low).astype(np.float32), np.where(rare, z.max(0), high).astype(np.float32)
+    if rare.any():
+        low, high = np.where(rare, z.min(0), low), np.where(rare, z.max(0), high)
+    return low.astype(np.float32), high.astype(np.float32)
 
 
 def moved_off(z: Matrix, rows: Matrix, rng: np.random.Generator) -> Matrix:
