@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from centrality._checks import InputError, InputTypeError, tell
-from centrality.engine import engine
 
 FEW_VALUES = 4096  # up to so many are checked by one mask: a loop of small requests spends no more on them
 FEW_LABELS = 20  # with fewer rows, nothing can be said about what is rare
@@ -55,7 +54,7 @@ class SparseRows(Protocol):
 
 
 CheckedRows: TypeAlias = NDArray[Any] | SparseRows
-Ends: TypeAlias = NDArray[np.float64]  # (2, p) the least and the greatest value of each column
+AllFinite: TypeAlias = Callable[[NDArray[Any]], bool]
 
 
 class ColumnBlocks:
@@ -149,35 +148,30 @@ def unchanged_on_failure(estimator: object) -> Iterator[None]:
         raise
 
 
-def rows_to_fit(estimator: BaseEstimator, X: RowsLike, at_least: int, why: str) -> CheckedRows:
-    """Return the training rows, checked, as an array or a CSR matrix; the estimator learns its feature names."""
-    return rows_and_ends_to_fit(estimator, X, at_least, why)[0]
+def rows_to_fit(
+    estimator: BaseEstimator, X: RowsLike, at_least: int, why: str, *, all_finite: AllFinite | None = None
+) -> CheckedRows:
+    """Return the training rows, checked, as an array or a CSR matrix; the estimator learns its feature names.
 
-
-def rows_and_ends_to_fit(
-    estimator: BaseEstimator, X: RowsLike, at_least: int, why: str
-) -> tuple[CheckedRows, Ends | None]:
-    """Return the training rows as `rows_to_fit` does, and what `require_finite` returns."""
-    rows, ends = _checked(estimator, X, reset=True)
+    `all_finite` says of an array whether all of its values are finite numbers; without it, numpy does.
+    """
+    rows = _checked(estimator, X, reset=True, all_finite=all_finite)
     if rows.shape[0] < at_least:
         raise InputError(
             f"{type(estimator).__name__} needs at least {at_least} rows ({why}), got n_samples={rows.shape[0]}."
         )
-    return rows, ends
+    return rows
 
 
 def rows_to_score(estimator: BaseEstimator, X: RowsLike) -> CheckedRows:
     """Return rows for a fitted estimator, checked: as wide as those it was fitted on."""
     if not hasattr(estimator, "n_features_in_"):  # quick; the check below is slow, but words the error
         check_is_fitted(estimator)
-    return _checked(estimator, X, reset=False)[0]
+    return _checked(estimator, X, reset=False)
 
 
-def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> tuple[CheckedRows, Ends | None]:
-    """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names.
-
-    With them comes what `require_finite` returns.
-    """
+def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool, all_finite: AllFinite | None = None) -> CheckedRows:
+    """Return the rows as numbers that are all finite; with `reset` the estimator learns their width and names."""
     X = X if type(X) is np.ndarray else in_memory(X)
     if _is_plain(X) and (reset or (X.shape[1] == estimator.n_features_in_ and _takes_positions(estimator))):
         if reset:  # what scikit-learn would do, in a hundredth of the time
@@ -188,7 +182,9 @@ def _checked(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> tuple[Che
             X = X if reset else _by_name(X, getattr(estimator, "feature_names_in_", None))
             _require_numbers(X)
         X = _validated(estimator, X, reset=reset)
-    return X, require_finite(X, vars(estimator).get("feature_names_in_"))
+    if all_finite is None or not isinstance(X, np.ndarray) or not all_finite(X):
+        require_finite(X, vars(estimator).get("feature_names_in_"))
+    return X
 
 
 def _validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool) -> CheckedRows:
@@ -315,18 +311,11 @@ TAKES_GAPS = (
 )
 
 
-def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str = TAKES_GAPS) -> Ends | None:
-    """Raise if a value is NaN or infinite, naming the columns and counting the rows, and give this advice.
-
-    Return the ends of the columns, if the pass over all rows found them as well.
-    """
+def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str = TAKES_GAPS) -> None:
+    """Raise if a value is NaN or infinite, naming the columns and counting the rows, and give this advice."""
     values = rows if isinstance(rows, np.ndarray) else rows.data.reshape(-1, 1)
     if values.dtype.kind != "f" or (values.size <= FEW_VALUES and np.isfinite(values).all()):
-        return None
-    if values is rows and values.dtype in (np.float32, np.float64) and values.flags.c_contiguous:
-        ends = engine().ends(values)
-        if not np.isnan(ends).any():
-            return ends
+        return
     bad = np.zeros(rows.shape[1], dtype=np.int64)
     for start in range(0, len(values), CHECK_ROWS):
         block = values[start : start + CHECK_ROWS]
@@ -345,4 +334,3 @@ def require_finite(rows: CheckedRows, names: Sequence[str] | None, advice: str =
         raise InputError(
             f"Input X contains NaN or infinity (inf) in column {shown}{more}. Finite numbers were wanted. {advice}"
         )
-    return None
