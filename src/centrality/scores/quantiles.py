@@ -20,4 +20,4 @@ def column_quantiles(values: NDArray[Any], levels: Sequence[float] | NDArray[np.
     found: NDArray[np.float64] = np.minimum(
         below + (place - low) * (above - below), above
     )  # rounding may lead beyond the upper one
-    return found.T
+    return np.minimum(between, above).T  # rounding may lead beyond the upper one
