@@ -17,5 +17,5 @@ def column_quantiles(values: NDArray[Any], levels: Sequence[float] | NDArray[np.
     place = np.asarray(levels, dtype=np.float64) * (len(values) - 1)
     low = place.astype(np.intp)
     below, above = rising[:, low], rising[:, np.minimum(low + 1, len(values) - 1)]
-    between: NDArray[np.float64] = below + (place - low) * (above - below)
-    return np.minimum(between, above).T  # rounding may lead beyond the upper one
+    between = below + (place - low) * (above - below)
+    return np.asarray(np.minimum(between, above).T)  # rounding may lead beyond the upper one
