@@ -158,7 +158,7 @@ def test_rows_that_nobody_takes_are_not_read_either(model):
     assert b"centrality" in process.stdout.readline()  # it has started
     entrance, sent, offered = process.stdin.fileno(), 0, 400_000 * len(line)
     os.set_blocking(entrance, False)
-    while sent < offered and select.select([], [entrance], [], 5)[1]:
+    while sent < offered and select.select([], [entrance], [], 1)[1]:
         sent += os.write(entrance, (line * 200)[sent % len(line) :])
     assert sent < offered / 4
     os.set_blocking(entrance, True)
