@@ -1,3 +1,3 @@
-"""The examples of these two need a cluster: tests/test_distributed.py and tests/test_spark.py run them, where one is."""
+"""Two modules' examples need a cluster: tests/test_distributed.py and tests/test_spark.py run them, where one is."""
 
 collect_ignore = ["centrality/distributed.py", "centrality/spark.py"]

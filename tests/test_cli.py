@@ -209,12 +209,14 @@ def test_every_command_explains_itself_without_importing_torch(command):
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_nothing_heavy():
     script = "import centrality, sys; print(sorted({'torch', 'sklearn', 'pyarrow', 'numpy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_reading_a_model_needs_no_torch(model):
     script = (
         f"import sys\nfrom centrality.cli import main\nmain(['inspect', {str(model)!r}])\nprint('torch' in sys.modules)"
@@ -297,6 +299,7 @@ def test_the_version_is_the_packages(capsys):
     assert capsys.readouterr().out.strip() == f"centrality {version('centrality')}"
 
 
+@pytest.mark.slow
 def test_the_installed_command_is_this_one():
     assert (
         run("--help").stdout

@@ -18,6 +18,7 @@ print(json.dumps([left_out, ranks, again, pandas.Series([1, 2]).sum().item()]))
 """
 
 
+@pytest.mark.slow
 def test_scikit_learn_comes_without_statistics_and_pandas_which_both_work_afterwards():
     run = subprocess.run([sys.executable, "-c", LEAN], capture_output=True, text=True, check=True)
     left_out, ranks, again, total = json.loads(run.stdout)

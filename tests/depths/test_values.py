@@ -314,6 +314,7 @@ def test_it_is_that_of_data_depth_and_of_rows_that_lie_in_space_among_more_colum
     np.testing.assert_allclose(Halfspace().fit(turned).score_samples(turned), exact, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_halfspace_depth_beyond_space_is_a_close_upper_bound(package):
     rows = cloud(60, 4)
     exact = package.halfspace(rows, rows, exact=True)
