@@ -1,5 +1,7 @@
 """centrality labels: rows that rather belong to another class."""
 
+import pytest
+
 from centrality import tables
 from tests.commands.said import as_json, said
 

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 LEAN = """
 import json, sys
 from centrality.commands._lean_imports import import_scikit_learn
