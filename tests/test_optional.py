@@ -19,6 +19,6 @@ def test_of_one_that_is_missing_the_extra_is_named():
 def test_of_one_that_lacks_something_itself_that_is_shown(tmp_path, monkeypatch):
     (tmp_path / "halfway.py").write_text("import nosuch\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(MissingExtraError, match="needs halfway, which could not be imported.*nosuch") as caught:
+    with pytest.raises(MissingExtraError, match=r"needs halfway, which could not be imported.*nosuch") as caught:
         optional("halfway", "plots")
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)

@@ -12,7 +12,7 @@ from centrality.model.reader import reader_of
 from centrality.network.context import Context
 from centrality.network.scaling import Scaling
 from centrality.representations import Table
-from centrality.tables.unreadable import DataNote
+from centrality.tables.columns import DataNote
 from centrality.training.rows import MadeRows, Rows
 
 made_of_all = MadeRows.of  # without saying which columns are learned

@@ -13,7 +13,8 @@ from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.representations._base import as_arrow
 from centrality.scoring.adapter import Adapter
-from centrality.tables.unreadable import NEW_KIND, DataNote
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import NEW_KIND
 from tests.properties.test_given import houses
 from tests.service.test_service import app as app  # the fixture
 from tests.service.test_service import score

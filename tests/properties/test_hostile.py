@@ -19,8 +19,8 @@ from centrality.cli import main
 from centrality.model_file import ModelFileError
 from centrality.network.scaling import MOST_VALUES, rows_per_block
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 from centrality.tables.records import Blocks
-from centrality.tables.unreadable import DataNote
 from tests.conftest import quick
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))

@@ -13,7 +13,8 @@ from centrality.cli import main
 from centrality.model.reader import reader_of
 from centrality.representations import Table
 from centrality.tables import TableError, write
-from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, DataNote, Unreadable
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import NEW_GAP, NEW_VALUE, NO_DATE, Unreadable
 from tests.conftest import quick
 
 N = 400

@@ -79,7 +79,7 @@ def test_a_column_that_the_model_learned_from_is_not_replaced_by_the_scores(rows
     tables.write(own.slice(0, 5), tmp_path / "a.csv")
     command = ["score", str(tmp_path / "m.safetensors"), str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]
     assert main(command) == 2
-    assert "learned from a column 'centrality', which the scores would replace" in capsys.readouterr().err
+    assert "learned from a column 'centrality', which a new one would replace" in capsys.readouterr().err
     assert not (tmp_path / "b.csv").exists()
     assert main([*command, "--t", "1"]) == 0  # those are called centrality_t100
 

@@ -7,9 +7,9 @@ import pytest
 from centrality import tables
 from centrality.cli import main
 from centrality.tables import TableError
+from centrality.tables.columns import DataNote
 from centrality.tables.csv import count_leading_zeros, recognised_separator
 from centrality.tables.text import TextSource
-from centrality.tables.unreadable import DataNote
 from tests.conftest import quick
 
 

@@ -1,4 +1,4 @@
-"""Cells that could not be read are counted by column and fault, added up over parts, and refused where they are many."""
+"""Cells that could not be read are counted by column and fault, added up, and refused where they are many."""
 
 import pytest
 

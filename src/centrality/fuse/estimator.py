@@ -253,8 +253,7 @@ class FUSE(CentralityModel):
         if context is None:
             network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        about = network, device, scaling, plan.noise_scales, history, seen, names, context, parted
-        return Trained(*about, columns=columns)
+        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
     def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
         """Fit the context model; return it, and the rows relative to their context, computed as for new rows."""
@@ -294,7 +293,8 @@ class FUSE(CentralityModel):
             judged,
             calibration=settings["calibration"],
             t=self.t,
-            share_of_outliers=None if self.contamination == "auto" else settings.share_of_outliers(),
+            share_of_outliers=settings.share_of_outliers(),
+            of_new_rows=self.contamination == "auto",
             clean=self.novelty,
             level_is_open=not settings.by_paper,
         )
@@ -333,9 +333,10 @@ class FUSE(CentralityModel):
         plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
         network, history = self._taught(remembered.rows, scaling, known, plan, seed)
-        kept = before.device, scaling, before.noise_scale
-        trained = Trained(network, *kept, history, remembered, before.names, before.context, known)
-        self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
+        rows = remembered.rows
+        kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
+        trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
+        self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
@@ -365,12 +366,10 @@ class FUSE(CentralityModel):
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
-    def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return work(self._reader().vectors(X))  # every row has its numbers: none is left out
-
-    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
         there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        return work(self._reader().vectors(X) if there is None else there)
+        rows = self._reader().vectors(X) if there is None else there
+        return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):
