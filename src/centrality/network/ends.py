@@ -76,7 +76,7 @@ def _ends(X: CheckedRows) -> Matrix:  # (2, p)
     if sparse.issparse(X):
         rows = cast(Any, X)
         return np.stack([end.toarray().ravel().astype(np.float64) for end in (rows.min(axis=0), rows.max(axis=0))])
-    rows = cast(NDArray[Any], X)
+    rows = cast(NDArray[np.generic], X)
     if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
         return engine().ends(rows)
     size = rows_per_block(rows.shape[1])

@@ -6,7 +6,6 @@ another pair: each row is unseen by half of the networks. A network alone leaves
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ class Split:
         """Say which networks were not trained on which of these rows."""
         return np.stack([_among(self.own[rows], folds) for folds in self.left_out])
 
-    def setting_ends(self, X: Any) -> Any:
+    def setting_ends(self, X: CheckedRows) -> CheckedRows:
         """Return the rows of X that set the columns' ends: the training rows, if all networks leave out the same rows.
 
         The rows left out may then lie beyond the ends, as new rows may. All rows set them if they are very many, since

@@ -9,11 +9,11 @@ and the local head sees no made row.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.network.scaling import Scaling, dense, rows_per_block
 from centrality.scores.quantiles import column_quantiles
 
@@ -39,7 +39,7 @@ class Rows:
 
     def __init__(
         self,
-        X: Any,
+        X: CheckedRows,
         scaling: Scaling,
         rng: np.random.Generator,
         *,
@@ -114,7 +114,7 @@ class Rows:
         """Return k such that one compared candidate in k is a made row."""
         return 2 if few(self.z) else SHARE
 
-    def given(self, numbers: Any) -> NDArray[Any]:
+    def given(self, numbers: slice | NDArray[np.intp]) -> NDArray[np.generic]:
         """Return rows of X by their numbers, in the user's units, as a dense array."""
         return dense(self.X[numbers])
 
