@@ -38,6 +38,8 @@ from centrality.scores.refinement import Refinement
 from centrality.scores.report import Report
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from centrality.torch.module import Centrality
     from centrality.torch.scoring import DeviceScorer
 
@@ -117,7 +119,7 @@ class Fitted(Value):
             self._by_device[device] = DeviceScorer(self.to_torch(0.5, device), device)
         return self._by_device[device]
 
-    def tensor_on_gpu(self, X: Any) -> Any | None:
+    def tensor_on_gpu(self, X: Any) -> Tensor | None:
         """Return X if it is a tensor that can be scored on its own GPU; None if it must be checked on the CPU."""
         if type(X).__module__.partition(".")[0] != "torch" or not X.is_cuda:
             return None
@@ -126,7 +128,7 @@ class Fitted(Value):
         fits = X.dim() == 2 and len(X) > 0 and X.shape[1] == self.width and X.is_floating_point() and self.names is None
         return X.detach() if fits and bool(X.isfinite().all()) else None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_by_device"}  # made again
 
     @property
@@ -187,13 +189,10 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = self._units_among_all(rows)
-        units = units if self.kinds is None else self._within_kinds(units, rows)
+        units = self.calibration.units(self.raw(rows))
+        if self.kinds is not None:
+            units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
-
-    def _units_among_all(self, rows: CheckedRows) -> Matrix:  # (n, 2)
-        calibration = self.calibration
-        return in_blocks(self.scorer, self.scaling, rows, lambda outputs: calibration.units(calibration.raw(outputs)))
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))
@@ -208,7 +207,7 @@ class Fitted(Value):
 
     def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
         def of_block(block: CheckedRows) -> Matrix:
-            return work(self.scaling.apply(dense(block)).astype(np.float64))
+            return work(self.scaling.apply(block).astype(np.float64))
 
         return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
 
@@ -274,7 +273,7 @@ class Fitted(Value):
 
     def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
         """Return how far a row lies from its origin, in units, within its kind, divided by how far among all rows."""
-        before = [self._units_among_all(each) for each in (rows, origins)]
+        before = [self.calibration.units(self.raw(each)) for each in (rows, origins)]
         after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
         far = before[0] - before[1]
         return np.divide(after[0] - after[1], far, out=np.ones_like(far), where=np.abs(far) > ALIKE)
@@ -314,7 +313,7 @@ class Fitted(Value):
         scaled, own = self.scaling.scaled(points), self._behaviour()
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled[:, own], self.scaling.scaled(dense(block))[:, own])
+            return nearest(scaled[:, own], self.scaling.scaled(block)[:, own])
 
         return block_by_block(rows, rows_per_block(self.width), work, self.device)
 

@@ -1,17 +1,18 @@
 """Score with a trained network: rows in, outputs of every member out, and slopes along straight lines."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.engine import Engine, engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
 from centrality.network.scaling import Scaling, as_floats
 
-Outputs = NDArray[Any]  # (members, n, 1 + k) the global logit and the potentials
+Outputs = NDArray[np.floating]  # (members, n, 1 + k) the global logit and the potentials
 Back = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
@@ -24,7 +25,7 @@ class NetworkScorer(Protocol):
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
 
     def along(
@@ -75,11 +76,11 @@ class EngineScorer:
         weight, bias = (np.concatenate(parts) for parts in zip(*heads, strict=True))
         return layers, (weight, bias)
 
-    def __call__(self, z: NDArray[np.float32]) -> Outputs:
+    def __call__(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs for rows that are scaled."""
         return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
         if (known := self._scaling) is None or known[0] is not scaling:
             self._scaling = known = scaling, scaling.as_taken_by(self._engine)
