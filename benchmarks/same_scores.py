@@ -20,7 +20,7 @@ from centrality import FUSE, Chain, PaperFUSE, representations
 
 KNOWN = Path(__file__).with_suffix(".csv")
 # Seen with OpenBLAS as on three other CPUs, and the engine of AVX2: no number differs by 1e-6.
-TOLERANCE = 1e-4
+TOLERANCE = 1e-3
 ROWS, FRESH = 500, 6
 
 

@@ -31,4 +31,5 @@ def far_apart(rows: Rows, count: int, seed: int, *, trials: int) -> Positions:  
     """
     rng, n = np.random.RandomState(seed), len(rows)
     first = int(rng.choice(n, p=np.full(n, 1 / n)))
-    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, rng.uniform(size=(count - 1, trials)))
+    drawn = rng.uniform(size=(count - 1, trials))
+    return engine().far_apart(np.ascontiguousarray(rows, dtype=np.float32), first, drawn)
