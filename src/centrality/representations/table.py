@@ -255,8 +255,9 @@ class Table(Representation):
         writing, doubt = learn_writing(texts, decimal_mark)
         if doubt:
             self._doubts[name] = doubt
-            tell(f"Column {name!r}: {doubt}.")
         if writing is not None and different > 1:
+            if doubt:
+                tell(f"Column {name!r}: {doubt}.")
             return Numbers.fit(name, texts, writing)
         like_numbers = pc.mean(pc.match_substring_regex(texts, MARKED_DIGITS)).as_py() or 0
         if different > self.cardinality and like_numbers >= ENOUGH:
