@@ -4,7 +4,8 @@ import pytest
 
 from centrality._checks import InputError
 from centrality.tables import TableError
-from centrality.tables.unreadable import NEW_KIND, NEW_VALUE, NO_DATE, DataNote, Unreadable, checked_share
+from centrality.tables.columns import DataNote
+from centrality.tables.unreadable import NEW_KIND, NEW_VALUE, NO_DATE, Unreadable, checked_share
 
 
 def test_counts_of_two_parts_add_up_column_by_column_and_fault_by_fault():
