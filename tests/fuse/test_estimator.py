@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from torch import nn
 
 from centrality import FUSE, PaperFUSE, blend
 from centrality.datasets import four_clusters
-from centrality.model.blocks import in_blocks
 from tests.conftest import quick
 from tests.promise import assert_same_scores
 
@@ -91,28 +91,6 @@ def test_a_row_scores_the_same_alone_and_in_company(fitted, blob):
     assert_same_scores(alone, together[:50])
 
 
-def test_blocks_scored_by_threads_are_those_scored_at_once(fitted):
-    X = np.random.default_rng(0).normal(size=(50_000, 2))  # several blocks
-    assert_same_scores(fitted.heads(X)[-1000:], fitted.heads(X[-1000:]))
-    assert fitted.centrality(X, t=[0, 1]).shape == (50_000, 2)
-
-
-def test_ctrl_c_during_scoring_does_not_wait_for_the_blocks_ahead(fitted, blob):
-    X = np.tile(blob, (2000, 1))
-    calls = 0
-
-    def finish(outputs):
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise KeyboardInterrupt
-        return outputs[0]
-
-    with pytest.raises(KeyboardInterrupt):
-        in_blocks(fitted.fitted_.scorer, fitted.fitted_.scaling, X, finish)
-    assert calls < 0.5 * len(X) / 8192
-
-
 @pytest.mark.slow
 def test_units_do_not_matter_even_for_one_column(blob):
     plain = FUSE(random_state=0).fit(blob).centrality(blob)
@@ -195,10 +173,11 @@ def test_every_scheme_learns_the_same_order(blob, scheme):
 
 @pytest.mark.slow
 def test_an_encoder_of_ones_own_learns(blob):
-    encoder = nn.Sequential(nn.Linear(2, 24), nn.Tanh(), nn.Linear(24, 12), nn.Tanh())
-    before = encoder[0].weight.clone()
+    first = nn.Linear(2, 24)
+    encoder = nn.Sequential(first, nn.Tanh(), nn.Linear(24, 12), nn.Tanh())
+    before = first.weight.clone()
     model = FUSE(encoder=encoder, noise_scale=0.5, random_state=0).fit(blob)
-    assert (encoder[0].weight == before).all()
+    assert torch.equal(first.weight, before)
     for head in model.raw(blob).T:
         assert spearmanr(head, -np.linalg.norm(blob, axis=1))[0] > 0.9
 

@@ -164,6 +164,7 @@ def _names(lines: list[str]) -> Iterator[str]:
             yield re.split(r"[^\w-]", line)[0].replace("-", "_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert said[use] is not None, "It should need its extra."
@@ -172,6 +173,7 @@ def test_without_its_extra_a_use_says_which_to_install(said, use):
     assert f"pip install 'centrality[{USES[use][0]}]'" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said, command):
     _, message = said[command]
@@ -185,7 +187,9 @@ def test_without_its_extra_a_command_ends_with_2_and_says_which_to_install(said,
 def test_every_package_of_an_extra_is_named_with_it(folder, packages):
     found = raised(list(packages), {name: START + use for name, (_, use) in packages.items()}, folder)
     for name, (extra, _) in packages.items():
-        kind, message = found[name]
+        raised_here = found[name]
+        assert raised_here is not None
+        kind, message = raised_here
         assert kind == "MissingExtraError"
         assert name in message
         assert f"pip install 'centrality[{extra}]'" in message
