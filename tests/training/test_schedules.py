@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from centrality import FUSE, PaperFUSE
-from centrality.training.plan import OURS, Plan, members_for
+from centrality.training.plan import OURS, Plan
 from centrality.training.rows import Rows
 from centrality.training.schedules import empty_history, falling, record_stretches, require_finite
 from tests.conftest import quick
@@ -197,13 +197,6 @@ def test_batches_are_small_where_that_was_measured_to_be_enough(changes, members
 
 def test_one_network_that_learns_rows_with_outliers_takes_small_batches_if_they_are_wide():
     assert [Plan.of(FUSE()._settings(), 1, width).batch_size for width in (31, 32)] == [128, 64]
-
-
-def test_few_rows_have_four_networks_and_six_given_a_context():
-    settings = FUSE()._settings()
-    assert [members_for(settings, n, 5) for n in (2999, 3000)] == [4, 1]
-    assert [members_for(settings, n, 200) for n in (5999, 6000)] == [4, 1]
-    assert members_for(settings | {"given": [0]}, 2999, 5) == 6
 
 
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():

@@ -43,7 +43,7 @@ from centrality.scores.calibration import checked_calibration
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.mixing import checked_t
 from centrality.training.checkpoint import Checkpoint
-from centrality.training.comparisons import compare
+from centrality.training.dissimilarities import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
 from centrality.training.plan import Plan, Task, paper_settings
@@ -235,7 +235,7 @@ class FUSE(CentralityModel):
         if self.scaling == "auto" and context is None:
             scaling = with_ends(scaling, X if parted is None else parted.setting_ends(X))
         settings = self._settings()
-        members, left_out = settings.members(X), None if parted is None else parted.left_out
+        members, left_out = settings.members(*X.shape), None if parted is None else parted.left_out
         plan = replace(Plan.of(settings, members, X.shape[1]), left_out=left_out)
         most, own = plan.rows_used() if members == 1 else None, None if parted is None else parted.own
         off, given = self._compares_off_support(dissimilarity), None if context is None else context.given
@@ -333,14 +333,14 @@ class FUSE(CentralityModel):
         scaling = before.scaling if before.scaling.seen is None else with_ends(before.scaling, X)
         plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
-        network, history = self._taught(remembered.rows, scaling, known, plan, seed)
+        network, history = self._trained_further(remembered.rows, scaling, known, plan, seed)
         rows = remembered.rows
         kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
         trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
         self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
         return self
 
-    def _taught(
+    def _trained_further(
         self, X: CheckedRows, scaling: Scaling, known: Split | None, plan: Plan, seed: int
     ) -> tuple[Network, History]:
         """Train a copy of the network on these rows; return it with the history of all training so far."""
