@@ -1,12 +1,9 @@
-from inspect import signature
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from centrality import FUSE, PaperFUSE
-from centrality.training.plan import OURS, Plan
 from centrality.training.rows import Rows
 from centrality.training.schedules import empty_history, falling, record_stretches, require_finite
 from tests.conftest import quick
@@ -179,26 +176,6 @@ def test_clean_data_has_a_larger_budget_and_a_network_of_several_a_smaller_one(b
     assert [quick(max_steps=None, **kind).fit(blob).history_["step"][-1] for kind in kinds] == [20, 15, 40]
 
 
-@pytest.mark.parametrize(
-    ("changes", "members", "size"),
-    [
-        ({}, 4, 64),
-        ({"novelty": True}, 1, 64),
-        ({"given": np.array([0])}, 4, 128),
-        ({"encoder": object(), "novelty": True}, 1, 128),
-        ({"epochs": 3}, 1, 128),
-        ({"batch_size": 32, "novelty": True}, 4, 32),
-    ],
-)
-def test_batches_are_small_where_that_was_measured_to_be_enough(changes, members, size):
-    for width in (2, 32):
-        assert Plan.of(FUSE()._settings() | changes, members, width).batch_size == size
-
-
-def test_one_network_that_learns_rows_with_outliers_takes_small_batches_if_they_are_wide():
-    assert [Plan.of(FUSE()._settings(), 1, width).batch_size for width in (31, 32)] == [128, 64]
-
-
 def test_the_learning_rate_is_constant_for_half_the_steps_and_then_falls_to_zero():
     rates = falling(0.4, 100)
     assert (rates[:51] == 0.4).all()
@@ -267,15 +244,6 @@ def test_read_literally_the_local_loss_is_the_sum_over_columns_not_their_mean():
 def test_the_literal_reading_is_one_of_algorithm_1():
     with pytest.raises(ValueError, match="literal=True is about the paper's Algorithm 1: give its number of epochs"):
         quick(literal=True).fit(np.eye(5))
-
-
-def test_left_alone_the_words_of_the_paper_mean_what_fuse_does(blob):
-    own = {
-        name: word.default for name, word in signature(PaperFUSE).parameters.items() if name not in FUSE().get_params()
-    }
-    assert own == OURS
-    plain, paper = (kind(max_steps=30, random_state=0).fit(blob) for kind in (FUSE, PaperFUSE))
-    np.testing.assert_array_equal(paper.heads(blob), plain.heads(blob))
 
 
 def test_a_preset_of_the_paper_can_be_changed_and_an_unknown_one_is_named(blob):

@@ -33,10 +33,8 @@ from centrality.network.context import Context
 from centrality.network.devices import find_device, meanwhile
 from centrality.network.ends import with_ends
 from centrality.network.folds import Split, split, split_off_holdout
-from centrality.network.gaussians import fit_mixture
 from centrality.network.levels import closed
 from centrality.network.network import Network
-from centrality.network.resolution import refined
 from centrality.network.scaling import Scaling
 from centrality.network.shape import shaped
 from centrality.scores.calibration import checked_calibration
@@ -242,13 +240,7 @@ class FUSE(CentralityModel):
         rows = Rows(X, scaling, rng, max_values=settings.max_values, most=most, folds=own, off_support=off, given=given)
         comparison = compare(rows, self.metric, dissimilarity)
         plan = replace(plan, noise_scales=noise_scales(self.noise_scale, rows, rng))
-        start = np.random.default_rng(seed + 1)
-        network = settings.untrained(rows.width, len(plan.noise_scales), members, start)
-        if network.layout.standard and not (self.novelty or settings.by_paper) and context is None:
-            network = refined(network, rows.z, start)
-        if self.novelty and not settings.by_paper and context is None:  # a prior would find contexts odd by themselves
-            learned = rows.without(plan.left_out_by(0))
-            network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
+        network = settings.untrained(rows, plan, members, rng, np.random.default_rng(seed + 1))
         task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
         network, history = train(task, checkpoint)
         if context is None:

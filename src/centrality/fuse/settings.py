@@ -1,5 +1,6 @@
 """Hold all settings of one fit, and compute what follows from them before training."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ from centrality._checks import whole_number, widths
 from centrality._estimator import CheckedRows, share_of_outliers
 from centrality._optional import optional
 from centrality.network.folds import LEFT_OUT, Split, split
+from centrality.network.gaussians import fit_mixture
 from centrality.network.network import Layout, Network, build
-from centrality.training.plan import OURS
-from centrality.training.rows import held_at_once
+from centrality.network.resolution import refined
+from centrality.training.plan import OURS, Plan
+from centrality.training.rows import Rows, held_at_once
 
 MEMBERS = 4  # networks where rows are few: measured, six detect no better
 MEMBERS_GIVEN = len(LEFT_OUT)  # given a context, where four were not measured
@@ -79,12 +82,26 @@ class Settings(dict[str, Any]):
             members=members,
         )
 
-    def untrained(self, width: int, potentials: int, members: int, rng: np.random.Generator) -> Network:
-        """Return the networks before training, their weights drawn at random."""
-        layout = self.layout(width, potentials, members)
-        if layout.standard:
-            return build(layout, rng)
-        optional("torch", "torch")
-        from centrality.torch.networks import build_around_encoder  # brings torch
+    def untrained(
+        self, rows: Rows, plan: Plan, members: int, rng: np.random.Generator, start: np.random.Generator
+    ) -> Network:
+        """Return the networks before training: `start` draws their weights, and `rng` what else they start from.
 
-        return build_around_encoder(layout, rng)
+        That is a prior where rows are clean, and steeper features where columns are few; the paper has neither, and a
+        prior would find contexts odd by themselves.
+        """
+        layout = self.layout(rows.width, len(plan.noise_scales), members)
+        network = build(layout, start) if layout.standard else _around_encoder(layout, start)
+        if self.by_paper or self["given"] is not None:
+            return network
+        if self["novelty"]:
+            learned = rows.without(plan.left_out_by(0))
+            return replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
+        return refined(network, rows.z, start) if layout.standard else network
+
+
+def _around_encoder(layout: Layout, rng: np.random.Generator) -> Network:
+    optional("torch", "torch")
+    from centrality.torch.networks import build_around_encoder  # brings torch
+
+    return build_around_encoder(layout, rng)
