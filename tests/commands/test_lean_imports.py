@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 AFTERWARDS = """
 import json, sys
 from centrality.commands import _lean_imports
@@ -30,6 +32,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_afterwards_both_are_the_real_modules_and_scikit_learn_knows_pandas_frames():
     run = subprocess.run([sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, check=True)
     found = json.loads(run.stdout)
@@ -53,6 +56,7 @@ print(json.dumps([left_out, ranks, again, pandas.Series([1, 2]).sum().item()]))
 """
 
 
+@pytest.mark.slow
 def test_scikit_learn_comes_without_statistics_and_pandas_which_both_work_afterwards():
     run = subprocess.run([sys.executable, "-c", LEAN], capture_output=True, text=True, check=True)
     left_out, ranks, again, total = json.loads(run.stdout)

@@ -1,3 +1,5 @@
+"""Many rows are scored block by block, by threads."""
+
 import numpy as np
 import pytest
 

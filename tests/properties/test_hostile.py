@@ -72,6 +72,7 @@ def test_a_column_that_comes_twice_is_named(tmp_path, capsys, name):
         tables.select(twice, ["a", "b"])
 
 
+@pytest.mark.slow
 def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_unpacked(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         header = io.BytesIO()

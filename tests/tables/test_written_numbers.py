@@ -29,6 +29,7 @@ def test_a_number_that_is_written_in_a_style_is_read_back_exactly(writing, whole
     assert not wrong.any()
 
 
+@pytest.mark.slow
 @given(styles, numbers)
 def test_the_style_of_a_column_is_learned_wherever_its_numbers_tell(writing, wholes):
     drawn = [*(whole / 10**writing.decimals for whole in wholes), 9876543.21, -7654321.09, 12.34, 1.21]

@@ -25,6 +25,7 @@ from centrality._estimator import CheckedRows, ColumnBlocks, SparseRows
 from centrality._values import Value
 from centrality.engine import Engine, engine
 from centrality.scores.magnitudes import largest, mean_and_deviation, unit_of
+from centrality.scores.quantiles import column_quantiles
 
 _Moments: TypeAlias = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # rows, mean, sum of squares about it
 
@@ -197,7 +198,7 @@ def _middles(
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield median and spread of the columns, block by block; a constant column has spread 0."""
     for at, values in sample:
-        low, median, high = np.quantile(values, [TAILS[0], 0.5, TAILS[1]], axis=0)
+        low, median, high = column_quantiles(values, [TAILS[0], 0.5, TAILS[1]])
         spread = mean_and_deviation(np.clip(values, low, high))[1] / SPREAD_OF_NORMAL
         if (low < high).all():
             yield median, spread
