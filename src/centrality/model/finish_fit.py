@@ -81,9 +81,9 @@ def finish_fit(
         calibration=found.calibration,
         noise_scale=trained.noise_scale,
         halves=split is not None and split.apart,
-        offset=_offset(*about, t),
+        offset=float(_offsets(*about, [t])[0]),
         offset_at_t=float(t),
-        offsets=np.array([_offset(*about, at) for at in np.linspace(0, 1, OFFSET_STEPS + 1)]),
+        offsets=_offsets(*about, np.linspace(0, 1, OFFSET_STEPS + 1).tolist()),
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
@@ -215,9 +215,10 @@ def _require_finite(outputs: Matrix) -> None:
         )
 
 
-def _offset(mixing: Mixing, units: Matrix, share: float, t: float) -> float:
-    """Estimate the score at t below which this share of new rows with such units lies."""
-    return float(np.quantile(mixing.mixed(units, float(t)), share, method="weibull"))
+def _offsets(mixing: Mixing, units: Matrix, share: float, dial: Sequence[float]) -> Matrix:
+    """Estimate for each t of the dial the score below which this share of new rows with such units lies."""
+    along_dial = np.stack([mixing.mixed(units, float(t)) for t in dial])
+    return np.asarray(np.quantile(along_dial, share, axis=-1, method="weibull"))
 
 
 def with_report(
