@@ -1,6 +1,5 @@
 """Answer questions that need a running model: a row's score with other values, and which words make it odd."""
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -140,14 +139,6 @@ class Live:
             if not known:
                 raise InputError(f"{name} must be a number, a text or null, got {str(value)[:50]!r}.")
         return dict(changes)
-
-
-def decoded(body: bytes) -> Any:
-    """Return the JSON value in the body of a request."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"This is no JSON: {error}") from None
 
 
 def _cell(name: str, value: float | str | None, kind: pa.DataType) -> pa.Array:

@@ -1,4 +1,7 @@
-"""Answer what a page asks about one row, or of the model behind it, in the form that the page reads."""
+"""Answer what a page asks of a view and the model behind it; a server and a notebook are asked the same."""
+
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -8,12 +11,30 @@ from centrality.explorer.header import Reason, WhatIf, Why, Words
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.live import Changes
 from centrality.explorer.payload import pair
+from centrality.explorer.selection import selection_csv
 from centrality.explorer.view import View
 from centrality.scores.mixing import one_t
 
 
+class Question(TypedDict):
+    """Hold a question of the page: which of `ANSWERS`, about which row, and what else the answer goes by."""
+
+    ask: str
+    row: NotRequired[int]
+    given: NotRequired[object]
+
+
+def answered(view: View, question: object) -> object:
+    """Return the answer to a `Question`, as JSON can hold it; raise if it is none, or has no answer."""
+    asked = question if isinstance(question, dict) else {}
+    answer, row = ANSWERS.get(str(asked.get("ask"))), asked.get("row", 0)
+    if answer is None or type(row) is not int or not 0 <= row < len(view):
+        raise InputError(f"A question about one of {len(view):,} rows was wanted, got {str(question)[:100]!r}.")
+    return answer(view, row, asked.get("given"))
+
+
 def why(view: View, row: int) -> Why:
-    """Return the reasons for one row's score, and the rows near it, in the form that the page reads."""
+    """Return the reasons for one row's score, and the rows near it."""
     answer: Why = {"reasons": [], "typical": (0.0, 0.0), "near": []}
     chosen = np.array([row])
     if view.neighbours is not None:
@@ -80,3 +101,16 @@ def jobs(view: View) -> Jobs:
     if view.jobs is None:
         raise InputError("There is no model behind this page: it can learn, pick and compare nothing.")
     return view.jobs
+
+
+ANSWERS: dict[str, Callable[[View, int, object], object]] = {
+    "why": lambda view, row, _: why(view, row),
+    "words": lambda view, row, _: words(view, row),
+    "texts": lambda view, row, _: whole_texts(view, row),
+    "what-if": what_if,
+    "way": way,
+    "copies": lambda view, row, _: jobs(view).copies_of(row),
+    "review": lambda view, _, given: jobs(view).review(given),
+    "pick": lambda view, _, given: jobs(view).pick(given),
+    "selection": lambda view, _, given: selection_csv(view, given),
+}

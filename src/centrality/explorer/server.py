@@ -40,9 +40,7 @@ HEADERS = {
 Answer = tuple[int, str, bytes]  # status, content type, body
 MOST_CONNECTIONS = 32  # at a time; one reader's browser opens six
 PATIENCE = 20.0  # seconds that a client may be silent
-MOST_SAID = 100_000_000  # bytes of marks, or of the numbers of selected rows
-OF_MANY_ROWS = ("/marks", "/marks-file", "/selection", "/review", "/pick")
-MOST_VALUES = 1_000_000  # bytes of the values that a row is to have
+MOST_SAID = 100_000_000  # bytes that a page may send: marks, or the numbers of selected rows
 MOST_DIGITS = 9  # of a row's number
 PACKED, FEW = ("text/", "application/json"), 2000  # kinds of answers that are sent compressed, beyond so many bytes
 NOT_HERE: Answer = (404, "text/plain", b"There is nothing here.")
@@ -193,14 +191,11 @@ class Handler(BaseHTTPRequestHandler):
     def _put(self) -> Answer:
         length = self.headers.get("Content-Length", "")
         from_here = self.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-        path = urlsplit(self.path).path
         if not from_here:
             return NOT_HERE
-        most = MOST_SAID if path in OF_MANY_ROWS else MOST_VALUES
-        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= most):
+        if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS and int(length) <= MOST_SAID):
             return 413, "text/plain", b"This is too long, or its length is not said."
-        body = self.rfile.read(int(length))
-        return self.server.take(path, body)
+        return self.server.take(urlsplit(self.path).path, self.rfile.read(int(length)))
 
     def _refusal(self) -> Answer | tuple[int, str, bytes, dict[str, str]] | None:
         """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""

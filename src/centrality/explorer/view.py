@@ -116,6 +116,20 @@ class ScoredRows:
     is_table: bool  # that is all a row is; else its vector says more
     source: Source | None  # what the model reads of each
 
+    def take(self, rows: NDArray[np.intp]) -> "ScoredRows":
+        """Return these rows only."""
+        if len(rows) == len(self.units):
+            return self
+        return replace(
+            self,
+            vectors=self.vectors[rows],
+            units=self.units[rows],
+            rows=self.rows[rows],
+            table=self.table.take(rows),
+            items=self.items.take(rows),
+            source=None if self.source is None else self.source.of(rows),
+        )
+
 
 class ViewOptions(TypedDict, total=False):
     """Names the options of `view_of`, which explains them."""
@@ -163,32 +177,29 @@ def view_of(
     soon : lay rows out by PCA where UMAP would be waited for; `later` of the view then makes the better map.
     kept_map : a file in which UMAP's map is kept, and from which it comes if the rows are the same.
     """
-    scored, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
-    others = None if against is None else _units_against(against, X, len(scored.units))
-    if (n := len(scored.units)) > MOST_ROWS:
+    everything, mixing = _scored(model, X, progress=progress), model.fitted_.calibration.mixing
+    others = None if against is None else _units_against(against, X, len(everything.units))
+    if (n := len(everything.units)) > MOST_ROWS:
         raise InputError(f"The explorer shows up to {MOST_ROWS:,} rows, got {n:,}: take a sample of them.")
-    scores = scored.units if others is None else np.column_stack([scored.units, others])
+    scores = everything.units if others is None else np.column_stack([everything.units, others])
     known = np.flatnonzero(np.isfinite(scores).all(1))  # an image that cannot be read has no score
-    shown_items, shown_table = _items_to_show(scored, items), _table_to_show(scored, columns, items)
-    if len(known) < n:
-        shown_items = shown_items.take(known)
-    shown_columns = _columns(_taken(shown_table, known), shown_items)
+    scored, shown_items = everything.take(known), _items_to_show(everything, items)
+    shown_items = shown_items if len(known) == n else shown_items.take(known)
+    shown_table = _taken(_table_to_show(everything, columns, items), known)
+    shown_columns = _columns(shown_table, shown_items)
     vectors = vectors_to_map(model, scored.vectors)
-    vectors = vectors if len(known) == n else vectors[known]
     where = on[known] if isinstance(on, np.ndarray) and len(on) == n else on
-    layout = laid_out(
-        vectors, _taken(scored.table, known), where, random_state, progress=progress, soon=soon, kept=kept_map
-    )
+    layout = laid_out(vectors, scored.table, where, random_state, progress=progress, soon=soon, kept=kept_map)
     if colour and colour not in {column.name for column in shown_columns if column.kind != "text"}:
         raise InputError(f"colour must be a column of numbers, dates or categories that is shown, got {colour!r}.")
-    features, reasons, guilty = _reasons(model, scored, known)
-    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units[known], float(model.t))
+    features, reasons, guilty = _reasons(model, scored)
+    calibrated, centrality = model.fitted_.inliers, mixing.mixed(scored.units, float(model.t))
     return View(
         title=title or "Centrality",
         axes=layout.axes,
         points=layout.points,
-        units=scored.units[known],
-        rows=scored.rows[known],
+        units=scored.units,
+        rows=scored.rows,
         t=float(model.t),
         mixing=mixing,
         columns=shown_columns,
@@ -201,15 +212,15 @@ def view_of(
         guilty=guilty,
         colour=colour,
         neighbours=neighbours_of(vectors, centrality),
-        live=_live(model, scored, known, shown_columns),
-        whole_texts=_whole_texts(shown_columns, shown_items, shown_table, known),
+        live=_live(model, scored, shown_columns),
+        whole_texts=_whole_texts(shown_columns, shown_items, shown_table),
         against=None
         if against is None or others is None
         else Against(against_name, others[known], against.fitted_.calibration.mixing),
-        keys=_keys(scored, key, known),
-        cells=lambda chosen: _taken(shown_table, known[chosen]),
+        keys=_keys(everything, key, known),
+        cells=lambda chosen: _taken(shown_table, chosen),
         later=layout.later,
-        jobs=_jobs(model, scored, known, shown_columns),
+        jobs=_jobs(model, scored, shown_columns),
         given=tuple(reader_of(model).given()),
     )
 
@@ -245,17 +256,13 @@ def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -
     return keys if len(known) == len(keys) else tuple(keys[row] for row in known)
 
 
-def _live(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]
-) -> Live | None:
+def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Live | None:
     """Return the object that scores these rows with other values, if a shown column can be changed."""
-    if scored.source is None:
-        return None
-    live = Live(model, scored.source.of(known), columns)
-    return live if live.columns else None
+    live = None if scored.source is None else Live(model, scored.source, columns)
+    return live if live is not None and live.columns else None
 
 
-def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], columns: tuple[Column, ...]) -> Jobs:
+def _jobs(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Jobs:
     """Return the object that does a reader's tasks on these rows; copies are found by cells, texts or vectors."""
     kind, whole, table = reader_of(model).reading().kind, scored.items.whole, scored.table
     by_cells = kind in ("numbers", "table") and (scored.is_table or scored.vectors.shape[1] <= table.num_columns)
@@ -266,19 +273,17 @@ def _jobs(model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp], c
         return dense(scored.vectors) if whole is None else [whole(row) for row in range(len(scored.units))]
 
     codes = {column.name: column.values for column in columns if column.kind == "category"}
-    return Jobs(model, scored.vectors, known, compared, by_cells, codes)
+    return Jobs(model, scored.vectors, compared, by_cells, codes)
 
 
-def _whole_texts(
-    columns: tuple[Column, ...], items: Items, table: pa.Table, known: NDArray[np.intp]
-) -> WholeTexts | None:
+def _whole_texts(columns: tuple[Column, ...], items: Items, table: pa.Table) -> WholeTexts | None:
     """Return a function that gives a row's texts uncut; None if there are no texts."""
     names = [column.name for column in columns if column.kind == "text"]
     if not names:
         return None
 
     def texts(row: int) -> dict[str, str]:
-        held = {name: table[name][int(known[row])].as_py() for name in names if name in table.column_names}
+        held = {name: table[name][row].as_py() for name in names if name in table.column_names}
         own = {items.column: items.whole(row)} if items.whole is not None else {}
         return {name: "" if text is None else str(text) for name, text in {**held, **own}.items()}
 
@@ -357,9 +362,7 @@ def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDA
     return as_arrow(dense(held[:, :MOST_COLUMNS])).rename_columns(model.fitted_.features[:MOST_COLUMNS])
 
 
-def _reasons(
-    model: CentralityModel, scored: ScoredRows, known: NDArray[np.intp]
-) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
+def _reasons(model: CentralityModel, scored: ScoredRows) -> tuple[tuple[str, ...], Reasons | None, tuple[str, ...]]:
     """Return the names of features, a function for their contributions, and those that make odd rows odd.
 
     Where the numbers of a vector have no names, there are none.
@@ -368,11 +371,11 @@ def _reasons(
     if features is None:
         return (), None, ()
     t, names = float(model.t), tuple(map(str, features.names))
-    odd = known[_lowest(model.fitted_.calibration.mixing.mixed(scored.units[known], t), MOST_GUILTY)]
+    odd = _lowest(model.fitted_.calibration.mixing.mixed(scored.units, t), MOST_GUILTY)
     parts = reader_of(model).by_feature(over_vectors(scored.vectors[odd], lambda rows: model.fitted_.explain(rows, t)))
     taken = parts.clip(max=0).mean(0)  # (features,)
     guilty = tuple(names[k] for k in np.argsort(taken, kind="stable")[:MOST_COLUMNS] if taken[k] < 0)
-    return names, lambda rows: explained(model, scored.vectors[known[rows]]), guilty
+    return names, lambda rows: explained(model, scored.vectors[rows]), guilty
 
 
 def _lowest(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:

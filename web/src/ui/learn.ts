@@ -46,7 +46,7 @@ export class Learn {
     this.#ask.disabled = true;
     this.#said.textContent = "Learning …";
     try {
-      const { order, said } = await this.app.host.job!<Learned>("review", JSON.parse(from));
+      const { order, said } = await this.app.host.ask!<Learned>("review", 0, JSON.parse(from));
       [this.order, this.#from] = [order, from];
       this.#said.textContent = said;
       this.changed();

@@ -28,9 +28,9 @@ export class Answers {
   async ask(row: number): Promise<Why | undefined> {
     const known = this.now(row);
     const { host, data } = this.app;
-    if (known || !data.asks || !host.why) return known;
+    if (known || !data.asks || !host.ask) return known;
     if (!this.#asked.has(row)) {
-      const answer = host.why(row).then((why) => this.#keep(row, why), () => undefined);
+      const answer = host.ask<Why>("why", row).then((why) => this.#keep(row, why), () => undefined);
       this.#asked.set(row, answer.finally(() => this.#asked.delete(row)));
     }
     return this.#asked.get(row);
