@@ -161,7 +161,7 @@ class App:
         if served.is_quick and sum(map(len, pieces)) <= LARGE_BODY:
             request = _requests.parse(served, kind, query, b"".join(pieces), self.limits)
             if not request.explain and count(request.given) * served.width <= QUICK:
-                return await self.scorer.scores(served, request, request.rows())
+                return await self.scorer.scores(request)
         return await self.worker.answer(served, kind, query, pieces)
 
     async def model(self, scope: Scope, receive: Receive) -> Answer:
