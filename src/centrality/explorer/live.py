@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality._estimator import CheckedRows
+from centrality._estimator import CheckedRows, ModelRows
 from centrality.explorer.columns import Column
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.header import Word, Words
@@ -50,7 +50,7 @@ def source_of_frame(model: CentralityModel, table: pa.Table) -> Source:
     return Source(lambda row: table.slice(row, 1), lambda one: Adapter(model, names).vectors(one), names)
 
 
-def source_of_items(model: CentralityModel, X: Any, vectors: Any) -> Source | None:
+def source_of_items(model: CentralityModel, X: ModelRows, vectors: CheckedRows) -> Source | None:
     """Return the source of rows that came without a table; None if their values cannot be typed by a reader."""
     reader = reader_of(model)
     kind = reader.reading().kind
@@ -58,8 +58,9 @@ def source_of_items(model: CentralityModel, X: Any, vectors: Any) -> Source | No
         return source_of_frame(model, as_arrow(X))
     if kind == "text":
         name = (reader.reading().columns or ["item"])[0]
+        texts = cast("Sequence[str]", X)
         return Source(
-            lambda row: pa.table({name: [X[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
+            lambda row: pa.table({name: [texts[row]]}), lambda one: reader.vectors(one[name].to_pylist()), (name,)
         )
     if kind != "numbers" or vectors.shape[1] > MOST_EDITABLE:
         return None

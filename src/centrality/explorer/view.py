@@ -1,6 +1,6 @@
 """Compute all that the page shows, as plain values: each row's position, its two units, and its cells."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, cast
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from centrality import tables
 from centrality._checks import InputError
-from centrality._estimator import ModelRows
+from centrality._estimator import CheckedRows, ModelRows
 from centrality.explorer.columns import Column, columns_of
 from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
@@ -36,8 +36,6 @@ KEYS_AT_ONCE = 50_000  # rows; of more, the page gets keys after its first pictu
 MOST_HEAT = 16_384  # pixels of a picture whose contributions are painted
 MOST_GUILTY = 50  # odd rows that are used to find the features that make rows odd
 
-ModelInput: TypeAlias = Any  # rows as a model takes them: a table, an array, a list of texts or images, a series
-Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
 Cells: TypeAlias = Callable[[NDArray[np.intp]], pa.Table]
 WholeTexts: TypeAlias = Callable[[int], dict[str, str]]  # a row's texts by column, as long as they are
 Reasons: TypeAlias = Callable[[NDArray[np.intp]], Explained]  # of k rows of a view
@@ -108,7 +106,7 @@ class View:
 class ScoredRows:
     """Hold the data as the model reads it, with its scores."""
 
-    vectors: Vectors  # what the model scored
+    vectors: CheckedRows  # what the model scored
     units: NDArray[np.float64]  # (n, 2)
     rows: NDArray[np.intp]  # (n,) where each stands in the data
     table: pa.Table  # what each holds
@@ -149,7 +147,7 @@ class ViewOptions(TypedDict, total=False):
 
 def view_of(
     model: CentralityModel,
-    X: ModelInput,
+    X: ModelRows,
     *,
     items: Collection[object] | None = None,
     columns: Collection[str] | None = None,
@@ -230,7 +228,7 @@ def _taken(table: pa.Table, rows: NDArray[np.intp]) -> pa.Table:
     return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(rows)
 
 
-def _units_against(model: CentralityModel, X: ModelInput, n: int) -> NDArray[np.float64]:  # (n, 2)
+def _units_against(model: CentralityModel, X: ModelRows, n: int) -> NDArray[np.float64]:  # (n, 2)
     """Return another model's units of the rows; raise if it reads a different number of rows."""
     units = _scored(model, X, progress=False).units
     if len(units) != n:
@@ -325,7 +323,7 @@ def _items_to_show(scored: ScoredRows, items: Collection[object] | None) -> Item
     return items_of(items, len(scored.units))
 
 
-def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredRows:
+def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRows:
     """Read and score the rows of X, once."""
     reader, table = reader_of(model), as_arrow(X) if is_frame(X) else None
     reading = reader.reading()
@@ -339,7 +337,7 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
         adapter.report()
         source = source_of_frame(model, X) if reading.kind in EDITABLE else None
     units = over_vectors(vectors, model.fitted_.units)
-    length = len(table) if table is not None else len(X) if reading.one_series else len(units)
+    length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
     rows, items = reader.rows_of(length), Items()
     if (shown := reader.shown(X)) is not None:
         items = items_of(shown, len(units))
@@ -351,7 +349,7 @@ def _scored(model: CentralityModel, X: ModelInput, *, progress: bool) -> ScoredR
     return ScoredRows(vectors, units, rows, table, items, is_table, source)
 
 
-def _table_of(model: CentralityModel, X: ModelInput, vectors: Vectors, rows: NDArray[np.intp]) -> pa.Table:
+def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
     """Return the values of rows that came without a table, as a table."""
     kind = reader_of(model).reading().kind
     if kind == "table":

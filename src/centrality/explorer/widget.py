@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality._checks import InputError
+from centrality._estimator import ModelRows
 from centrality._optional import optional
 from centrality.explorer import marks, page, payload, questions
 from centrality.explorer.again import explored
 from centrality.explorer.header import Change, Mark, Renewed
 from centrality.explorer.picture import picture_of
-from centrality.explorer.view import ModelInput, View, ViewOptions
+from centrality.explorer.view import View, ViewOptions
 from centrality.model.interface import CentralityModel
 
 AnyWidget: Any = optional("anywidget", "explore").AnyWidget
@@ -164,6 +165,6 @@ class Widget(AnyWidget):
         return {**data, "image/png": base64.b64encode(picture_of(self.view, self.t)).decode()}, about
 
 
-def explore(model: CentralityModel, X: ModelInput, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
+def explore(model: CentralityModel, X: ModelRows, *, height: int = 720, **options: Unpack[ViewOptions]) -> Widget:
     """Return the widget for these rows; `options` are those of `view_of`."""
     return Widget(explored(model, X, **options), height=height)

@@ -26,7 +26,7 @@ export class Learn {
   show(): void {
     const { app } = this;
     const count = app.marks.count("outlier") + app.marks.count("fine");
-    const able = app.data.jobs && "job" in app.host;
+    const able = app.data.jobs && !!app.host.ask;
     this.element.hidden = !count && !this.order;
     this.#ask.hidden = !able;
     if (!able) this.#said.textContent = FILE;
