@@ -58,7 +58,7 @@ MOST_EXPLAINED = 3000  # rows whose reasons are in an exported file
 MOST_COMPARED, FEWEST_NEAR = 10**8, 100  # pairs of rows that a file's neighbours are found among; rows that have some
 MOST_KEYS = 200_000  # rows of an exported file that have keys; of more, they are known by their numbers
 HEAT_BYTES = 500_000  # in an exported file
-DIGITS = 6  # of the numbers in its answers: a page shows fewer
+DIGITS, HEAT_DIGITS = 7, 5  # of numbers in its answers: scores are right to a millionth, colours to a step
 
 
 class Buffers:
@@ -307,10 +307,10 @@ def _answers_why(view: View, buffers: Buffers) -> EmbeddedAnswers:
     return {"rows": buffers.add(np.array(sorted(answers), dtype=np.uint32)), "answers": _texts(told, buffers)}
 
 
-def _rounded(value: object) -> object:
-    """Return a value with all numbers in it to DIGITS digits."""
+def _rounded(value: object, digits: int = DIGITS) -> object:
+    """Return a value with all numbers in it to so many digits, those that are painted to fewer."""
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+        return {name: _rounded(part, HEAT_DIGITS if name == "heat" else digits) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(part) for part in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+        return [_rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value

@@ -9,7 +9,6 @@ after a while, and earlier when others come, because it occupies a thread.
 """
 
 import gzip
-import ipaddress
 import secrets
 import socket
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from centrality._hosts import is_own
 from centrality.explorer import page
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Explorer(ThreadingHTTPServer):
         marks_file: Path | None = None,
     ) -> None:
         self.host, self.token, self.title = host, secrets.token_urlsafe(24), title
+        self.names = frozenset({host.lower(), socket.gethostname().lower()})
         self._answers: Future[Answers] = Future()
         if view is not None:
             self.title = view.title
@@ -119,14 +120,6 @@ class Explorer(ThreadingHTTPServer):
             self.host, f"[{self.host}]" if ":" in self.host else self.host
         )
         return f"http://{name}:{self.server_port}/?token={self.token}"
-
-    def is_own_name(self, name: str) -> bool:
-        """Say whether this is one of the server's own names; a bare address is, as DNS cannot redirect it."""
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return name.lower() in {"localhost", self.host.lower(), socket.gethostname().lower()}
-        return True
 
     def show(self, view: "View", marks_file: Path | None = None) -> None:
         """Show this view: answer the questions that wait for it, and all that come."""
@@ -201,10 +194,10 @@ class Handler(BaseHTTPRequestHandler):
         """Return the refusal, if this client may not ask; the first visit exchanges the token for a cookie."""
         try:
             address = urlsplit(self.path)
-            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         except ValueError:  # half an address in brackets
             return 400, "text/plain", b"This is no address."
-        if not self.server.is_own_name(host):
+        host = self.headers.get("Host", "").encode("latin-1", "replace")
+        if not host or not is_own(host, self.server.names):
             return 403, "text/plain", b"This name is not one of this machine's: use localhost."
         token = parse_qs(address.query).get("token", [""])[0]
         if token and secrets.compare_digest(token.encode(), self.server.token.encode()):

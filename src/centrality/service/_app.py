@@ -6,11 +6,11 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
+from centrality._hosts import is_own
 from centrality.service import _openapi, _requests
 from centrality.service._answers import CLOSE, Answer, answer_of, json_answer, refusal
 from centrality.service._bodies import Bodies, Message, Receive
 from centrality.service._file import ModelFile
-from centrality.service._hosts import is_own
 from centrality.service._limits import Limits, RequestError
 from centrality.service._metrics import CONTENT_TYPE, Metrics
 from centrality.service._queue import QUICK
