@@ -41,14 +41,14 @@ def run(arguments: argparse.Namespace) -> Result:
 
     from centrality import tables
     from centrality.scores.conformal import p_values
-    from centrality.scoring.bulk import dial, units_of
+    from centrality.scoring.bulk import dial, units_and_rows
 
     rule = _rule(arguments)
     model = load_model(arguments)
     t, fitted = dial(model, arguments.t), model.fitted_
     inliers = fitted.inlier_scores(t) if rule.needs_inliers else None
     with tables.open_rows(arguments.data) as source:
-        units, unreadable = units_of(model, source, progress=shows_progress(arguments))
+        units, _, unreadable = units_and_rows(model, source, progress=shows_progress(arguments), most=0)
     scores, threshold = fitted.mixing.mixed(units, t), fitted.threshold(units, rule, t)
     odd = np.flatnonzero(scores < threshold)
     odd = odd[np.argsort(scores[odd], kind="stable")]

@@ -17,7 +17,7 @@ from centrality.explorer.explained import Explained, explained
 from centrality.explorer.items import Items, items_of
 from centrality.explorer.jobs import Jobs
 from centrality.explorer.layout import Later, laid_out, vectors_to_map
-from centrality.explorer.live import Live, Source, source_of_frame, source_of_items
+from centrality.explorer.live import EditableRows, Live, editable_frame, editable_items
 from centrality.explorer.neighbours import Neighbours, neighbours_of
 from centrality.explorer.row_keys import LateKeys, fingerprints, row_keys
 from centrality.model.blocks import over_vectors
@@ -112,7 +112,7 @@ class ScoredRows:
     table: pa.Table  # what each holds
     items: Items  # what each looks like
     is_table: bool  # that is all a row is; else its vector says more
-    source: Source | None  # what the model reads of each
+    editable: EditableRows | None  # what the model reads of each, if a reader can type it
 
     def take(self, rows: NDArray[np.intp]) -> "ScoredRows":
         """Return these rows only."""
@@ -125,7 +125,7 @@ class ScoredRows:
             rows=self.rows[rows],
             table=self.table.take(rows),
             items=self.items.take(rows),
-            source=None if self.source is None else self.source.of(rows),
+            editable=None if self.editable is None else self.editable.of(rows),
         )
 
 
@@ -256,7 +256,7 @@ def _keys_now(scored: ScoredRows, column: str | None, known: NDArray[np.intp]) -
 
 def _live(model: CentralityModel, scored: ScoredRows, columns: tuple[Column, ...]) -> Live | None:
     """Return the object that scores these rows with other values, if a shown column can be changed."""
-    live = None if scored.source is None else Live(model, scored.source, columns)
+    live = None if scored.editable is None else Live(model, scored.editable, columns)
     return live if live is not None and live.columns else None
 
 
@@ -330,12 +330,12 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
     is_table = table is not None or reading.kind == "table"
     if table is None:
         vectors = reader.vectors(X)
-        source = source_of_items(model, X, vectors)
+        editable = editable_items(model, X, vectors)
     else:
         adapter = Adapter(model, table.column_names)
         vectors, X = vectors_of(adapter, table, progress=progress), table.select(adapter.columns)
         adapter.report()
-        source = source_of_frame(model, X) if reading.kind in EDITABLE else None
+        editable = editable_frame(model, X) if reading.kind in EDITABLE else None
     units = over_vectors(vectors, model.fitted_.units)
     length = len(table) if table is not None else len(cast("Sized", X)) if reading.one_series else len(units)
     rows, items = reader.rows_of(length), Items()
@@ -346,7 +346,7 @@ def _scored(model: CentralityModel, X: ModelRows, *, progress: bool) -> ScoredRo
         table = _table_of(model, X, vectors, rows)
     elif reading.one_series:
         table = table.take(rows)
-    return ScoredRows(vectors, units, rows, table, items, is_table, source)
+    return ScoredRows(vectors, units, rows, table, items, is_table, editable)
 
 
 def _table_of(model: CentralityModel, X: ModelRows, vectors: Any, rows: NDArray[np.intp]) -> pa.Table:
