@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -124,7 +124,7 @@ def _from_json(body: bytes, most_bytes: int) -> tuple[JsonRows, Options]:
     return rows, request
 
 
-def _require_distinct(body: bytes, request: dict[str, Any]) -> None:
+def _require_distinct(body: bytes, request: dict[str, JsonRows]) -> None:
     """Raise if an object has a name twice, of which orjson would silently keep the last.
 
     If the body has as many quoted texts as names were found, none is there twice; else the body is parsed again,

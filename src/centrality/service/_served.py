@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from centrality import tables
-from centrality._estimator import require_finite
+from centrality._estimator import CheckedRows, require_finite
 from centrality.model.blocks import over_vectors
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
@@ -26,8 +26,6 @@ from centrality.tables.unreadable import Unreadable
 EXPLAINED_TOGETHER = 1024  # rows: each takes many passes through the network
 NUMBER_TYPES = {int, float, bool}
 
-Vectors: TypeAlias = Any  # (n, p) an array or a sparse matrix
-JsonValue: TypeAlias = Any
 JsonRow: TypeAlias = Any  # a list of values, an object of named values, or a text
 
 
@@ -64,7 +62,7 @@ class ServedModel:
         found.require_few(self.reading.unreadable)
         return vectors, found
 
-    def _vectors(self, rows: Rows) -> Vectors:  # (n, p)
+    def _vectors(self, rows: Rows) -> CheckedRows:  # (n, p)
         """Return queued rows as the fitted model takes them."""
         return rows if self.reading.kind in ("numbers", "table") else self.reader.examined(rows)[0]
 
@@ -100,7 +98,7 @@ class ServedModel:
         ):
             raise RequestError(422, f"The bytes of image files were wanted, got a column of {kind}.")
 
-    def _named(self, row: JsonRow, i: int) -> dict[str, JsonValue]:
+    def _named(self, row: JsonRow, i: int) -> dict[str, object]:
         """Return the row as an object: a list of values, or the value of an only column, gets the columns' names."""
         assert self.columns is not None
         if isinstance(row, dict):
@@ -114,7 +112,7 @@ class ServedModel:
         """Decode image files in base64."""
         files = []
         for i, row in enumerate(rows):
-            text: JsonValue = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
+            text: Any = row.get((self.columns or ["image"])[0]) if isinstance(row, dict) else row
             try:
                 files.append(base64.b64decode(text, validate=True))
             except (binascii.Error, TypeError, ValueError):
@@ -184,7 +182,7 @@ class ModelOfNumbers(ServedModel):
         return matrix
 
     @staticmethod
-    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[JsonValue]:
+    def _ordered(row: JsonRow, columns: list[str], i: int) -> list[object]:
         """Return the named values of a row in the order of the columns."""
         try:
             return [row[name] for name in columns]
