@@ -27,30 +27,33 @@ from centrality import FUSE, chain
 public = [name for name in dir(FUSE) if not name.startswith("_")]
 print(len(inspect.signature(FUSE).parameters), len(public), len(centrality.__all__))
 """
-# What is called to score one row, and which files a fit of one step passes through from `train` on. The engine of an
-# earlier revision is not compiled here: these are the figures of the issue, which does not say how it counted.
+# What is called to score one row, and the files that a step of our schedule passes through: those with a function
+# called between the draw of its batch and the end of training, and the one in C++ that takes the step. The engine
+# of an earlier revision is not compiled here: these are the figures of the issue, which does not say how it counted.
 FOLLOWED_BEFORE = {"calls for one scored row": 36, "files for one training step": 9}
 COUNT_CALLS = """
-import os, sys, numpy as np, centrality.fuse.estimator as fuse
-home, called = os.path.dirname(fuse.__file__).removesuffix("fuse"), []
+import os, sys, numpy as np, centrality.training.schedules as schedules
+from centrality import FUSE
+home, called = os.path.dirname(schedules.__file__).removesuffix("training"), []
 note = lambda frame, event, _: event == "call" and called.append(frame.f_code.co_filename)
 X = np.random.default_rng(0).normal(size=(5000, 4))
-train = fuse.train
-def watched(*given, **options):
-    sys.setprofile(note)
-    try:
-        return train(*given, **options)
-    finally:
-        sys.setprofile(None)
-fuse.train = watched
-model = fuse.FUSE(random_state=0, max_steps=1, ensemble=1).fit(X)
+class Watched(schedules.BatchSampler):
+    def draw(self, steps):
+        sys.setprofile(note)
+        return super().draw(steps)
+schedules.BatchSampler, finished = Watched, schedules.record_stretches
+def finish(*given):
+    sys.setprofile(None)
+    finished(*given)
+schedules.record_stretches = finish
+model = FUSE(random_state=0, max_steps=3, ensemble=1).fit(X)
 files = {name for name in called if name.startswith(home)}
 model.centrality(X[:1])
 called.clear()
 sys.setprofile(note)
 model.centrality(X[:1])
 sys.setprofile(None)
-print(sum(name.startswith(home) for name in called), len(files))
+print(sum(name.startswith(home) for name in called), len(files) + 1)  # engine/training.h
 """
 
 

@@ -57,6 +57,9 @@ int main() {
     std::vector<double> blurred(2 * (n - 40));
     log_density(p, n - 40, rows.data() + 40 * p, 40, rows.data(), 2, widths, blurred.data());
     add(blurred);
+    std::vector<double> spacing(n);
+    neighbour_distances(p, n, rows.data(), 10, spacing.data());
+    add(spacing);
 
     for (const Metric metric : {Metric::euclidean, Metric::manhattan})
         for (const int trunks : {1, 2}) {

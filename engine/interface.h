@@ -134,6 +134,8 @@ struct Kernels {
     void (*ends)(Size width, Rows rows, double* out);
     // The logarithm of Σ exp(-½ d² / η²) over the distances of a row to the seen ones: (n, p), (m, p), (k,) -> (n, k).
     void (*log_density)(Size width, Size n, const float* rows, Size m, const float* seen, Size scales, const double* eta, double* out);
+    // The distance of each row to its `order`-th nearest among the others: (n, p) -> (n,).
+    void (*neighbour_distances)(Size width, Size n, const float* rows, Size order, double* out);
     // (members, n, 1 + k) outputs -> (members, n, 2): each member's logit and the mean of its potentials, rescaled.
     void (*of_members)(const Calibration&, Size n, const double* outputs, double* out);
     // (members, n, 1 + k) outputs -> (n, 2): the raw scores, a mean of the members' in which lower ones count more.

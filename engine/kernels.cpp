@@ -17,6 +17,6 @@ static void train(const Training& asked) { Learner(asked).run(); }
 #define NAMED_(name) #name
 #define NAMED(name) NAMED_(name)
 extern const Kernels kernels;
-const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, log_density, of_members, raw, raw_back};
+const Kernels kernels{NAMED(TARGET), scorer, train, scale<double>, scale<float>, ends, log_density, neighbour_distances, of_members, raw, raw_back};
 
 }  // namespace TARGET

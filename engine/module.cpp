@@ -340,6 +340,16 @@ static nb::object log_density(In<float, 2> rows, In<float, 2> seen, In<double, 1
     return nb::cast(out);
 }
 
+static nb::object neighbour_distances(In<float, 2> rows, std::int64_t order) {
+    require(order > 0 && order < std::int64_t(rows.shape(0)), "a row must have so many neighbours");
+    auto out = fresh<double, 1>({rows.shape(0)});
+    {
+        nb::gil_scoped_release released;
+        kernels.neighbour_distances(Size(rows.shape(1)), Size(rows.shape(0)), rows.data(), Size(order), out.data());
+    }
+    return nb::cast(out);
+}
+
 static bool runs_here() {
 #if defined(ENGINE_AVX512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -387,4 +397,5 @@ MODULE_(TARGET, m) {
     m.def("scale_to_floats", &TARGET::scale_to_floats, "rows"_a.noconvert(), "scaling"_a);
     m.def("ends", &TARGET::ends, "rows"_a.noconvert());
     m.def("log_density", &TARGET::log_density, "rows"_a.noconvert(), "seen"_a.noconvert(), "scales"_a.noconvert());
+    m.def("neighbour_distances", &TARGET::neighbour_distances, "rows"_a.noconvert(), "order"_a);
 }

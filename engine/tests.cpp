@@ -104,6 +104,30 @@ void test_density() {
         }
 }
 
+void test_neighbours() {
+    using namespace TARGET;
+    const Size p = 5;
+    for (const Size n : {2, 6, 7, 45}) {
+        auto rows = numbers(n * p, 2.0f);
+        std::copy_n(rows.begin(), p, rows.end() - p);  // the last row is a copy of the first
+        for (const Size order : {Size(1), std::min(Size(4), n - 1)}) {
+            std::vector<double> found(n);
+            neighbour_distances(p, n, rows.data(), order, found.data());
+            for (Size i = 0; i < n; ++i) {
+                std::vector<Real> squares;
+                for (Size j = 0; j < n; ++j) {
+                    Real square = 0;
+                    for (Size k = 0; k < p; ++k) square += std::pow(Real(rows[i * p + k]) - rows[j * p + k], 2);
+                    if (j != i) squares.push_back(square);
+                }
+                std::sort(squares.begin(), squares.end());
+                const Real wanted = std::sqrt(squares[std::size_t(order - 1)]);
+                close("distance to a neighbour", double(i), found[i], wanted, 1e-6L * wanted);
+            }
+        }
+    }
+}
+
 void test_mixture() {
     using namespace TARGET;
     const Size p = 7, centres = 40, scales = 3;
@@ -352,6 +376,7 @@ int main() {
     test_products();
     test_transpose();
     test_density();
+    test_neighbours();
     test_mixture();
     test_scorer();
     test_learner();

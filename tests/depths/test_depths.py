@@ -198,6 +198,16 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_blocks(depth, monkeypatch
     np.testing.assert_allclose(clone(depth).fit(rows).score_samples(rows), whole, atol=1e-9)
 
 
+@pytest.mark.parametrize("depth", EVERY_DEPTH, ids=str)
+def test_a_row_is_as_deep_alone_as_in_any_company_to_the_bit(depth):
+    rows = cloud(70, 4)
+    depth = clone(depth).set_params(**({"random_state": 0} if "random_state" in depth.get_params() else {}))
+    together = depth.fit(rows).score_samples(rows)
+    for company in (1, 5, 27):
+        apart = [depth.score_samples(rows[start : start + company]) for start in range(0, 70, company)]
+        assert (np.concatenate(apart) == together).all()
+
+
 @pytest.mark.parametrize(
     ("depth", "d"),
     [

@@ -98,7 +98,6 @@ def task_of(
         comparison=compare(rows, METRICS[metric], None),
         plan=plan,
         rng=rng,
-        noise=np.random.default_rng(2),
         seed=2,
         device="cpu",
     )

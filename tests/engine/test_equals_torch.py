@@ -11,12 +11,10 @@ from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import EngineScorer
 from centrality.torch.scoring import TorchScorer
-from centrality.training.batches import Batch, BatchSampler, BatchSizes
-from centrality.training.engine_learner import EngineLearner
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, Learner, corrected
-from centrality.training.noise import RowScales
+from centrality.training.batches import Batches, BatchSampler, batches_of_epoch
+from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, EngineLearner, corrected
 from centrality.training.plan import Task
-from centrality.training.schedules import Epochs
+from centrality.training.schedules import Learner
 from centrality.training.torch_learner import TorchLearner
 from tests.conftest import quick
 from tests.engine.cases import gaps, network_of, rows_of, task_of
@@ -133,12 +131,10 @@ def assert_the_same_step(layout: Layout, **settings: Any) -> None:
     losses, learners, before = [], [], {}
     for task, learner in both(layout, layout.width**-0.5, **settings):
         before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
-        sizes = BatchSizes.of(task)
-        drawn = BatchSampler(task, sizes).draw(1)
-        row_scales = RowScales.cycled(task.plan.noise_scales, sizes.noised, balanced=True)
+        taken = list[int]()
         with learner.running():
-            assert sum(learner.take_steps(drawn, sizes, row_scales, np.array([LEARNING_RATE]))) == 1
-        losses.append(learner.losses)
+            losses.append(learner.take_steps(BatchSampler(task).draw(1), np.array([LEARNING_RATE]), taken.append))
+        assert taken == [1]
         learners.append(learner)
     assert losses[0].shape == (1, 2)
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
@@ -159,11 +155,10 @@ def test_a_step_by_any_metric_and_scheme_is_torchs(metric, scheme, weight_decay,
     assert_the_same_step(layout, metric=metric, scheme=scheme, weight_decay=weight_decay, prior=prior)
 
 
-def batches_of(task: Task) -> list[Batch]:
+def batches_of(task: Task) -> list[Batches]:
     """The first comparisons of an epoch, and the first noised rows."""
-    every = list(Epochs(task)._batches())
-    first_noised = next(batch for batch in every if batch.row_scales is not None)
-    return [every[0], first_noised]
+    every = list(batches_of_epoch(task))
+    return [every[0], next(batch for batch in every if batch.noised)]
 
 
 @pytest.mark.parametrize(("metric", "scheme", "weight_decay", "prior", "shared"), pairwise(*SETTINGS, [True, False]))
@@ -175,10 +170,10 @@ def test_each_step_of_an_epoch_is_torchs(metric, scheme, weight_decay, prior, sh
         for task, learner in both(layout, 1.0, **asked):
             before = {name: array.astype(np.float64) for name, array in task.network.weights.items()}
             with learner.running():
-                losses.append(learner.take_step(batch, LEARNING_RATE))
+                losses.append(learner.take_steps(batch, np.array([LEARNING_RATE]), lambda _: None)[0])
             learners.append(learner)
         np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
-        assert (losses[0] != 0).tolist() == [batch.preferred is not None, batch.row_scales is not None]
+        assert (losses[0] != 0).tolist() == [batch.candidates > 0, batch.noised > 0]
         assert_alike(layout, before, *learners)
 
 

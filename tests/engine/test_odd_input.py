@@ -12,7 +12,7 @@ from centrality.engine import engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import Layout
 from centrality.network.scorer import EngineScorer
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
+from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY
 from tests.engine.cases import BUILDS, network_of, prior_of
 
 ODD = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 1e30, -1e30, 3e38, 7.5, np.float32(np.pi)]
@@ -210,6 +210,15 @@ def test_rows_whose_density_cannot_be_told_are_an_error(build):
     for wrong in ((rows, rows[:, :2].copy(), scales), (rows, rows[:0], scales), (rows, rows.astype(float), scales)):
         with pytest.raises(WRONG):
             BUILDS[build].log_density(*wrong)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_neighbour_that_rows_do_not_have_is_an_error_and_copies_are_at_no_distance(build):
+    rows = np.zeros((4, 3), dtype=np.float32)
+    for wrong in ((rows, 4), (rows, 0), (rows, -1), (rows[:0], 1), (rows.astype(float), 1)):
+        with pytest.raises(WRONG):
+            BUILDS[build].neighbour_distances(*wrong)
+    assert (BUILDS[build].neighbour_distances(rows, 3) == 0).all()
 
 
 @settings(max_examples=75)

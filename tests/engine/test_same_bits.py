@@ -13,9 +13,8 @@ from centrality.network.ends import with_ends
 from centrality.network.network import Layout
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import EngineScorer
-from centrality.training.batches import BatchSampler, BatchSizes
-from centrality.training.engine_learner import EngineLearner, _Batches
-from centrality.training.noise import RowScales
+from centrality.training.batches import Batches, BatchSampler, RowScales
+from centrality.training.engine_learner import EngineLearner
 from tests.conftest import quick
 from tests.engine.cases import BUILDS, ROWS, computed_by, network_of, rows_of, task_of
 from tests.properties.test_promise import KINDS, model_of, places
@@ -80,11 +79,9 @@ def test_every_build_learns_the_same_bits_in_some_steps(layout, prior, metric):
     found = []
     for build in BUILDS.values():
         task = task_of(layout, prior=prior, metric=metric)
-        learner, sizes = EngineLearner(task, build, balance=0.5), BatchSizes.of(task)
-        row_scales = RowScales.cycled(task.plan.noise_scales, sizes.noised, balanced=True)
-        drawn = BatchSampler(task, sizes).draw(5)
-        list(learner.take_steps(drawn, sizes, row_scales, np.full(5, 0.01, dtype=np.float32)))
-        found.append({name: part.tobytes() for name, part in learner.state().items()} | {"": learner.losses.tobytes()})
+        learner = EngineLearner(task, build, balance=0.5)
+        losses = learner.take_steps(BatchSampler(task).draw(5), np.full(5, 0.01), lambda _: None)
+        found.append({name: part.tobytes() for name, part in learner.state().items()} | {"": losses.tobytes()})
     assert all(each == found[0] for each in found)
 
 
@@ -121,11 +118,11 @@ def test_heads_with_a_trunk_each_learn_the_same_together_and_apart(build):
             learner = EngineLearner(task_of(layout, weight_decay=0.01), engine(), balance=0.5)
             rng = np.random.default_rng(0)
             positions, noise = rng.integers(ROWS, size=(7, 1, 16 + 9 + 20)), rng.normal(size=(7, 1, 9, 19))
-            batches = _Batches(positions, noise.astype(np.float32), None, candidates=8, opponents=3)
-            scales, rates = RowScales.cycled([0.3, 1.0, 2.0], 9, balanced=True), np.full(7, 1e-2, dtype=np.float32)
-            losses = np.zeros((7, 2), dtype=np.float32)
+            scales = RowScales.cycled([0.3, 1.0, 2.0], 9, balanced=True)
+            batches = Batches(positions, 8, 3, None, noise.astype(np.float32), scales)
+            rates, losses = np.full(7, 1e-2, dtype=np.float32), np.zeros((7, 2), dtype=np.float32)
             for heads in ("both",) if together else ("local", "global"):
-                learner._train_member(0, heads, batches, scales, rates=rates, losses=losses)
+                learner._train_member(0, heads, batches, rates=rates, losses=losses)
             learned.append([bits(array) for array in (*learner.state().values(), losses)])
     assert learned[0] == learned[1]
 

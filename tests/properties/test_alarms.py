@@ -14,6 +14,7 @@ from centrality.model.finish_fit import Trained, finish_fit
 from centrality.model_file import ModelFileError
 from centrality.representations import Table
 from centrality.representations._base import Representation
+from centrality.scores.drift_columns import TrainingColumns
 from tests.conftest import quick
 
 
@@ -72,8 +73,10 @@ def test_scores_that_are_no_numbers_though_losses_were(blob):
     fitted = quick().fit(blob).fitted_
     name, first = next(iter(fitted.network.weights.items()))
     network = replace(fitted.network, weights={**fitted.network.weights, name: np.full_like(first, np.nan)})
-    trained = Trained(network, "cpu", fitted.scaling, fitted.noise_scale, fitted.history, fitted.remembered, None)
-    settings = {"calibration": "soft", "t": 0.5, "share_of_outliers": 0.1, "clean": False, "level_is_open": True}
+    known = fitted.scaling, fitted.noise_scale, fitted.history, fitted.remembered, None, None, None
+    trained = Trained(network, "cpu", *known, columns=lambda: TrainingColumns.of(blob))
+    settings = {"calibration": "soft", "t": 0.5, "share_of_outliers": 0.1, "of_new_rows": False}
+    settings |= {"clean": False, "level_is_open": True}
     with pytest.raises(FloatingPointError, match=r"600 of 600 training rows have scores that are no finite numbers"):
         finish_fit(trained, blob, np.arange(len(blob)), **settings)
 

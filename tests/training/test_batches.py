@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from centrality.network.network import Layout, build
 from centrality.network.scaling import Scaling
-from centrality.training.batches import BatchSampler, BatchSizes, DrawnSteps
+from centrality.training.batches import Batches, BatchSampler, batches_of_epoch
 from centrality.training.comparisons import compare
 from centrality.training.plan import Plan, Task
 from centrality.training.rows import Rows
@@ -34,58 +36,62 @@ def task(
         comparison=compare(rows, metric, None),
         plan=plan,
         rng=rng,
-        noise=np.random.default_rng(1),
         seed=1,
         device="cpu",
     )
 
 
-def drawn(steps: int, **changes: object) -> tuple[BatchSizes, DrawnSteps]:
-    given = task(**changes)
-    sizes = BatchSizes.of(given)
-    return sizes, BatchSampler(given, sizes).draw(steps)
+def drawn(steps: int, **changes: object) -> Batches:
+    return BatchSampler(task(**changes)).draw(steps)
 
 
-def parts(sizes: BatchSizes, positions: np.ndarray) -> list[np.ndarray]:
-    b, r = sizes.candidates, sizes.noised
-    return np.split(positions, [b, 2 * b, 2 * b + r], axis=-1)
+def parts(batches: Batches) -> list[np.ndarray]:
+    b, r = batches.candidates, batches.noised
+    return np.split(batches.positions, [b, 2 * b, 2 * b + r], axis=-1)
 
 
 def test_a_batch_is_a_quarter_first_candidates_and_as_many_noised_rows_for_every_scale():
-    sizes = BatchSizes.of(task())
-    assert sizes == BatchSizes(members=1, candidates=4, opponents=4, noised=18)  # 16 is no multiple of three scales
-    assert sizes.rows_per_step == 2 * 4 + 18
+    sampler = BatchSampler(task())
+    assert (sampler.candidates, sampler.opponents) == (4, 4)
+    assert sampler.noised == 18  # 16 is no multiple of three scales
+    assert sampler.rows_per_step == 2 * 4 + 18
 
 
 def test_of_few_rows_there_are_few_candidates_with_as_few_opponents():
-    sizes = BatchSizes.of(task(X=X[:7]))
-    assert (sizes.candidates, sizes.opponents) == (2, 2)  # a third of the rows
+    sampler = BatchSampler(task(X=X[:7]))
+    assert (sampler.candidates, sampler.opponents) == (2, 2)  # a third of the rows
+
+
+def test_the_rows_of_a_batch_have_one_scale_after_another_and_count_by_its_square():
+    scales = drawn(1).row_scales
+    np.testing.assert_array_equal(scales.eta, np.tile(np.float32([0.5, 1, 2]), 6))
+    np.testing.assert_array_equal(scales.weight, scales.eta**2)
+    assert scales.potentials == 3
 
 
 def test_candidates_and_anchors_of_a_batch_are_different_rows():
-    sizes, steps = drawn(50, members=2)
-    assert steps.positions.shape == (50, 2, 2 * 4 + 18 + 7)
-    first, second, _, anchors = parts(sizes, steps.positions)
+    batches = drawn(50, members=2)
+    assert batches.positions.shape == (50, 2, 2 * 4 + 18 + 7)
+    first, second, _, anchors = parts(batches)
     together = np.concatenate([first, second, anchors], axis=2).reshape(100, -1)
     assert all(len(set(row)) == 4 + 4 + 7 for row in together.tolist())
 
 
 def test_every_row_is_noised_once_before_any_is_noised_again():
-    sizes, steps = drawn(10)  # 180 rows: three passes over 60
-    _, _, noised, _ = parts(sizes, steps.positions)
+    _, _, noised, _ = parts(drawn(10))  # 180 rows: three passes over 60
     for one_pass in noised.reshape(3, 60).tolist():
         assert sorted(one_pass) == list(range(60))
 
 
 def test_members_have_batches_and_noise_of_their_own():
-    _, steps = drawn(5, members=2)
-    assert (steps.positions[:, 0] != steps.positions[:, 1]).any(1).all()
-    noise = task(members=2).standard_normal(5, 2, 18, 2)
-    assert (noise[:, 0] != noise[:, 1]).all()
+    batches = drawn(5, members=2)
+    assert (batches.positions[:, 0] != batches.positions[:, 1]).any(1).all()
+    assert batches.noise.shape == (5, 2, 18, 2)
+    assert (batches.noise[:, 0] != batches.noise[:, 1]).all()
 
 
 def test_after_skipped_steps_come_those_that_would_have_come_had_they_been_drawn():
-    whole, resumed = (BatchSampler(given, BatchSizes.of(given)) for given in (task(), task()))
+    whole, resumed = (BatchSampler(task()) for _ in range(2))
     for _ in range(3):
         whole.draw(6)
         resumed.skip(6)
@@ -93,16 +99,38 @@ def test_after_skipped_steps_come_those_that_would_have_come_had_they_been_drawn
 
 
 def test_noise_is_standard_normal():
-    noise = task().standard_normal(400, 18, 2).ravel()
+    noise = drawn(400).noise.ravel()
     error = len(noise) ** -0.5
     assert abs(float(noise.mean())) < 5 * error
     assert abs(float(noise.var()) - 1) < 5 * 2**0.5 * error
 
 
 def test_what_the_host_compares_is_compared_when_drawn_and_all_else_in_the_step():
-    assert drawn(3)[1].preferred is None
-    _, steps = drawn(3, metric=lambda a, b: np.abs(a[:, None] - b).sum(2))
-    assert steps.preferred.shape == (3, 1, 4, 4)
+    assert drawn(3).preferred is None
+    batches = drawn(3, metric=lambda a, b: np.abs(a[:, None] - b).sum(2))
+    assert batches.preferred.shape == (3, 1, 4, 4)
+
+
+def test_an_epoch_is_one_pass_of_pairs_then_its_noise_passes():
+    plan = replace(PLAN, epochs=1, resamples=2, noise_scales=(0.5,))
+    batches = list(batches_of_epoch(task(plan=plan, members=2)))
+    compared, noised = batches[:2], batches[2:]  # 60 // 3 pairs by 16, then 60 rows by 16, twice
+    assert [batch.candidates for batch in batches] == [16, 4] + [0] * 8
+    assert [batch.noised for batch in batches] == [0, 0] + [16, 16, 16, 12] * 2
+    assert all(batch.positions.shape == (1, 2, 2 * batch.candidates) for batch in compared)
+    for one_pass in (noised[:4], noised[4:]):
+        for member in range(2):
+            rows = np.concatenate([batch.positions[0, member] for batch in one_pass])
+            assert sorted(rows.tolist()) == list(range(60))
+
+
+def test_read_literally_a_noised_row_counts_once_for_each_column():
+    weights = [
+        list(batches_of_epoch(task(plan=replace(PLAN, epochs=1, literal=literal))))[-1].row_scales.weight
+        for literal in (False, True)
+    ]
+    assert set(weights[0].tolist()) == {1.0}
+    assert set(weights[1].tolist()) == {2.0}  # X has two columns
 
 
 @pytest.mark.parametrize(
@@ -116,5 +144,4 @@ def test_what_the_host_compares_is_compared_when_drawn_and_all_else_in_the_step(
 )
 def test_no_more_steps_are_drawn_at_once_than_there_is_use_or_room_for(monkeypatch, budget, max_values, expected):
     monkeypatch.setattr("centrality.training.rows.FEWEST_ROWS_HELD", 1)
-    given = task(max_values=max_values)
-    assert BatchSampler(given, BatchSizes.of(given)).steps_at_once(budget) == expected
+    assert BatchSampler(task(max_values=max_values)).steps_at_once(budget) == expected

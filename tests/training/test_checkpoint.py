@@ -38,19 +38,19 @@ class Dropout(nn.Module):
 
 def before_steps(patch, do) -> None:
     """Do something before steps are taken, told how many: by the engine, a member's at once, or by torch, one."""
-    train, by_autograd = EngineLearner._train_member, TorchLearner._train
+    train, by_autograd = EngineLearner._train_member, TorchLearner._take_step
 
-    def by_engine(self, member, heads, *batches, rates, losses):
+    def by_engine(self, member, heads, batches, rates, losses):
         if heads != "global":  # which follows the local one, with the same batches
             do(len(rates))
-        train(self, member, heads, *batches, rates=rates, losses=losses)
+        train(self, member, heads, batches, rates=rates, losses=losses)
 
-    def by_torch(self, batch, rate):
+    def by_torch(self, batches, step, rate):
         do(1)
-        return by_autograd(self, batch, rate)
+        return by_autograd(self, batches, step, rate)
 
     patch.setattr(EngineLearner, "_train_member", by_engine)
-    patch.setattr(TorchLearner, "_train", by_torch)
+    patch.setattr(TorchLearner, "_take_step", by_torch)
 
 
 def interrupt(monkeypatch, model: FUSE, X, after: int, **options) -> None:

@@ -8,8 +8,9 @@ from torch import nn
 from centrality import FUSE, PaperFUSE
 from centrality.training.plan import OURS, Plan, members_for
 from centrality.training.rows import Rows
-from centrality.training.schedules import falling
+from centrality.training.schedules import empty_history, falling, record_stretches, require_finite
 from tests.conftest import quick
+from tests.training.test_batches import PLAN
 
 
 @pytest.mark.parametrize("changes", [{}, {"shared_encoder": False, "noise_scale": [0.3, 1.0]}, {"epochs": 8}])
@@ -288,3 +289,28 @@ def test_a_preset_of_the_paper_can_be_changed_and_an_unknown_one_is_named(blob):
     assert FUSE.as_in_paper("outlier", noise_scale=0.5, epochs=1).fit(blob).noise_scale_ == (0.5,)
     with pytest.raises(ValueError, match="one of synthetic, real, outlier, got 'table 3'"):
         FUSE.as_in_paper("table 3")
+
+
+def test_the_history_is_the_first_step_then_means_over_stretches_that_cover_all_steps():
+    losses = np.stack([np.arange(100.0), 2 * np.arange(100.0)], 1)
+    history = empty_history()
+    record_stretches(history, losses)
+    assert history["step"] == [1, *range(2, 101, 2)]  # 50 stretches of two steps
+    assert history["global"] == [0.0, *(k + 0.5 for k in range(0, 100, 2))]
+    assert history["local"] == [2 * loss for loss in history["global"]]
+
+
+def test_a_single_step_is_a_single_line():
+    history = empty_history()
+    record_stretches(history, np.array([[0.5, 2.0]]))
+    assert history == {"step": [1], "global": [0.5], "local": [2.0]}
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [([[1.0, 1.0], [1.0, np.inf]], "local loss is inf"), ([[np.nan, 1.0]], "global loss is nan")],
+)
+def test_a_loss_that_is_no_number_says_whose_it_is_and_what_to_do(losses, said):
+    with pytest.raises(FloatingPointError, match=rf"the {said} after 9 steps. A smaller learning_rate than 0.001"):
+        require_finite(np.array(losses), 9, PLAN)
+    require_finite(np.ones((3, 2)), 9, PLAN)

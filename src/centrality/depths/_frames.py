@@ -15,6 +15,7 @@ from centrality._checks import InputError
 Array = NDArray[Any]  # of float64 or float32, as the user wants; counts are of integers
 
 BLOCK_VALUES = 1 << 17  # values handled together: 1 MiB in float64, so that passes over a block stay in cache
+TILE = 24  # rows that a matrix product takes together
 RANK = 1e-12  # share of the largest variance below which a direction counts as having none
 
 
@@ -30,9 +31,9 @@ class Frame:
         limit = 1e15  # a hostile value must stay finite when it is squared, in float32 too
         with np.errstate(over="ignore", invalid="ignore"):
             near = rows - self.center
-            points = near @ self.matrix
+            points = product(near, self.matrix)
             if not np.vdot(points, points) <= limit**2:  # rarely: then value by value
-                points = np.clip(np.clip(near, -1e150, 1e150) @ self.matrix, -limit, limit)
+                points = np.clip(product(np.clip(near, -1e150, 1e150), self.matrix), -limit, limit)
         return np.asarray(points, dtype=dtype)
 
     def contains(self, rows: Array) -> NDArray[np.bool_]:  # (n,)
@@ -124,7 +125,7 @@ def smallest_flat(rows: Array, *, whiten: bool) -> Flat:
 
 def blocks(n: int, width: int) -> Iterator[slice]:
     """Yield slices of n rows that make blocks of about BLOCK_VALUES values when each row brings `width` of them."""
-    size = max(BLOCK_VALUES // max(width, 1), 16)
+    size = max(BLOCK_VALUES // max(width, 1) // TILE, 1) * TILE
     for start in range(0, n, size):
         yield slice(start, start + size)
 
@@ -132,6 +133,19 @@ def blocks(n: int, width: int) -> Iterator[slice]:
 def by_blocks(work: Callable[[Array], Array], rows: Array, width: int) -> Array:
     """Return `work` of the rows, done block by block, when each row brings `width` values."""
     return np.concatenate([work(rows[block]) for block in blocks(len(rows), width)])
+
+
+def product(rows: Array, matrix: Array) -> Array:
+    """Return rows @ matrix, in which a row's result does not depend on the rows beside it.
+
+    How a matrix product is rounded depends on its shape: here all products have TILE rows, of which some may be made
+    up. Else a row's depth would depend on how many rows are scored with it, and equal depths would not stay equal.
+    """
+    n, width = rows.shape
+    tiles = -(-n // TILE)
+    if n % TILE:
+        rows = np.concatenate([rows, np.zeros((tiles * TILE - n, width), dtype=rows.dtype)])
+    return np.asarray((rows.reshape(tiles, TILE, width) @ matrix).reshape(tiles * TILE, matrix.shape[1])[:n])
 
 
 def unit_vectors(vectors: Array) -> Array:  # (n, r)

@@ -7,7 +7,17 @@ from scipy.special import logsumexp
 
 from centrality._checks import positive
 from centrality.depths._estimator import Depth
-from centrality.depths._frames import BLOCK_VALUES, Array, Frame, by_blocks, centred, moments, unit_vectors, whitened
+from centrality.depths._frames import (
+    BLOCK_VALUES,
+    Array,
+    Frame,
+    by_blocks,
+    centred,
+    moments,
+    product,
+    unit_vectors,
+    whitened,
+)
 
 RIDGE = 1e-12
 
@@ -62,7 +72,7 @@ class Spatial(_DistanceDepth):
         squared.ravel()[close] = np.inf  # no weight here: these unit vectors are added one by one
         weights = np.sqrt(squared, out=squared)
         np.divide(1, weights, out=weights)  # (b, n)
-        sums = weights @ self._distances.sample_and_ones  # (b, r + 1)
+        sums = product(weights, self._distances.sample_and_ones)  # (b, r + 1)
         total = points * sums[:, -1:] - sums[:, :-1]
         for portion, difference in self._distances.differences(points, close):
             np.add.at(total, portion // len(self._points), unit_vectors(difference))
@@ -186,14 +196,14 @@ class _Distances:
         self.sample = sample
         ones = np.ones(len(sample), dtype=sample.dtype)
         self._factor = np.stack([*sample.T, ones, _squares(sample)])  # (r + 2, n): see `expanded`
-        self.sample_and_ones = self._factor[:-1].T  # weights @ this: sums of rows, and of weights
+        self.sample_and_ones = self._factor[:-1].T.copy()  # weights @ this: sums of rows, and of weights
         # A square this small beside |x|² + |y|², which is then nearly 2|x|², has lost half its digits.
         self._close = 2.01 * float(np.finfo(sample.dtype).eps) ** 0.4
 
     def expanded(self, points: Array) -> tuple[Array, Array]:  # (b, n), (pairs,)
         """Return squared distances by the matrix product, and the flat indices of those not to be trusted."""
         squares = _squares(points)[:, None]
-        squared = np.hstack([-2 * points, squares, np.ones_like(squares)]) @ self._factor
+        squared = product(np.hstack([-2 * points, squares, np.ones_like(squares)]), self._factor)
         return squared, np.flatnonzero(squared <= self._close * squares)
 
     def differences(self, points: Array, pairs: Array) -> Iterator[tuple[Array, Array]]:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from centrality.depths._directions import DirectionalDepth, tent
-from centrality.depths._frames import Array, blocks
+from centrality.depths._frames import Array, blocks, product
 
 WIDTH = 0.2  # width of the windows around median and MAD that guide the search, in MADs
 
@@ -40,7 +40,7 @@ class Projection(DirectionalDepth):
         """Return median and MAD of the sample along each direction."""
         center, spread = np.empty((2, len(directions)), dtype=self.dtype)
         for block in blocks(len(directions), len(self._points)):
-            center[block], spread[block], _ = median_and_mad(directions[block] @ self._points.T)
+            center[block], spread[block], _ = median_and_mad(product(directions[block], self._points.T))
         return center, spread
 
     def _depth(self, points: Array) -> Array:
@@ -56,7 +56,7 @@ class Projection(DirectionalDepth):
         for some in blocks(len(self._directions), 512):
             for block in blocks(len(points), 512):
                 out = self._outlyingness(
-                    points[block] @ self._directions[some].T, self._centers[some], self._spreads[some]
+                    product(points[block], self._directions[some].T), self._centers[some], self._spreads[some]
                 )
                 which = out.argmax(1)
                 value = out[np.arange(len(out)), which]
@@ -85,7 +85,7 @@ class Projection(DirectionalDepth):
 
         Median and MAD move with the rows that lie there; a window around each makes that a smooth average.
         """
-        projected = directions @ self._guides.T  # (b, m)
+        projected = product(directions, self._guides.T)  # (b, m)
         center, spread, offset = median_and_mad(projected)
         deviation = np.einsum("ij,ij->i", points, directions) - center
         spread = np.maximum(spread, self._tiny)
@@ -118,4 +118,4 @@ def _median(rows: Array) -> Array:  # (b,)
 
 def _average(weights: Array, mass: Array, rows: Array) -> Array:  # (b, r)
     """Return sums of the rows with these weights, divided by the total mass."""
-    return np.asarray(weights @ rows / np.maximum(mass.sum(1, keepdims=True), 1e-30))
+    return np.asarray(product(weights, rows) / np.maximum(mass.sum(1, keepdims=True), 1e-30))

@@ -78,6 +78,9 @@ class Engine(Protocol):
     def log_density(self, rows: Floats, seen: Floats, scales: Doubles) -> Doubles:
         """Return log Σ exp(-½ d² / η²) over each row's distances d to the seen ones, for each scale η."""  # (n, k)
 
+    def neighbour_distances(self, rows: Floats, order: int) -> Doubles:
+        """Return the distance of each row to its neighbour of this order among the others, the nearest being 1."""
+
 
 class EngineError(InputError, ImportError):
     """Says that there is no build of the engine to compute with: what was asked for, and which builds there are."""

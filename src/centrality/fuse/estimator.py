@@ -45,7 +45,7 @@ from centrality.training.checkpoint import Checkpoint
 from centrality.training.comparisons import compare
 from centrality.training.given import places_of, require_possible
 from centrality.training.noise import noise_scales
-from centrality.training.plan import Plan, paper_settings
+from centrality.training.plan import Plan, Task, paper_settings
 from centrality.training.rows import Rows
 from centrality.training.schedules import train
 
@@ -246,16 +246,14 @@ class FUSE(CentralityModel):
         if network.layout.standard and not (self.novelty or settings.by_paper) and context is None:
             network = refined(network, rows.z, start)
         if self.novelty and not settings.by_paper and context is None:  # a prior would find contexts odd by themselves
-            learned = rows.without(() if plan.left_out is None else plan.left_out[0])
+            learned = rows.without(plan.left_out_by(0))
             network = replace(network, prior=fit_mixture(rows.z[learned], plan.noise_scales, rng))
-        network, history = train(
-            network, rows, comparison, plan, rng=rng, seed=seed + 2, device=device, checkpoint=checkpoint
-        )
+        task = Task(network=network, rows=rows, comparison=comparison, plan=plan, rng=rng, seed=seed + 2, device=device)
+        network, history = train(task, checkpoint)
         if context is None:
             network = self._completed(network, rows, plan, rng)
         seen, names = RememberedRows(None, None, X.shape[0]), getattr(self, "feature_names_in_", None)
-        about = network, device, scaling, plan.noise_scales, history, seen, names, context, parted
-        return Trained(*about, columns=columns)
+        return Trained(network, device, scaling, plan.noise_scales, history, seen, names, context, parted, columns)
 
     def _context(self, X: CheckedRows, seed: int) -> tuple[Context, NDArray[np.float64]]:
         """Fit the context model; return it, and the rows relative to their context, computed as for new rows."""
@@ -282,36 +280,31 @@ class FUSE(CentralityModel):
         return shaped(closed(network, *about), *about)
 
     def _finish_fit(
-        self,
-        trained: Trained,
-        X: CheckedRows,
-        held: CheckedRows | None,
-        rng: np.random.Generator,
+        self, trained: Trained, X: CheckedRows, held: CheckedRows | None, rng: np.random.Generator
     ) -> Fitted:
         """Set all quantiles, by a sample if rows are many, and report on the fit."""
+        settings = self._settings()
         judged = np.arange(X.shape[0]) if trained.split is None else trained.split.judged()
         if len(judged) > CALIBRATION_ROWS:
             judged = np.sort(rng.choice(judged, size=CALIBRATION_ROWS))
-        fitted = self._judged(trained, X, judged, 0 if held is None else held.shape[0])
-        if held is not None:
-            fitted = calibrated_on(held, fitted)
-        folds = None if trained.split is None else trained.split.own
-        return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
-
-    def _judged(self, trained: Trained, X: CheckedRows, judged: NDArray[np.intp], held_aside: int) -> Fitted:
-        settings = self._settings()
         fitted = finish_fit(
             trained,
             X,
             judged,
             calibration=settings["calibration"],
             t=self.t,
-            share_of_outliers=None if self.contamination == "auto" else settings.share_of_outliers(),
+            share_of_outliers=settings.share_of_outliers(),
+            of_new_rows=self.contamination == "auto",
             clean=self.novelty,
             level_is_open=not settings.by_paper,
         )
+        held_aside = 0 if held is None else held.shape[0]
         weights = settings.loss_weights(trained.noise_scale, X.shape[1])
-        return with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
+        fitted = with_report(fitted, X, held_aside=held_aside, weights=weights, origins=self._origins)
+        if held is not None:
+            fitted = calibrated_on(held, fitted)
+        folds = None if trained.split is None else trained.split.own
+        return replace(fitted, remembered=RememberedRows.of(X, folds, rng))
 
     def partial_fit(self, X: ModelRows, y: object = None) -> Self:
         """Go on learning from new rows, for as many steps as their share of all rows seen so far; `y` is ignored.
@@ -340,9 +333,10 @@ class FUSE(CentralityModel):
         plan = Plan.of(self._settings(), members, X.shape[1]).gentle(before.noise_scale, X.shape[0] / remembered.seen)
         plan = replace(plan, left_out=None if known is None else known.left_out)
         network, history = self._taught(remembered.rows, scaling, known, plan, seed)
-        kept = before.device, scaling, before.noise_scale
-        trained = Trained(network, *kept, history, remembered, before.names, before.context, known)
-        self.fitted_ = replace(self._finish_fit(trained, remembered.rows, None, rng), remembered=remembered)
+        rows = remembered.rows
+        kept = before.device, scaling, before.noise_scale, history, remembered, before.names, before.context, known
+        trained = Trained(network, *kept, columns=lambda: TrainingColumns.of(rows))
+        self.fitted_ = replace(self._finish_fit(trained, rows, None, rng), remembered=remembered)
         return self
 
     def _taught(
@@ -353,8 +347,16 @@ class FUSE(CentralityModel):
         own, off = None if known is None else known.own, self._compares_off_support(None)
         given = None if before.context is None else before.context.given
         rows = Rows(X, scaling, rng, max_values=HELD_VALUES, folds=own, off_support=off, given=given)
-        comparison = compare(rows, self.metric, None)
-        network, went_on = train(before.network, rows, comparison, plan, rng=rng, seed=seed, device=before.device)
+        task = Task(
+            network=before.network,
+            rows=rows,
+            comparison=compare(rows, self.metric, None),
+            plan=plan,
+            rng=rng,
+            seed=seed,
+            device=before.device,
+        )
+        network, went_on = train(task)
         return network, joined(before.history, went_on)
 
     # Rows of numbers: what `CentralityModel` asks of a kind of model.
@@ -364,12 +366,10 @@ class FUSE(CentralityModel):
             check_is_fitted(self)
         return NumberReader(self, self.fitted_)
 
-    def _of(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return work(self._reader().vectors(X))  # every row has its numbers: none is left out
-
-    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _scored(self, X: ModelRows, work: Callable[..., NDArray[np.float64]], *given: object) -> NDArray[np.float64]:
         there = self.fitted_.tensor_on_gpu(X) if hasattr(X, "is_cuda") and hasattr(self, "fitted_") else None
-        return work(self._reader().vectors(X) if there is None else there)
+        rows = self._reader().vectors(X) if there is None else there
+        return work(self.fitted_, rows, *given)  # every row has its numbers: none is left out
 
     def _baseline(self, baseline: ModelRows) -> NDArray[np.float64]:
         if hasattr(baseline, "columns"):

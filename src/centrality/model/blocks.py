@@ -10,7 +10,7 @@ import numpy as np
 from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.network.devices import cores, is_cpu
-from centrality.network.scaling import Scaling, dense, rows_per_block
+from centrality.network.scaling import Scaling, rows_per_block
 from centrality.network.scorer import NetworkScorer, Outputs
 
 
@@ -18,7 +18,7 @@ def in_blocks(scorer: NetworkScorer, scaling: Scaling, X: CheckedRows, finish: C
     """Return `finish` of the networks' outputs, (members, n, 1 + k), computed block by block; row i belongs to X[i]."""
 
     def score(rows: CheckedRows) -> Outputs:
-        return _finite(finish(_finite(scorer.of_rows(dense(rows), scaling))))
+        return _finite(finish(_finite(scorer.of_rows(rows, scaling))))
 
     return block_by_block(X, rows_per_block(X.shape[1]), score, scorer.device)
 

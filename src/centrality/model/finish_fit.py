@@ -27,7 +27,7 @@ from centrality.scores.conformal import Inliers, evenly_spaced, outliers_apart
 from centrality.scores.drift import TrainingScores
 from centrality.scores.drift_columns import TrainingColumns
 from centrality.scores.examine import examine
-from centrality.scores.mixing import SOFT_GIVEN
+from centrality.scores.mixing import SOFT_GIVEN, Mixing
 
 Matrix = NDArray[np.float64]
 Origins: TypeAlias = tuple[Sequence[str], NDArray[np.intp]]  # names of features, and for each column whose it is
@@ -46,9 +46,9 @@ class Trained:
     history: History
     remembered: RememberedRows
     names: Sequence[str] | None  # of the columns
-    context: Context | None = None  # the rows are relative to their kinds; None: as they are
-    split: Split | None = None  # None: all members were trained on all rows
-    columns: Callable[[], TrainingColumns] | None = None  # waits for what is remembered of the columns; None: not begun
+    context: Context | None  # the rows are relative to their kinds; None: as they are
+    split: Split | None  # None: all members were trained on all rows
+    columns: Callable[[], TrainingColumns]  # waits for what is remembered of the columns
 
 
 def finish_fit(
@@ -58,56 +58,79 @@ def finish_fit(
     *,
     calibration: str,
     t: float,
-    share_of_outliers: float | None,
+    share_of_outliers: float,
+    of_new_rows: bool,
     clean: bool,
     level_is_open: bool,
 ) -> Fitted:
     """Return the fitted model, its quantiles set by the scores that networks give to rows they were not trained on.
 
-    These are the rows `judged` of X. `share_of_outliers` is that of these rows which `predict` calls outliers; None
-    means a tenth, or a hundredth of `clean` ones, of new rows like them. `level_is_open`: comparisons say nothing about
-    the level of g, which is then 0 at the median row; the paper's schedule leaves it where training ended.
+    These are the rows `judged` of X. `predict` calls a `share_of_outliers` of them outliers, or of new rows like them.
+    `level_is_open`: comparisons say nothing about the level of g, which is then set to 0 at the median row.
     """
-    seen, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
-    outputs = _outputs(trained, scorer, seen)
-    unbiased = _by_others(trained, scorer, outputs, X, judged)
-    apart = trained.split is not None and trained.split.apart
-    about = {"clean": clean, "apart": apart, "level_is_open": level_is_open, "given": trained.context is not None}
-    fixed, as_new = Calibration.fit(calibration, unbiased, _unseen(trained.split, X, judged, len(outputs)), **about)
-    raw = fixed.raw(outputs)
-    own, new = fixed.units(raw), fixed.units(as_new)
-    kinds = None
-    if trained.context is not None and calibration == "soft":
-        kinds, new = _kinds(
-            trained, X, judged, new, lambda rows: fixed.units(fixed.raw(_outputs(trained, scorer, rows)))
-        )
-        own = kinds(own, dense(seen))
-    measure, share = (new, 0.01 if clean else 0.1) if share_of_outliers is None else (own, share_of_outliers)
-    along_dial = np.stack([fixed.mixing.mixed(measure, float(at)) for at in np.linspace(0, 1, OFFSET_STEPS + 1)])
-    columns = TrainingColumns.of(X) if trained.columns is None else trained.columns()
-    field = Field(scorer, fixed.softened(), reach=1.0)
+    scored = _score(trained, X, judged, calibration, clean=clean, level_is_open=level_is_open)
+    mixing, split = scored.calibration.mixing, trained.split
+    about = mixing, scored.new if of_new_rows else scored.own, share_of_outliers
     return Fitted(
         network=trained.network,
-        scorer=scorer,
+        scorer=scored.scorer,
         device=trained.device,
         scaling=trained.scaling,
         context=trained.context,
-        kinds=kinds,
-        calibration=fixed,
+        kinds=scored.kinds,
+        calibration=scored.calibration,
         noise_scale=trained.noise_scale,
-        halves=apart,
-        offset=float(_quantile(fixed.mixing.mixed(measure, float(t)), share)),
+        halves=split is not None and split.apart,
+        offset=_offset(*about, t),
         offset_at_t=float(t),
-        offsets=_quantile(along_dial, share),
+        offsets=np.array([_offset(*about, at) for at in np.linspace(0, 1, OFFSET_STEPS + 1)]),
         history=trained.history,
         remembered=trained.remembered,
         names=None if trained.names is None else tuple(map(str, trained.names)),
-        inliers=None if trained.split is None else Inliers.of(new, "auto", fixed.mixing, judged),
-        training_scores=TrainingScores.of(fixed.mixing.squeeze(new), columns=columns),
-        typical=typical_points(
-            seen, fixed.mixing.mixed(own, float(t)), fixed.softened().units(raw)[:, 1], field, trained.scaling
-        ),
+        inliers=None if split is None else Inliers.of(scored.new, "auto", mixing, judged),
+        training_scores=TrainingScores.of(mixing.squeeze(scored.new), columns=trained.columns()),
+        typical=scored.typical_points(t, trained.scaling),
     )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Hold the rows judged, the calibration that they have set, and their units."""
+
+    scorer: NetworkScorer
+    rows: CheckedRows
+    calibration: Calibration
+    kinds: Kinds | None
+    raw: Matrix  # (n, 2)
+    own: Matrix  # (n, 2) as the model scores them
+    new: Matrix  # (n, 2) as it would score them if no network had been trained on them
+
+    def typical_points(self, t: float, scaling: Scaling) -> Matrix:
+        """Return the deepest point at t, and those of further regions, in the user's units."""
+        soft = self.calibration.softened()
+        scores, local = self.calibration.mixing.mixed(self.own, float(t)), soft.units(self.raw)[:, 1]
+        return typical_points(self.rows, scores, local, Field(self.scorer, soft, reach=1.0), scaling)
+
+
+def _score(
+    trained: Trained, X: CheckedRows, judged: NDArray[np.intp], kind: str, *, clean: bool, level_is_open: bool
+) -> _Scored:
+    """Score the rows judged, and calibrate the scores by those of networks not trained on the row."""
+    rows, scorer = X if len(judged) == X.shape[0] else X[judged], scorer_for(trained.network, trained.device)
+    outputs = _outputs(trained, scorer, rows)
+    unbiased, unseen = _by_others(trained, scorer, outputs, X, judged), _unseen(trained.split, X, judged, len(outputs))
+    apart, given = trained.split is not None and trained.split.apart, trained.context is not None
+    fixed, as_new = Calibration.fit(
+        kind, unbiased, unseen, clean=clean, apart=apart, level_is_open=level_is_open, given=given
+    )
+    raw = fixed.raw(outputs)
+    own, new, kinds = fixed.units(raw), fixed.units(as_new), None
+    if trained.context is not None and kind == "soft":
+        kinds, new = _kinds(
+            trained, X, judged, new, lambda rows: fixed.units(fixed.raw(_outputs(trained, scorer, rows)))
+        )
+        own = kinds(own, dense(rows))
+    return _Scored(scorer, rows, fixed, kinds, raw, own, new)
 
 
 def _kinds(
@@ -141,7 +164,7 @@ def _outputs(trained: Trained, scorer: NetworkScorer, rows: CheckedRows) -> Matr
     by_row = block_by_block(
         rows,
         rows_per_block(rows.shape[1]),
-        lambda block: np.moveaxis(scorer.of_rows(dense(block), trained.scaling), 0, 1),
+        lambda block: np.moveaxis(scorer.of_rows(block, trained.scaling), 0, 1),
         trained.device,
     )
     outputs = np.moveaxis(by_row, 1, 0).astype(np.float64)
@@ -192,9 +215,9 @@ def _require_finite(outputs: Matrix) -> None:
         )
 
 
-def _quantile(scores: Matrix, share: float) -> Matrix:  # (..., n) -> (...)
-    """Estimate the score below which this share of new rows lies."""
-    return np.asarray(np.quantile(scores, share, axis=-1, method="weibull"))
+def _offset(mixing: Mixing, units: Matrix, share: float, t: float) -> float:
+    """Estimate the score at t below which this share of new rows with such units lies."""
+    return float(np.quantile(mixing.mixed(units, float(t)), share, method="weibull"))
 
 
 def with_report(

@@ -187,13 +187,10 @@ class Fitted(Value):
         """Return the global and the local score in the units in which they are mixed."""  # (n, 2)
         if (there := self._on_gpu(rows)) is not None:
             return there.units(rows)
-        units = self._units_among_all(rows)
-        units = units if self.kinds is None else self._within_kinds(units, rows)
+        units = self.calibration.units(self.raw(rows))
+        if self.kinds is not None:
+            units = self.kinds(units, dense(rows))
         return units if self.refinement is None else units + self.shift(rows)[:, None]
-
-    def _units_among_all(self, rows: CheckedRows) -> Matrix:  # (n, 2)
-        calibration = self.calibration
-        return in_blocks(self.scorer, self.scaling, rows, lambda outputs: calibration.units(calibration.raw(outputs)))
 
     def _within_kinds(self, units: Matrix, rows: CheckedRows) -> Matrix:  # (n, 2), (n, p) -> (n, 2)
         return units if self.kinds is None else self.kinds(units, dense(rows))
@@ -208,7 +205,7 @@ class Fitted(Value):
 
     def _moved(self, rows: CheckedRows, work: Callable[[Matrix], Matrix]) -> Matrix:
         def of_block(block: CheckedRows) -> Matrix:
-            return work(self.scaling.apply(dense(block)).astype(np.float64))
+            return work(self.scaling.apply(block).astype(np.float64))
 
         return block_by_block(rows, rows_per_block(self.width), of_block, self.device)
 
@@ -274,7 +271,7 @@ class Fitted(Value):
 
     def _stretch(self, rows: Matrix, origins: Matrix) -> Matrix:  # (n, 2)
         """Return how far a row lies from its origin, in units, within its kind, divided by how far among all rows."""
-        before = [self._units_among_all(each) for each in (rows, origins)]
+        before = [self.calibration.units(self.raw(each)) for each in (rows, origins)]
         after = [self._within_kinds(units, each) for units, each in zip(before, (rows, origins), strict=True)]
         far = before[0] - before[1]
         return np.divide(after[0] - after[1], far, out=np.ones_like(far), where=np.abs(far) > ALIKE)
@@ -314,7 +311,7 @@ class Fitted(Value):
         scaled, own = self.scaling.scaled(points), self._behaviour()
 
         def work(block: CheckedRows) -> NDArray[np.intp]:
-            return nearest(scaled[:, own], self.scaling.scaled(dense(block))[:, own])
+            return nearest(scaled[:, own], self.scaling.scaled(block)[:, own])
 
         return block_by_block(rows, rows_per_block(self.width), work, self.device)
 

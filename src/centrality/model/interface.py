@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from centrality._checks import InputError, generator, whole_number
-from centrality._estimator import CentralityEstimator, CheckedRows, Dissimilarity, ModelRows
+from centrality._estimator import CentralityEstimator, Dissimilarity, ModelRows
 from centrality.model.blocks import over_vectors
 from centrality.model.correcting import corrections
 from centrality.model.explanations import kinds
@@ -81,7 +81,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
 
     def heads(self, X: ModelRows) -> Matrix:
         """Return global and local centrality, (n, 2), each in [0, 1]; `model.fitted_.mixing(heads, t)` mixes them."""
-        return self._scored(X, lambda rows: self.fitted_.heads(rows))
+        return self._scored(X, Fitted.heads)
 
     def raw(self, X: ModelRows) -> Matrix:
         """Return both heads before calibration, (n, 2).
@@ -89,13 +89,13 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         With one network and one noise scale, as in `as_in_paper`, these are the paper's logit g and potential l. Else
         they are the networks' mean logit and the mean of their rescaled potentials: good for ranking, no log-density.
         """
-        return self._of(X, lambda rows: self.fitted_.raw(rows))
+        return self._of(X, Fitted.raw)
 
     def centrality(self, X: ModelRows, t: float | Sequence[float] | None = None) -> Matrix:
         """Say how central each row is, in [0, 1], at the model's own t or at this: (n,), or (n, len(t)) for a list."""
         t = self._dial(t)
         checked_t(t)  # before the work, not after it
-        return self._scored(X, lambda rows: self.fitted_.centrality(rows, t))
+        return self._scored(X, Fitted.centrality, t)
 
     def score_samples(self, X: ModelRows) -> Matrix:
         """Return the centrality at the model's own t on a scale without ends: larger means more normal.
@@ -103,12 +103,12 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         It ranks rows as `centrality` does, and tells far outliers apart to which `centrality` gives numbers near 0.
         """
         t = one_t(self._dial(None))
-        return self._scored(X, lambda rows: self.fitted_.scores(rows, t))
+        return self._scored(X, Fitted.scores, t)
 
     def standard_error(self, X: ModelRows, t: float | None = None) -> Matrix:
         """Say how much `centrality` would change with other random numbers: its standard error over the ensemble."""
         t = one_t(self._dial(t))
-        return self._of(X, lambda rows: self.fitted_.standard_error(rows, t))
+        return self._of(X, Fitted.standard_error, t)
 
     def transform(self, X: ModelRows) -> Matrix:
         """Return the heads as two columns, "global" and "local"."""
@@ -233,7 +233,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         return review(self.fitted_, vectors, marks, one_t(self.t))
 
     def _units(self, X: ModelRows) -> Matrix:
-        return self._scored(X, lambda rows: self.fitted_.units(rows))
+        return self._scored(X, Fitted.units)
 
     def drift(self, X: ModelRows) -> Drift:
         """Test whether these rows are like the training rows: by their scores, column by column, and pair by pair.
@@ -263,7 +263,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         t, start = one_t(self._dial(t)), None if baseline is None else self._baseline(baseline)
-        return self._reader().by_feature(self._of(X, lambda rows: self.fitted_.explain(rows, t, start)))
+        return self._reader().by_feature(self._of(X, Fitted.explain, t, start))
 
     def reasons(
         self, X: ModelRows, t: float | None = None, *, top: int = 3, names: Sequence[str] | None = None
@@ -295,7 +295,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         """
         check_is_fitted(self)
         steps, t = whole_number("steps", steps), one_t(self._dial(t))
-        paths = self._of(X, lambda rows: self.fitted_.toward_center(rows, steps, t))
+        paths = self._of(X, Fitted.toward_center, steps, t)
         return self.fitted_.absolute(paths.reshape(-1, paths.shape[2])).reshape(paths.shape)
 
     def smallest_correction(self, X: ModelRows, t: float | None = None) -> Corrections:
@@ -358,12 +358,14 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
         check_is_fitted(self)
         return self.fitted_.to_torch(float(checked_t(self.t)), context=self.fitted_.context)
 
-    def _of(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-        """Return `work` of the vectors of X, row by row; the result is NaN for rows without a vector."""
-        return over_vectors(self._reader().vectors(X), work)
+    def _of(self, X: ModelRows, work: Callable[..., Matrix], *given: object) -> Matrix:
+        """Return `work` of the fitted value, the vectors of X and what is given; NaN for rows without a vector."""
+        vectors = self._reader().vectors(X)
+        return over_vectors(vectors, lambda rows: work(self.fitted_, rows, *given))
 
-    def _scored(self, X: ModelRows, work: Callable[[CheckedRows], Matrix]) -> Matrix:
-        return self._of(X, work)  # a model whose rows may lie on a GPU overrides this
+    def _scored(self, X: ModelRows, work: Callable[..., Matrix], *given: object) -> Matrix:
+        """Return the same; a model whose rows may lie on a GPU overrides this."""
+        return self._of(X, work, *given)
 
     def _baseline(self, baseline: ModelRows) -> Matrix:
         row = self._reader().vectors(baseline)
@@ -371,7 +373,7 @@ class CentralityModel(FittedAttributes, TransformerMixin, CentralityEstimator, A
             raise InputError(f"baseline must be one row, got {row.shape[0]}.")
         return np.asarray(dense(row), dtype=np.float64)
 
-    def _dial(self, t: Any) -> Any:
+    def _dial(self, t: float | Sequence[float] | None) -> float | Sequence[float]:
         return self.t if t is None else t
 
 

@@ -12,7 +12,6 @@ from centrality._checks import InputError
 from centrality._estimator import CheckedRows
 from centrality.model.blocks import over_vectors
 from centrality.model.fitted import Fitted
-from centrality.network.scaling import dense
 from centrality.scores.conformal import Inliers, evenly_spaced
 from centrality.scores.drift import TrainingScores
 from centrality.scores.errors_left import NEXT, ErrorsLeft, errors_left
@@ -114,7 +113,7 @@ def _lesson(
     usual = evenly_spaced(np.flatnonzero(~np.isnan(scores)))
 
     def rows(at: NDArray[np.intp]) -> Scored:
-        return Scored(fitted.scaling.apply(dense(vectors[at])).astype(np.float64), scores[at])
+        return Scored(fitted.scaling.apply(vectors[at]).astype(np.float64), scores[at])
 
     learned, favoured = _few_of_each(outlier)
     return scores, learn(rows(usual), rows(marked[learned]), outlier[learned], favoured), learned, favoured

@@ -29,7 +29,7 @@ def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Fiel
     # A far group, however dense, is odd: its rows are explained by what sets them apart from typical ones.
     few = few[_upper(local[few]) & _upper(scores[few])]
     some, height = seen[few], local[few]
-    z = scaling.scaled(dense(some))
+    z = scaling.scaled(some)
     group = _far_apart(z, int(height.argmax()))
     deepest = (np.flatnonzero(group == k) for k in range(group.max() + 1))
     found = [centre_of(some[rows], height[rows], scaling) for rows in deepest if len(rows) >= NEIGHBOURS]
@@ -43,9 +43,9 @@ def typical_points(seen: CheckedRows, scores: Matrix, local: Matrix, field: Fiel
 def centre_of(seen: CheckedRows, scores: Matrix, scaling: Scaling) -> Matrix:  # (p,)
     """Return the deepest point: the mean of the deepest row and its nearest neighbours, so that no row is kept."""
     n = seen.shape[0]
-    deepest = scaling.scaled(dense(seen[[int(scores.argmax())]]))
+    deepest = scaling.scaled(seen[[int(scores.argmax())]])
     size = rows_per_block(seen.shape[1])
-    blocks = (scaling.scaled(dense(seen[i : i + size])) - deepest for i in range(0, n, size))
+    blocks = (scaling.scaled(seen[i : i + size]) - deepest for i in range(0, n, size))
     distance = np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
     nearest = np.argsort(distance, kind="stable")[: min(NEIGHBOURS, (n + 1) // 2)]
     return np.asarray(dense(seen[np.sort(nearest)]).astype(np.float64).mean(0))

@@ -99,37 +99,20 @@ class Context(Value):
         `owner` (q,) says which context columns encode the same thing, such as a category. With
         `weighed`, the spread of a column says how much it counts, as a representation set it; else all count alike.
         """
-        z = scaling.scaled(dense(X).astype(np.float64))
+        z = scaling.scaled(X)
         c, x = z[:, given], np.delete(z, given, axis=1)
-        line, rest = _line(c, x)
         blocks = [np.flatnonzero(owner == name) for name in np.unique(owner)]
-        levels, widths = [], []
-        for columns in blocks:
-            if (found := effects_of_levels(c, rest, columns)) is not None:
-                levels.append(found[0])
-                rest = rest - found[1]
-        usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
-        share = share_explained(rest, unseen)
-        usual, reach = usual.times(share), np.stack([x.min(0), x.max(0)])
-        rest = x - np.clip(x - rest + share * unseen, *reach)
+        reach = np.stack([x.min(0), x.max(0)])
+        line, levels, usual, rest = _middle(c, x, blocks, reach, seed)
         size = _without_lumps(_without_outliers(c, np.abs(rest), blocks, seed + 2), rest)
         size = size / _weights(x) if weighed else size
         narrowest = np.maximum(NARROWEST * size.mean(0), 1e-9)
-        line_of_spread, on_line = _line_of_spread(c, size, narrowest)
-        factor = np.maximum(on_line, narrowest)
-        for columns in blocks:
-            if (stretched := _widths(c, size / factor, columns)) is not None:
-                widths.append(stretched[0])
-                factor = factor * _factor(stretched[1])
-        leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
-        spread, more = Forest.fit(c, size / factor - 1, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed + 1, means=True)
-        share = share_explained(size / factor - 1, more)
-        spread, factor = spread.times(share), factor * _factor(share * more)
+        line_of_spread, widths, spread, factor = _spread(c, size, narrowest, blocks, seed + 1)
         relative = _bent(rest / (STRETCH * np.maximum(factor, narrowest)))
         made = np.empty_like(z)
         made[:, given], made[:, np.setdiff1d(np.arange(z.shape[1]), given)] = CLEAN * c, relative
         ends, seen = np.quantile(relative, [0.05, 0.95], axis=0), np.stack([c.min(0), c.max(0)])
-        parts = (line, line_of_spread, tuple(levels), tuple(widths), usual, spread)
+        parts = (line, line_of_spread, levels, widths, usual, spread)
         return cls(given, scaling, *parts, narrowest, ends, seen, reach), made
 
     def shown(self, X: Any, made: Matrix, seed: int) -> Matrix:  # (n, p), (n, p) -> (n, p)
@@ -145,7 +128,7 @@ class Context(Value):
 
     def relative(self, X: Any) -> Matrix:  # (n, p) -> (n, p)
         """Return rows in the user's units with behaviours relative to their kinds, and contexts scaled down."""
-        z = self.scaling.scaled(dense(X).astype(np.float64))
+        z = self.scaling.scaled(X)
         middle, spread = self._kind(z[:, self.given])
         z[:, self.behaviour] = _bent((z[:, self.behaviour] - middle) / spread)
         z[:, self.given] *= CLEAN
@@ -188,6 +171,43 @@ class Context(Value):
         for level in self.levels:
             new |= ~level.find(c)[1]
         return np.asarray(new & ~np.isnan(c).any(1))  # a row without a vector has no kind
+
+
+def _middle(
+    c: Matrix, x: Matrix, blocks: list[Whole], reach: Matrix, seed: int
+) -> tuple[Matrix, tuple[Levels, ...], Forest, Matrix]:
+    """Return the line, the levels' effects and the forest that tell what is usual, and how far each row is from it.
+
+    For that, each row is left out of all three.
+    """
+    line, rest = _line(c, x)
+    levels = []
+    for columns in blocks:
+        if (found := effects_of_levels(c, rest, columns)) is not None:
+            levels.append(found[0])
+            rest = rest - found[1]
+    usual, unseen = Forest.fit(c, rest, trees=TREES, leaf=LEAF, seed=seed)
+    share = share_explained(rest, unseen)
+    return line, tuple(levels), usual.times(share), x - np.clip(x - rest + share * unseen, *reach)
+
+
+def _spread(
+    c: Matrix, size: Matrix, narrowest: Matrix, blocks: list[Whole], seed: int
+) -> tuple[Matrix, tuple[Levels, ...], Forest, Matrix]:
+    """Return the line, the levels' effects and the forest whose product is the spread, and each row's own spread.
+
+    For that, each row is left out of all three.
+    """
+    line, on_line = _line_of_spread(c, size, narrowest)
+    factor, widths = np.maximum(on_line, narrowest), []
+    for columns in blocks:
+        if (stretched := _widths(c, size / factor, columns)) is not None:
+            widths.append(stretched[0])
+            factor = factor * _factor(stretched[1])
+    leaf = max(LEAF_OF_SPREAD, round(len(c) ** 0.5))
+    forest, more = Forest.fit(c, size / factor - 1, trees=TREES_OF_SPREAD, leaf=leaf, seed=seed, means=True)
+    share = share_explained(size / factor - 1, more)
+    return line, tuple(widths), forest.times(share), factor * _factor(share * more)
 
 
 def _without_outliers(c: Matrix, size: Matrix, blocks: list[Whole], seed: int) -> Matrix:

@@ -4,7 +4,9 @@ scikit-learn grows the trees. A leaf's value is the median of the rows in it, so
 its own prediction to itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,29 +51,18 @@ class Forest(Value):
             max_samples=min(len(x), MOST_ROWS),
             random_state=seed,
         ).fit(x, y if y.shape[1] > 1 else y[:, 0])
-        nodes = max(each.tree_.node_count for each in grown.estimators_)
-        feature, threshold = np.zeros((trees, nodes), dtype=np.int32), np.zeros((trees, nodes))
-        children = np.zeros((trees, nodes, 2), dtype=np.int32)
-        value = np.zeros((trees, nodes, y.shape[1]), dtype=np.float32)
+        feature, threshold, children = _nodes_of([each.tree_ for each in grown.estimators_])
+        value = np.zeros((*feature.shape, y.shape[1]), dtype=np.float32)
         total, count = np.zeros_like(y), np.zeros((len(y), 1))
         at = grown.apply(x)  # (n, trees)
-        for number, (each, drawn) in enumerate(zip(grown.estimators_, grown.estimators_samples_, strict=True)):
-            tree = each.tree_
-            inner, own, kept = tree.children_left >= 0, slice(tree.node_count), np.arange(tree.node_count)
-            feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
-            sides = (tree.children_left, tree.children_right)
-            children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
+        for number, drawn in enumerate(grown.estimators_samples_):
             unseen = np.ones(len(y), dtype=bool)
             unseen[drawn] = False
-            of_leaves, of_others = (_means if means else medians)(y, at[:, number], tree.node_count)
-            value[number, own] = of_leaves
+            of_leaves, of_others = (_means if means else medians)(y, at[:, number], feature.shape[1])
+            value[number] = of_leaves
             total[unseen] += of_others[unseen]
             count[unseen] += 1
-        forest, said, known = (
-            cls(feature, threshold, children, value),
-            np.empty_like(wanted),
-            np.zeros(len(c), dtype=bool),
-        )
+        forest, said, known = cls(feature, threshold, children, value), np.empty_like(wanted), np.zeros(len(c), bool)
         said[some], known[some] = total / np.maximum(count, 1), count[:, 0] > 0
         said[~known] = forest(c[~known])  # these rows were not among those measured, or are in every tree
         return forest, said
@@ -107,6 +98,19 @@ class Forest(Value):
             if np.array_equal(node, before):  # every row has come to its leaf
                 break
         return np.asarray(self.value.reshape(trees * nodes, -1)[node].mean(0, dtype=np.float64))
+
+
+def _nodes_of(trees: Sequence[Any]) -> tuple[NDArray[np.int32], Matrix, NDArray[np.int32]]:
+    """Return feature, threshold and children of the nodes of scikit-learn's trees; smaller trees have empty nodes."""
+    shape = (len(trees), max(tree.node_count for tree in trees))
+    feature, threshold = np.zeros(shape, dtype=np.int32), np.zeros(shape)
+    children = np.zeros((*shape, 2), dtype=np.int32)
+    for number, tree in enumerate(trees):
+        inner, own, kept = tree.children_left >= 0, slice(tree.node_count), np.arange(tree.node_count)
+        feature[number, own], threshold[number, own] = np.where(inner, tree.feature, 0), tree.threshold
+        sides = (tree.children_left, tree.children_right)
+        children[number, own] = np.stack([np.where(inner, side, kept) for side in sides], axis=1)
+    return feature, threshold, children
 
 
 def medians(values: Matrix, leaf: NDArray[np.int64], nodes: int) -> tuple[Matrix, Matrix]:

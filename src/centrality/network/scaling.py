@@ -140,7 +140,7 @@ class Scaling(Value):
     def _in_engine(self) -> object:
         return self.as_taken_by(engine())
 
-    def apply(self, block: NDArray[Any]) -> NDArray[np.float32]:
+    def apply(self, block: CheckedRows) -> NDArray[np.float32]:
         """Return the rows as the network takes them."""
         # The engine computes in float64 and rounds last: a float32 column around 1e6 keeps its small differences.
         return engine().scale_to_floats(as_floats(block), self._in_engine)
@@ -148,9 +148,9 @@ class Scaling(Value):
     def blocks(self, X: CheckedRows) -> Iterator[NDArray[np.float64]]:
         """Yield the rows of X in scaled units, block by block."""
         size = rows_per_block(X.shape[1])
-        return (self.scaled(dense(X[start : start + size])) for start in range(0, X.shape[0], size))
+        return (self.scaled(X[start : start + size]) for start in range(0, X.shape[0], size))
 
-    def scaled(self, block: NDArray[Any]) -> NDArray[np.float64]:
+    def scaled(self, block: CheckedRows) -> NDArray[np.float64]:
         """Return the rows in scaled units, before they are rounded to float32."""
         # No scaled number is beyond LIMIT: an infinity would turn the whole network's output into NaN.
         return engine().scale(as_floats(block), self._in_engine)
@@ -238,11 +238,12 @@ def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, np.maximum(deviation, SMALLEST), out=np.zeros_like(deviation), where=deviation > 0)
 
 
-def as_floats(block: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows as the engine reads them: float32 or float64, one row after another."""
-    if block.dtype in (np.float32, np.float64) and block.flags.c_contiguous:
-        return block
-    return np.ascontiguousarray(block, dtype=np.float32 if block.dtype == np.float32 else np.float64)
+def as_floats(block: CheckedRows) -> NDArray[Any]:
+    """Return the rows as the engine reads them: dense, float32 or float64, one row after another."""
+    rows = block if isinstance(block, np.ndarray) else dense(block)
+    if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
+        return rows
+    return np.ascontiguousarray(rows, dtype=np.float32 if rows.dtype == np.float32 else np.float64)
 
 
 def dense(block: CheckedRows) -> NDArray[Any]:

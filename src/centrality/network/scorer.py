@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from centrality._estimator import CheckedRows
 from centrality.engine import Engine, engine
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, SHAPE_PARTS, Network
@@ -24,7 +25,7 @@ class NetworkScorer(Protocol):
     def __call__(self, z: NDArray[np.float32]) -> Outputs:
         """Return the outputs for rows that are scaled."""
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
 
     def along(
@@ -79,7 +80,7 @@ class EngineScorer:
         """Return the outputs for rows that are scaled."""
         return self._model.outputs(np.ascontiguousarray(z, dtype=np.float32), None)
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
         if (known := self._scaling) is None or known[0] is not scaling:
             self._scaling = known = scaling, scaling.as_taken_by(self._engine)

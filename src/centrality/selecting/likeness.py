@@ -13,7 +13,7 @@ from centrality._checks import InputError
 from centrality._estimator import ModelRows
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.network.scaling import Scaling, dense
+from centrality.network.scaling import Scaling
 from centrality.representations import Table
 from centrality.representations._vision import content_of, decode
 from centrality.selecting.suited import are_finite_numbers
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 def by_model(model: CentralityModel, X: ModelRows) -> Floats:
     """Return rows as the scaled vectors that a fitted model's networks take."""
-    return model.fitted_.scaling.apply(dense(reader_of(model).vectors(X)))
+    return model.fitted_.scaling.apply(reader_of(model).vectors(X))
 
 
 def of_table(table: pa.Table) -> Floats:

@@ -11,7 +11,6 @@ from centrality.model.blocks import over_vectors
 from centrality.model.fitted import Fitted
 from centrality.model.interface import CentralityModel
 from centrality.model.reader import reader_of
-from centrality.network.scaling import dense
 from centrality.scores.mixing import one_t
 from centrality.selecting.grouping import Labels, codes_of, interleaved, shares_of
 from centrality.selecting.spreading import sample_for, spread
@@ -92,7 +91,7 @@ class Picker:
             order = np.argsort(self._scores(rows), kind="stable")
             return np.asarray(rows[order[::-1] if self.what == "typical" else order][:k])
         sample = sample_for(k, rows, self.rng)
-        Z = self.fitted.scaling.apply(dense(self.vectors[sample]))
+        Z = self.fitted.scaling.apply(self.vectors[sample])
         weight = None if self.what == "diverse" else self._weights(sample)
         chosen = spread(Z, k, self.rng, weight, squared=self.what == "to label", progress=self.progress)
         return np.asarray(sample[chosen])

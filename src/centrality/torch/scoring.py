@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality._estimator import CheckedRows
 from centrality.network.network import Network
 from centrality.network.scaling import Scaling
 from centrality.network.scorer import Back, Outputs
@@ -40,7 +41,7 @@ class TorchScorer:
         with self._one_at_a_time, torch.no_grad(), exact_products():
             return np.asarray(self._networks(self._there(z)).cpu().numpy())
 
-    def of_rows(self, rows: NDArray[Any], scaling: Scaling) -> Outputs:
+    def of_rows(self, rows: CheckedRows, scaling: Scaling) -> Outputs:
         """Return the outputs for rows in the user's units."""
         return self(scaling.apply(rows))
 

@@ -1,18 +1,20 @@
-"""Draw the batches of our schedule: on the host, for many steps at once, used one by one."""
+"""Choose the rows that each step sees, and draw their noise: on the host, before the step is taken.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+Our schedule draws many steps at once, in an order that depends only on the seed. The paper's draws them one at a time:
+an epoch's comparisons, then its noise passes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.training.comparisons import NamedMetric, preference
-from centrality.training.noise import RowScales
 from centrality.training.plan import Task
-from centrality.training.schemes import Partition
+from centrality.training.schemes import Index, Partition
 
-Arrays = tuple[NDArray[Any], ...]
+Positions = tuple[Index, ...]  # arrays of equal length, one entry of each for a step
 OPPONENTS_PER_CANDIDATE = 4  # second candidates that each first one is compared with: comparisons are cheaper than rows
 BATCHES_CUT_AT_ONCE = 32  # from a partition, which draws anchors for them in one call
 NOISE_DRAWN_AHEAD = 1 << 20  # values: 4 MiB
@@ -20,105 +22,111 @@ SHARE_DRAWN_AHEAD = 10  # of the steps, no more than the tenth part: their losse
 
 
 @dataclass(frozen=True)
-class BatchSizes:
-    """Hold the numbers of rows of each kind in a step of one member."""
+class RowScales:
+    """Hold the noise scale and the weight of each noised row of a batch; potential i mod k is trained on row i."""
 
-    members: int
-    candidates: int  # b first candidates, and as many second ones
-    opponents: int  # second candidates that each first one is compared with
-    noised: int  # r, for the local head
+    eta: NDArray[np.float32]  # (r,)
+    weight: NDArray[np.float32]  # (r,) how much the row counts
+    potentials: int  # k
 
     @classmethod
-    def of(cls, task: Task) -> "BatchSizes":
-        """Return the sizes of a batch: for 4 noised rows, one first candidate and one second, if rows allow."""
-        batch_size, scales = task.plan.batch_size, len(task.plan.noise_scales)
-        # Half as many candidates as noised rows: each of them is compared several times.
-        candidates = max(1, min(batch_size // 4, task.scheme.candidates(task.fewest_positions())))
-        return cls(
-            members=task.network.members,
-            candidates=candidates,
-            opponents=min(OPPONENTS_PER_CANDIDATE, candidates),
-            noised=-(-batch_size // scales) * scales,  # each noise scale has as many rows as any other
-        )
+    def cycled(cls, scales: Sequence[float], rows: int, *, balanced: bool) -> "RowScales":
+        """Give each of so many rows one of the noise scales, one scale after another, again and again.
 
-    @property
-    def rows_per_step(self) -> int:
-        return self.members * (2 * self.candidates + self.noised)
+        `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
+        """
+        eta = np.resize(np.asarray(scales, dtype=np.float32), rows)
+        return cls(eta, np.square(eta) if balanced else np.ones_like(eta), len(scales))
 
 
 @dataclass(frozen=True)
-class DrawnSteps:
-    """Hold the rows that some steps use, by their positions among the rows held."""
+class Batches:
+    """Hold the batches of some steps, for every member: rows by their positions among those held, and noise."""
 
     positions: NDArray[np.int64]  # (steps, members, 2b + r + m): first candidates, second ones, rows to noise, anchors
-    preferred: NDArray[np.float32] | None  # (steps, members, opponents, b); None: by a named metric, a step finds it
+    candidates: int  # b first candidates, and as many second ones; 0: the global head learns nothing
+    opponents: int  # s second candidates that each first one is compared with: i with i, i + 1, ...
+    preferred: NDArray[np.float32] | None  # (steps, members, s, b) π̂ of these; None: a step finds it by its anchors
+    noise: NDArray[np.float32]  # (steps, members, r, p) standard normal
+    row_scales: RowScales  # of the r rows to noise; where there are none, the local head learns nothing
 
     def __len__(self) -> int:
         return len(self.positions)
 
-
-@dataclass(frozen=True)
-class Batch:
-    """Hold the rows of one step: candidates for the global head, rows to noise for the local, or one of the two."""
-
-    positions: NDArray[np.int64]  # (members, 2b + r) first candidates, second ones, rows to be noised
-    preferred: NDArray[np.float32] | None = None  # (members, s, b) π̂ of first i against second i, i + 1, ...
-    noise: NDArray[np.float32] | None = None  # (members, r, p) standard normal
-    row_scales: RowScales | None = None  # of the rows to be noised
-
     @property
-    def candidates(self) -> int:
-        """Return b, the number of first candidates."""
-        return 0 if self.preferred is None else self.preferred.shape[2]
+    def noised(self) -> int:
+        """Return r, the number of rows to noise in a step."""
+        return int(self.noise.shape[2])
 
 
 class BatchSampler:
-    """Draws the batches of one run of training, in an order that depends only on its seed."""
+    """Draws the batches of our schedule, a number of steps at a time; in each step both heads learn."""
 
-    def __init__(self, task: Task, sizes: BatchSizes) -> None:
-        self._task, self._sizes = task, sizes
-        self._pairs = [_Queue(self._endless_pairs(member)) for member in range(sizes.members)]
-        self._noised = [_Queue(self._endless_noised_rows(member)) for member in range(sizes.members)]
+    def __init__(self, task: Task) -> None:
+        self._task, self._noise, self._members = task, task.noise, task.network.members
+        members = range(self._members)
+        plan, scales = task.plan, len(task.plan.noise_scales)
+        learned = [len(self._positions(member)) for member in members]
+        # For 4 noised rows, one first candidate and one second, if rows allow: each is compared several times.
+        self.candidates = max(1, min(plan.batch_size // 4, task.scheme.candidates(min(learned))))
+        self.opponents = min(OPPONENTS_PER_CANDIDATE, self.candidates)
+        self.noised = -(-plan.batch_size // scales) * scales  # each noise scale has as many rows as any other
+        self.rows_per_step = self._members * (2 * self.candidates + self.noised)
+        self._most_anchors = min(map(task.scheme.anchors, learned))  # members must have equally many
+        self._row_scales = RowScales.cycled(plan.noise_scales, self.noised, balanced=True)
+        self._pairs = [_Queue(self._endless_pairs(member)) for member in members]
+        self._noised_rows = [_Queue(self._endless_noised_rows(member)) for member in members]
 
     def steps_at_once(self, budget: int) -> int:
         """Return the number of steps to draw batches for at once."""
-        rows, sizes = self._task.rows, self._sizes
-        until_renewed = budget if rows.holds_all else len(rows) // sizes.rows_per_step
-        by_memory = NOISE_DRAWN_AHEAD // (sizes.members * sizes.noised * rows.width)
+        rows = self._task.rows
+        until_renewed = budget if rows.holds_all else len(rows) // self.rows_per_step
+        by_memory = NOISE_DRAWN_AHEAD // (self._members * self.noised * rows.width)
         return max(1, min(by_memory, budget // SHARE_DRAWN_AHEAD, until_renewed))
 
     def skip(self, steps: int) -> None:
-        """Draw these steps and drop them, as an interrupted run has already used them."""
+        """Choose the rows of these steps and drop them, as an interrupted run has already used them."""
         self._next_positions(steps)
 
-    def draw(self, steps: int) -> DrawnSteps:
-        """Draw everything that the next steps need except their noise."""
+    def draw(self, steps: int) -> Batches:
+        """Return the batches of the next steps."""
         task = self._task
         pairs, noised = self._next_positions(steps)
         candidates, anchors = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
-        batch = np.stack([rows for (rows,) in noised], axis=1)
+        to_noise = np.stack([rows for (rows,) in noised], axis=1)
         preferred = None
         if not isinstance(task.comparison, NamedMetric):
             each = zip(candidates, anchors, strict=True)
-            preferred = np.stack([preference(task.comparison, *step, self._sizes.opponents) for step in each])
-        return DrawnSteps(np.concatenate([candidates, batch, anchors], axis=2).astype(np.int64), preferred)
+            preferred = np.stack([preference(task.comparison, *step, self.opponents) for step in each])
+        return Batches(
+            np.concatenate([candidates, to_noise, anchors], axis=2).astype(np.int64),
+            self.candidates,
+            self.opponents,
+            preferred,
+            _standard_normal(self._noise, steps, self._members, self.noised, task.rows.width),
+            self._row_scales,
+        )
 
-    def _next_positions(self, steps: int) -> tuple[list[Arrays], list[Arrays]]:
-        return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised]
+    def _next_positions(self, steps: int) -> tuple[list[Positions], list[Positions]]:
+        return [queue.take(steps) for queue in self._pairs], [queue.take(steps) for queue in self._noised_rows]
 
-    def _endless_pairs(self, member: int) -> Iterator[Arrays]:  # (batches, 2b), (batches, m)
+    def _positions(self, member: int) -> NDArray[np.intp]:
+        """Return the positions of the rows held that this member may learn from."""
+        return self._task.rows.without(self._task.plan.left_out_by(member))
+
+    def _endless_pairs(self, member: int) -> Iterator[Positions]:  # (batches, 2b), (batches, m)
         """Yield candidates, and the anchors that they are compared by, from one partition of the rows after another."""
         task = self._task
-        most = task.fewest_anchors()  # members must have equally many
         while True:
-            allowed = task.positions(member)
+            allowed = self._positions(member)
             partition = Partition(len(allowed), task.scheme, task.rng)
-            for matching in partition.matchings(self._sizes.candidates):
+            for matching in partition.matchings(self.candidates):
                 for start in range(0, len(matching), BATCHES_CUT_AT_ONCE):
                     batches = matching[start : start + BATCHES_CUT_AT_ONCE]
                     anchors = task.comparison.fixed_anchors(task.plan.anchors, task.rng)
                     if anchors is None:
-                        anchors = allowed[partition.draw_anchors(task.plan.anchors, len(batches))[:, :most]]
+                        drawn = partition.draw_anchors(task.plan.anchors, len(batches))
+                        anchors = allowed[drawn[:, : self._most_anchors]]
                     yield (
                         self._partly_made(allowed[batches], member),
                         np.broadcast_to(anchors, (len(batches), anchors.shape[-1])),
@@ -126,18 +134,18 @@ class BatchSampler:
 
     def _partly_made(self, candidates: NDArray[np.intp], member: int) -> NDArray[np.intp]:  # (batches, 2b)
         """Replace some candidates by made rows, if there are made rows and enough candidates."""
-        task = self._task
-        made, every = task.made(member), task.rows.every_made
-        if len(made) and self._sizes.candidates >= 2 * every:
+        task, every = self._task, self._task.rows.every_made
+        made = task.rows.made_without(task.plan.left_out_by(member))
+        if len(made) and self.candidates >= 2 * every:
             some = candidates[:, ::every]
             some[:] = made[task.rng.integers(len(made), size=some.shape)]
         return candidates
 
-    def _endless_noised_rows(self, member: int) -> Iterator[Arrays]:  # (batches, r)
+    def _endless_noised_rows(self, member: int) -> Iterator[Positions]:  # (batches, r)
         """Yield full batches from one shuffle of the rows after another; a batch may span several."""
-        size, waiting = self._sizes.noised, np.empty(0, dtype=np.intp)
+        size, waiting = self.noised, np.empty(0, dtype=np.intp)
         while True:
-            waiting = np.concatenate([waiting, self._task.rng.permutation(self._task.positions(member))])
+            waiting = np.concatenate([waiting, self._task.rng.permutation(self._positions(member))])
             full = len(waiting) - len(waiting) % size
             if full:
                 yield (waiting[:full].reshape(-1, size),)
@@ -147,10 +155,10 @@ class BatchSampler:
 class _Queue:
     """Takes any number of entries from arrays that come in blocks of another length."""
 
-    def __init__(self, blocks: Iterator[Arrays]) -> None:
+    def __init__(self, blocks: Iterator[Positions]) -> None:
         self._blocks, self._waiting = blocks, next(blocks)
 
-    def take(self, count: int) -> Arrays:
+    def take(self, count: int) -> Positions:
         """Return the next `count` entries of every array."""
         parts, missing = [], count
         while missing:
@@ -160,3 +168,46 @@ class _Queue:
             if not len(self._waiting[0]):
                 self._waiting = next(self._blocks)
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def batches_of_epoch(task: Task) -> Iterator[Batches]:
+    """Yield the steps of an epoch of the paper's schedule, each for one head: comparisons, then the noise passes."""
+    members = range(task.network.members)
+    yield from _compared(task, [Partition(len(task.rows), task.scheme, task.rng) for _ in members])
+    for _ in range(task.plan.resamples):
+        yield from _noised(task)
+
+
+def _compared(task: Task, partitions: list[Partition]) -> Iterator[Batches]:
+    """Yield one pass over the pairs of these partitions, one for each member."""
+    plan = task.plan
+    no_noise = np.empty((1, len(partitions), 0, task.rows.width), dtype=np.float32)
+    no_scales = RowScales.cycled(plan.noise_scales, 0, balanced=False)
+    for pairs in zip(*(partition.pairs(plan.batch_size) for partition in partitions), strict=True):
+        candidates = _stacked([np.concatenate(pair) for pair in pairs])
+        # Each pair has anchors of its own, unless it is compared by all of them.
+        own = () if task.scheme.all_anchors else (len(pairs[0][0]),)
+        anchors = _stacked([partition.draw_anchors(plan.anchors, *own) for partition in partitions])
+        preferred = preference(task.comparison, candidates, anchors, literal=plan.literal)
+        yield Batches(candidates[None], preferred.shape[2], 1, preferred[None], no_noise, no_scales)
+
+
+def _noised(task: Task) -> Iterator[Batches]:
+    """Yield one pass over all rows, each with new noise."""
+    n, size = len(task.rows), task.plan.batch_size
+    orders = [task.rng.permutation(n) for _ in range(task.network.members)]
+    for start in range(0, n, size):
+        rows = _stacked([order[start : start + size] for order in orders])
+        noise = _standard_normal(task.noise, *rows.shape, task.rows.width)
+        row_scales = RowScales.cycled(task.plan.noise_scales, rows.shape[1], balanced=False)
+        if task.plan.literal:  # the losses take the mean over columns
+            row_scales = replace(row_scales, weight=row_scales.weight * task.rows.width)
+        yield Batches(rows[None], 0, 0, None, noise[None], row_scales)
+
+
+def _stacked(positions: Sequence[Index]) -> NDArray[np.int64]:
+    return np.stack(positions).astype(np.int64)
+
+
+def _standard_normal(rng: np.random.Generator, *shape: int) -> NDArray[np.float32]:
+    return rng.standard_normal(shape, dtype=np.float32)

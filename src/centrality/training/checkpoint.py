@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from centrality import __version__, model_file
 from centrality._checks import InputError
-from centrality.model_file import ModelFileError, as_json
-from centrality.training.history import History, Losses
-from centrality.training.learner import Learner
-from centrality.training.plan import Task
+from centrality.model_file import Arrays, Header, ModelFileError, as_json
+from centrality.training.plan import History, Losses, Task
+
+if TYPE_CHECKING:
+    from centrality.training.schedules import Learner
 
 FILE_KIND = "checkpoint"
 ADVICE = "Fit as before, or remove the file to begin anew."
@@ -38,32 +38,23 @@ ROWS_HASHED_AT_ONCE = 1 << 16
 class TrainingState:
     """Refer to everything that training changes: a checkpoint saves it, or overwrites it with what was saved."""
 
-    place: str  # what else must be the same for the same result
-    learner: Learner
-    losses: Losses | None  # not yet in the history
+    task: Task
+    learner: "Learner"
     history: History
-    noise: np.random.Generator
-    rng: np.random.Generator | None  # of the rows; None where an interrupted run draws them again from its seed
+    losses: Losses | None = None  # of our schedule, which makes its history of them at the end
 
-    @classmethod
-    def of(
-        cls,
-        task: Task,
-        learner: Learner,
-        history: History,
-        *,
-        losses: Losses | None,
-        resumed_rng: np.random.Generator | None,
-    ) -> "TrainingState":
-        """Collect the state of a schedule: that of the learner, losses not yet in the history, and generators."""
-        return cls(
-            place=f"{task.device.partition(':')[0]} by {type(learner).__name__}",
-            learner=learner,
-            losses=losses,
-            history=history,
-            noise=task.noise,
-            rng=resumed_rng,
-        )
+    @property
+    def place(self) -> str:
+        """Say what else must be the same for the same result."""
+        return f"{self.task.device.partition(':')[0]} by {type(self.learner).__name__}"
+
+    @property
+    def rng(self) -> np.random.Generator | None:
+        """Return the generator of rows; None for our schedule, which draws rows ahead: their draws are skipped again.
+
+        Between two epochs nothing is drawn ahead.
+        """
+        return self.task.rng if self.losses is None else None
 
 
 class Checkpoint:
@@ -83,7 +74,7 @@ class Checkpoint:
             self._found = self._read()
             self.seed = int(self._found[0]["seed"])
 
-    def _read(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _read(self) -> tuple[Header, Arrays]:
         """Return the file's header and arrays; raise an error that says why if they are not of this fit."""
         header, arrays = model_file.read(self.path)
         if header.get("model") != FILE_KIND:
@@ -110,7 +101,7 @@ class Checkpoint:
         state.learner.restore(arrays)
         if state.losses is not None:
             state.losses[:] = arrays["losses"]
-        state.noise.bit_generator.state = header["noise"]
+        state.task.noise.bit_generator.state = header["noise"]
         if state.rng is not None:
             state.rng.bit_generator.state = header["rng"]
         state.history.update(header["history"])
@@ -128,7 +119,7 @@ class Checkpoint:
             "place": state.place,
             "done": done,
             "history": state.history,
-            "noise": state.noise.bit_generator.state,
+            "noise": state.task.noise.bit_generator.state,
             "rng": None if state.rng is None else state.rng.bit_generator.state,
         }
         arrays = state.learner.state() | ({} if state.losses is None else {"losses": state.losses})

@@ -4,35 +4,24 @@ Members share nothing, nor do the two heads of a member that have a trunk each: 
 threads change no bit of the result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from centrality.engine import Engine
+from centrality.model_file import Arrays
 from centrality.network.devices import cores
 from centrality.network.gaussians import LOWEST
 from centrality.network.network import PRIOR_PARTS, Network
-from centrality.training.batches import Batch, BatchSizes, DrawnSteps
+from centrality.training.batches import Batches
 from centrality.training.comparisons import NamedMetric
-from centrality.training.history import Losses
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State, corrected
-from centrality.training.noise import RowScales
-from centrality.training.plan import Task
+from centrality.training.plan import Losses, Task
 
-
-@dataclass(frozen=True)
-class _Batches:
-    """Hold the batches of some steps."""
-
-    positions: NDArray[np.int64]  # (steps, members, 2b + r + m)
-    noise: NDArray[np.float32]  # (steps, members, r, p)
-    preferred: NDArray[np.float32] | None  # (steps, members, opponents, b)
-    candidates: int  # b
-    opponents: int
+MEAN_DECAY, SQUARE_DECAY, SMALLEST_ROOT = 0.9, 0.999, 1e-8  # Adam's usual β₁, β₂ and ε
 
 
 class EngineLearner:
@@ -46,79 +35,49 @@ class EngineLearner:
         self._taken = np.zeros(1, dtype=np.int64)  # steps so far
         prior = task.network.prior
         self._prior = engine.Mixture(*(prior[name] for name in PRIOR_PARTS), LOWEST) if prior else None
-        self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
+        self._trunks, self._threads = layout.trunks, cores()
 
     def running(self) -> AbstractContextManager[object]:
         """Do nothing: there is nothing to prepare."""
         return nullcontext()
 
-    def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, row_scales: RowScales, rates: NDArray[np.float64]
-    ) -> Iterator[int]:
-        """Take the steps of our schedule, and yield their number."""
-        noise = self._task.standard_normal(len(drawn), sizes.members, sizes.noised, self._task.rows.width)
-        batches = _Batches(drawn.positions, noise, drawn.preferred, sizes.candidates, sizes.opponents)
-        self.losses = self._train_members(batches, row_scales, rates)
-        yield len(drawn)
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64], advance: Callable[[int], object]) -> Losses:
+        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
 
-    def take_step(self, batch: Batch, rate: float) -> Losses:
-        """Take one step, and return the losses before it."""
-        preferred, noise = batch.preferred, batch.noise
-        if noise is None:
-            noise = np.empty((self._task.network.members, 0, self._task.rows.width), dtype=np.float32)
-        batches = _Batches(
-            positions=batch.positions[None],
-            noise=noise[None],
-            preferred=None if preferred is None else preferred[None],
-            candidates=batch.candidates,
-            opponents=0 if preferred is None else preferred.shape[1],
-        )
-        row_scales = batch.row_scales or RowScales.cycled(
-            np.ones(self._task.network.layout.potentials), 0, balanced=False
-        )
-        return np.asarray(self._train_members(batches, row_scales, np.array([rate]))[0])
-
-    def _train_members(self, batches: _Batches, row_scales: RowScales, rates: NDArray[np.float64]) -> Losses:
-        """Train every member, and return the mean of their losses."""
-        layout, steps = self._task.network.layout, len(batches.positions)
-        each, losses = corrected(rates, int(self._taken[0]) + 1), np.zeros((layout.members, steps, 2), dtype=np.float32)
-        self._taken += len(rates)
-        apart = layout.trunks == 2 and batches.noise.size > 0 and batches.candidates > 0  # else one head is trained
+        A head that has no rows has a loss of 0. `advance` is told how many steps were taken.
+        """
+        members, steps = len(self._values), len(batches)
+        each, losses = corrected(rates, int(self._taken[0]) + 1), np.zeros((members, steps, 2), dtype=np.float32)
+        self._taken += steps
+        apart = self._trunks == 2 and batches.noised > 0 and batches.candidates > 0  # else one head is trained
         # The local head has most of the work: it comes first, so that no thread begins with it when others are done.
         heads = ("local", "global") if apart else ("both",)
-        jobs = [(member, head) for head in heads for member in range(layout.members)]
+        jobs = [(member, head) for head in heads for member in range(members)]
 
         def train(job: tuple[int, str]) -> None:
-            self._train_member(*job, batches, row_scales, rates=each, losses=losses[job[0]])
+            self._train_member(*job, batches, rates=each, losses=losses[job[0]])
 
-        threads = min(cores(), len(jobs))
-        if threads == 1:
+        if self._threads == 1 or len(jobs) == 1:
             for job in jobs:
                 train(job)
         else:
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(min(self._threads, len(jobs))) as pool:
                 list(pool.map(train, jobs))
+        advance(steps)
         return np.asarray(np.mean(losses, axis=0, dtype=np.float64), dtype=np.float32)
 
     def _train_member(
-        self,
-        member: int,
-        heads: str,
-        batches: _Batches,
-        row_scales: RowScales,
-        *,
-        rates: NDArray[np.float32],
-        losses: Losses,
+        self, member: int, heads: str, batches: Batches, *, rates: NDArray[np.float32], losses: Losses
     ) -> None:
         """Train these heads of a member, "both" or one that has a trunk of its own, and fill in their losses."""
-        task = self._task
+        task, row_scales = self._task, batches.row_scales
         named = task.comparison if isinstance(task.comparison, NamedMetric) else None
         self._engine.train(
             values=self._values[member],
             mean=self._mean[member],
             square=self._square[member],
             hidden=list(task.network.layout.hidden),
-            trunks=task.network.layout.trunks,
+            trunks=self._trunks,
             rows=task.rows.all,
             vectors=task.rows.all if named is None else named.vectors,
             metric="given" if named is None else named.kernel,
@@ -146,16 +105,16 @@ class EngineLearner:
     def renew(self) -> None:
         """Do nothing: rows are looked up where they are held."""
 
-    def state(self) -> State:
+    def state(self) -> Arrays:
         """Return a copy of everything that a step changes, by name."""
         return {name: array.copy() for name, array in self._arrays().items()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Arrays) -> None:
         """Set everything that a step changes to this state."""
         for name, array in self._arrays().items():
             array[:] = state[name]
 
-    def _arrays(self) -> State:
+    def _arrays(self) -> Arrays:
         return {"values": self._values, "mean": self._mean, "square": self._square, "taken": self._taken}
 
     def finish(self) -> Network:
@@ -166,3 +125,10 @@ class EngineLearner:
             weights[name] = self._values[:, start : start + count].reshape(shape).copy()
             start += count
         return replace(self._task.network, weights=weights)
+
+
+def corrected(learning_rates: NDArray[np.float64], first: int = 1) -> NDArray[np.float32]:
+    """Return the learning rates of steps `first`, `first` + 1, ... with Adam's bias correction."""
+    step = np.arange(first, first + len(learning_rates))
+    correction = np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
+    return np.asarray(learning_rates * correction, dtype=np.float32)

@@ -4,12 +4,11 @@ A new rule is a function of the rows and an entry in RULES.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from centrality._checks import InputError, positive
+from centrality.engine import engine
 from centrality.training.rows import Rows
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 3.0)  # the noise scales of "auto", in units of the spacing of the rows
@@ -23,12 +22,10 @@ def neighbour_distance(rows: Rows, rng: np.random.Generator) -> float:
 
     Noise of this size blurs neighbours into each other and keeps larger structures.
     """
-    from sklearn.neighbors import NearestNeighbors  # 13 MiB that scoring alone does not need
-
     index = np.sort(rng.permutation(len(rows))[:SPACING_SAMPLE])
     z = rows.z[index]
     k = min(SPACING_NEIGHBOUR, len(z) - 1)
-    distances = NearestNeighbors(n_neighbors=k).fit(z).kneighbors()[0][:, -1] / np.sqrt(rows.width)
+    distances = engine().neighbour_distances(z, k) / np.sqrt(rows.width)
     typical = float(np.median(distances))
     if typical > 0:
         return typical
@@ -58,21 +55,3 @@ def noise_scales(asked: float | Sequence[float] | str, rows: Rows, rng: np.rando
     if isinstance(asked, str) or scales.ndim != 1 or scales.size == 0:
         raise InputError(f"noise_scale must be {', '.join(map(repr, RULES))}, a number or a list, got {asked!r}.")
     return tuple(positive("noise_scale", scale) for scale in scales)
-
-
-@dataclass(frozen=True)
-class RowScales:
-    """Hold the noise scale and the weight of each noised row of a batch; potential i mod k is trained on row i."""
-
-    eta: NDArray[np.float32]  # (r,)
-    weight: NDArray[np.float32]  # (r,) how much the row counts
-    potentials: int  # k
-
-    @classmethod
-    def cycled(cls, scales: Sequence[float] | NDArray[np.float64], rows: int, *, balanced: bool) -> "RowScales":
-        """Give each of so many rows one of the noise scales, one scale after another, again and again.
-
-        `balanced` weighs each row by η², so that all scales, and the global loss, count alike.
-        """
-        eta = np.resize(np.asarray(scales, dtype=np.float32), rows)
-        return cls(eta, np.square(eta) if balanced else np.ones_like(eta), len(scales))

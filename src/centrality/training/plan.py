@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ OURS: dict[str, Any] = {
 }
 HIDDEN_BY_EXPERIMENT = {"synthetic": (32, 32), "real": (64, 64), "outlier": (128, 128)}
 
+Losses = NDArray[np.float32]  # (steps, 2) global, local
+History = dict[str, list[float]]  # the losses of a run of training, line by line
+
 
 def paper_settings(experiment: str) -> dict[str, Any]:
     """Return the parameters of one of the paper's experiments: Algorithm 1 for 30 epochs, one scale of noise."""
@@ -74,6 +78,10 @@ class Plan:
     progress: bool
     literal: bool = False  # the paper's formulas to the letter, see `PaperFUSE`
     left_out: tuple[tuple[int, ...], ...] | None = None  # the folds that each member must not learn from; None: none
+
+    def left_out_by(self, member: int) -> tuple[int, ...]:
+        """Return the folds that this member must not learn from."""
+        return () if self.left_out is None else self.left_out[member]
 
     def rows_used(self) -> int | None:
         """Return how many rows the budget of steps can use; more need not be held. None: there is no limit."""
@@ -145,30 +153,14 @@ class Task:
     comparison: Comparison
     plan: Plan
     rng: np.random.Generator  # draws rows
-    noise: np.random.Generator  # draws noise
-    seed: int  # seeds the random numbers of a user's encoder, such as dropout
+    seed: int  # of the noise, and of the random numbers of a user's encoder, such as dropout
     device: str
-
-    def positions(self, member: int) -> NDArray[np.intp]:
-        """Return the positions of the rows held that this member may learn from."""
-        return self.rows.without(() if self.plan.left_out is None else self.plan.left_out[member])
-
-    def made(self, member: int) -> NDArray[np.intp]:
-        """Return the positions of the made rows that this member may be shown."""
-        return self.rows.made_without(() if self.plan.left_out is None else self.plan.left_out[member])
-
-    def fewest_positions(self) -> int:
-        """Return the smallest number of rows that a member may learn from."""
-        return min(len(self.positions(member)) for member in range(self.network.members))
-
-    def fewest_anchors(self) -> int:
-        """Return the smallest number of anchors of a member; more rows do not always mean more anchors."""
-        return min(self.scheme.anchors(len(self.positions(member))) for member in range(self.network.members))
 
     @property
     def scheme(self) -> Scheme:
         return SCHEMES[self.plan.scheme]
 
-    def standard_normal(self, *shape: int) -> NDArray[np.float32]:
-        """Draw noise of this shape."""
-        return self.noise.standard_normal(shape, dtype=np.float32)
+    @cached_property
+    def noise(self) -> np.random.Generator:
+        """Return the generator that draws noise; it is the same one each time."""
+        return np.random.default_rng(self.seed)

@@ -54,6 +54,7 @@ class Rows:
         self.learned = np.ones(self.width, dtype=np.float32)  # 1 for a column that is learned, 0 for one that is given
         self.learned[[] if given is None else given] = 0.0
         self.size = min(held_at_once(self.total, self.width, max_values), most or self.total)
+        self.holds_all = self.size == self.total
         self.numbers: NDArray[np.intp] = np.arange(self.size)  # which rows of X are held
         self._made: MadeRows | None = None
         self._known: dict[tuple[str, tuple[int, ...]], NDArray[np.intp]] = {}  # positions that were asked for
@@ -64,10 +65,6 @@ class Rows:
 
     def __len__(self) -> int:
         return self.size
-
-    @property
-    def holds_all(self) -> bool:
-        return self.size == self.total
 
     def renew(self) -> None:
         """Fill the array with other random rows, or with all rows in order if they fit; then make the made rows."""

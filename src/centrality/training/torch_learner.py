@@ -3,7 +3,7 @@
 Batches, noise and preferences are drawn and computed on the host, the same as for the engine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,16 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from centrality.model_file import Arrays
 from centrality.network.network import Network
 from centrality.torch.losses import Noise, global_loss, local_loss
 from centrality.torch.networks import to_train, weights_of
 from centrality.torch.recording import Recorded
-from centrality.training.batches import Batch, BatchSizes, DrawnSteps
+from centrality.training.batches import Batches, RowScales
 from centrality.training.comparisons import preference
-from centrality.training.history import Losses
-from centrality.training.learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, State, corrected
-from centrality.training.noise import RowScales
-from centrality.training.plan import Task
+from centrality.training.engine_learner import MEAN_DECAY, SMALLEST_ROOT, SQUARE_DECAY, corrected
+from centrality.training.plan import Losses, Task
 
 
 class TorchLearner:
@@ -38,7 +37,6 @@ class TorchLearner:
         on_gpu = task.device.startswith("cuda")
         self._recorded = Recorded(self._step) if on_gpu and task.network.layout.standard else None
         self._noise_of: tuple[RowScales, Noise] | None = None  # the scales that were used last, on the device
-        self.losses: Losses = np.zeros((0, 2), dtype=np.float32)
         self.renew()
 
     @contextmanager
@@ -50,38 +48,40 @@ class TorchLearner:
             self._module.train()
             yield
 
-    def take_steps(
-        self, drawn: DrawnSteps, sizes: BatchSizes, row_scales: RowScales, rates: NDArray[np.float64]
-    ) -> Iterator[int]:
-        """Take the steps of our schedule, one at a time."""
-        task, losses = self._task, []
-        noise = task.standard_normal(len(drawn), sizes.members, sizes.noised, task.rows.width)
-        compared, anchors_from = 2 * sizes.candidates, 2 * sizes.candidates + sizes.noised
-        for step, (positions, rate) in enumerate(zip(drawn.positions, rates, strict=True)):
-            candidates, anchors = positions[:, :compared], positions[:, anchors_from:]
-            preferred = (
-                preference(task.comparison, candidates, anchors, sizes.opponents)
-                if drawn.preferred is None
-                else drawn.preferred[step]
-            )
-            losses.append(self._train(Batch(positions[:, :anchors_from], preferred, noise[step], row_scales), rate))
-            yield 1
-        self.losses = torch.stack(losses).cpu().numpy()
+    def take_steps(self, batches: Batches, rates: NDArray[np.float64], advance: Callable[[int], object]) -> Losses:
+        """Take a step for each batch, by its learning rate; return the losses before it, the mean of the members'.
 
-    def take_step(self, batch: Batch, rate: float) -> Losses:
-        """Take one step, and return the losses before it."""
-        return np.asarray(self._train(batch, rate).cpu().numpy())
+        A head that has no rows has a loss of 0. `advance` is told of each step that was taken.
+        """
+        losses = []
+        for step, rate in enumerate(rates):
+            losses.append(self._take_step(batches, step, rate))
+            advance(1)
+        return np.asarray(torch.stack(losses).cpu().numpy())  # together: the GPU need not wait after each
 
-    def _train(self, batch: Batch, rate: float) -> Tensor:  # -> (2,) the members' mean global and local loss
+    def _take_step(self, batches: Batches, step: int, rate: float) -> Tensor:  # -> (2,) global and local loss
         self._taken += 1
         self._rate.fill_(float(corrected(np.array([rate]), self._taken)[0]))
-        noise = None if batch.row_scales is None else self._noise(batch.row_scales)
-        drawn = None if batch.noise is None else self._there(batch.noise * self._task.rows.learned)
-        preferred = None if batch.preferred is None else self._there(batch.preferred)
-        rows = self._rows[self._there(batch.positions)]  # (members, 2b + r, p)
+        noise, drawn, preferred = None, None, self._preferred(batches, step)
+        if batches.noised:
+            noise = self._noise(batches.row_scales)
+            drawn = self._there(batches.noise[step] * self._task.rows.learned)
+        seen = 2 * batches.candidates + batches.noised
+        rows = self._rows[self._there(batches.positions[step, :, :seen])]  # (members, 2b + r, p)
         if self._recorded is not None and drawn is not None and preferred is not None:
             return self._recorded(noise, rows, preferred, drawn)
         return self._step(noise, rows, preferred, drawn)
+
+    def _preferred(self, batches: Batches, step: int) -> Tensor | None:
+        """Return π̂ of the step's candidates, computed by its anchors unless the batch has it; None: there are none."""
+        if not batches.candidates:
+            return None
+        if batches.preferred is not None:
+            return self._there(batches.preferred[step])
+        candidates, _, anchors = np.split(
+            batches.positions[step], [2 * batches.candidates, 2 * batches.candidates + batches.noised], axis=1
+        )
+        return self._there(preference(self._task.comparison, candidates, anchors, batches.opponents))
 
     def _step(self, noise: Noise | None, rows: Tensor, preferred: Tensor | None, drawn: Tensor | None) -> Tensor:
         """Compute the losses and their gradients, update the weights, and return the members' mean losses."""
@@ -128,14 +128,14 @@ class TorchLearner:
         """Copy the rows that are held now to the device."""
         self._rows = self._there(self._task.rows.all)
 
-    def state(self) -> State:
+    def state(self) -> Arrays:
         """Return a copy of everything that a step changes, by name."""
         kept = dict(self._module.state_dict()) | self._moments()
         found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in kept.items()}
         generator = torch.random.get_rng_state().numpy().copy()
         return found | {"generator": generator, "taken": np.array(self._taken)}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Arrays) -> None:
         """Set everything that a step changes to this state."""
         kept = {name: torch.from_numpy(array.copy()) for name, array in state.items()}
         torch.random.set_rng_state(kept.pop("generator"))

@@ -1,6 +1,6 @@
 import numpy as np
 
-from centrality.training.learner import MEAN_DECAY, SQUARE_DECAY, corrected
+from centrality.training.engine_learner import MEAN_DECAY, SQUARE_DECAY, corrected
 
 
 def test_rates_of_later_steps_are_the_end_of_all_rates():
